@@ -1,0 +1,45 @@
+"""Why a run did not succeed: a closed list, so that people and retry rules can rely on it."""
+
+from enum import StrEnum
+
+
+class Cause(StrEnum):
+    """One cause per final status; ``remedy`` is the first thing to try."""
+
+    USER_ERROR = "user_error"
+    COMMAND_NOT_FOUND = "command_not_found"
+    OUT_OF_MEMORY = "out_of_memory"
+    DISK_FULL = "disk_full"
+    TIMEOUT = "timeout"
+    METRIC_MISSING = "metric_missing"
+    CONTAMINATED = "contaminated"
+    CANCELLED = "cancelled"
+    LOST = "lost"
+    NO_CAPACITY = "no_capacity"
+    PREEMPTED = "preempted"
+    IMAGE_PULL = "image_pull"
+    DATA = "data"
+    INTERNAL = "internal"
+
+    @property
+    def remedy(self) -> str:
+        """The first thing to try, one sentence."""
+        return _REMEDIES[self]
+
+
+_REMEDIES = {
+    Cause.USER_ERROR: "read the end of the log: the benchmark itself ended with an error",
+    Cause.COMMAND_NOT_FOUND: "check ml.benchmark_code: the program must exist on the machine that runs it",
+    Cause.OUT_OF_MEMORY: "give the benchmark more memory or make it use less",
+    Cause.DISK_FULL: "free disk space, or set ANUBIS_HOME to a larger disk, and run again",
+    Cause.TIMEOUT: "raise measure.timeout_s if the benchmark really needs longer",
+    Cause.METRIC_MISSING: "compare the pattern with the closest lines shown, or set required = false",
+    Cause.CONTAMINATED: 'run on a quieter machine, or set measure.on_contamination = "keep"',
+    Cause.CANCELLED: "submit it again if it was cancelled by mistake",
+    Cause.LOST: "the agent vanished (killed, or the machine restarted): run it again",
+    Cause.NO_CAPACITY: "wait for a free machine, or raise hardware.max_wait_s",
+    Cause.PREEMPTED: "run it again, or choose capacity that is not taken away",
+    Cause.IMAGE_PULL: "check the name of env.docker_image and the registry's credentials",
+    Cause.DATA: "check data.sources: the address, the digest and the network",
+    Cause.INTERNAL: "this is a defect of Anubis: please report it with the run's record",
+}

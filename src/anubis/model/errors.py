@@ -1,0 +1,56 @@
+"""Everything Anubis raises on purpose. A message says what happened; the remedy says what to do next."""
+
+from collections.abc import Sequence
+
+from anubis.model.cause import Cause
+from anubis.model.problem import Problem
+
+
+class AnubisError(Exception):
+    """Base of all errors a person may meet. ``exit_code`` is what the command line returns for it."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, remedy: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.remedy})" if self.remedy else self.message
+
+
+class BadInputError(AnubisError):
+    """The input cannot be accepted; nothing was stored. Carries every problem found, not only the first."""
+
+    exit_code = 2
+
+    def __init__(self, message: str, *, remedy: str = "", problems: Sequence[Problem] = ()) -> None:
+        super().__init__(message, remedy=remedy)
+        self.problems = tuple(problems)
+
+
+class NotFoundError(AnubisError):
+    """No run, metric or record answers to that name."""
+
+    exit_code = 2
+
+
+class LeaseLostError(AnubisError):
+    """Another reconciler holds this run now; whatever was decided here must be dropped."""
+
+
+class NoCapacityError(AnubisError):
+    """The engine has no room at the moment; the run stays due."""
+
+    def __init__(self, message: str, *, again_after_s: float, remedy: str = "") -> None:
+        super().__init__(message, remedy=remedy)
+        self.again_after_s = again_after_s
+
+
+class StageError(AnubisError):
+    """A stage cannot go on with this run: it ends FAILED with this cause."""
+
+    def __init__(self, message: str, *, cause: Cause, remedy: str = "") -> None:
+        super().__init__(message, remedy=remedy)
+        self.cause = cause

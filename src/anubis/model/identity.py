@@ -1,0 +1,42 @@
+"""What names a descriptor: its digest (exactly what ran) and its series key (what may be compared)."""
+
+import hashlib
+import json
+from dataclasses import replace
+
+from anubis.model.descriptor import Descriptor, Info, Measure, Subject
+from anubis.model.metric import Output
+from anubis.model.plain import to_plain
+
+
+def canonical(descriptor: Descriptor) -> str:
+    """The descriptor as JSON with sorted keys, no white space and no field that has its default."""
+    return json.dumps(to_plain(descriptor), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def digest(descriptor: Descriptor) -> str:
+    """SHA-256 of the canonical form, 64 hex digits."""
+    return hashlib.sha256(canonical(descriptor).encode()).hexdigest()
+
+
+def series_key(descriptor: Descriptor) -> str:
+    """SHA-256 of what makes two runs comparable, 64 hex digits.
+
+    Left out: the subject and the code under test (they are what a series compares), the schedule, free text,
+    who is told, how long or dear a run may be, how often it repeats, and what is read from its output (a metric is
+    part of a series by its own name, so a metric added later starts no new history for the others).
+    """
+    info, hardware = descriptor.info, descriptor.hardware
+    kept = replace(
+        descriptor,
+        spec_version="1.0",
+        info=Info(name=info.name, labels=info.labels, execution_engine=info.execution_engine),
+        subject=Subject(),
+        hardware=replace(hardware, max_wait_s=None, max_cost=None),
+        ml=replace(descriptor.ml, script=None),
+        measure=Measure(warmups=descriptor.measure.warmups, isolate=descriptor.measure.isolate),
+        output=Output(),
+        notify=(),
+        matrix=None,
+    )
+    return hashlib.sha256(canonical(kept).encode()).hexdigest()

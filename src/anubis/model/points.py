@@ -1,0 +1,65 @@
+"""Measured values: samples inside a run, points in a series."""
+
+from array import array
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One measured value inside a run. A missing value is no sample."""
+
+    metric: str
+    value: float
+    #: When it was measured; UTC, seconds since 1970.
+    time_s: float
+    units: str = "none"
+    #: The benchmark's own counter (iteration, epoch); None: it gave none.
+    step: int | None = None
+    #: Number of the measured execution from 0; negative in warm-ups (-1 is the last of them).
+    repeat: int = 0
+    labels: dict[str, str] = field(default_factory=dict)
+
+
+#: Stands for "no step" in a SampleBlock, whose columns hold only numbers.
+NO_STEP = -(2**63)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleBlock:
+    """Samples of one metric of one run, as columns of equal length, in order of arrival."""
+
+    metric: str
+    units: str
+    #: Shape (n,), float64.
+    values: "array[float]"
+    #: Shape (n,), float64, UTC seconds.
+    times_s: "array[float]"
+    #: Shape (n,), int64; NO_STEP where the sample has none.
+    steps: "array[int]"
+    #: Shape (n,), int32; negative in warm-ups.
+    repeats: "array[int]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One value of one run and metric: what histories are made of."""
+
+    run_id: str
+    series_key: str
+    #: Digest of the machine facts that must match before two points are comparable.
+    fingerprint: str
+    metric: str
+    units: str
+    #: Median over the repeats of each repeat's summary value.
+    value: float
+    #: Sample standard deviation over the repeats, same unit; None for a single repeat.
+    spread: float | None
+    #: Repeats behind the value.
+    count: int
+    better: str = "none"
+    #: What orders the series; UTC seconds (commit time when known, else submission).
+    order_s: float
+    #: Commit, version or empty.
+    subject: str = ""
+    #: The machine was disturbed while this was measured.
+    contaminated: bool = False

@@ -1,0 +1,151 @@
+"""The one thing that moves: the run, and what is decided about it."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from anubis.model.cause import Cause
+from anubis.model.descriptor import Descriptor
+from anubis.model.points import Point, SampleBlock
+from anubis.model.status import Status
+
+
+class Seen(StrEnum):
+    """What an engine sees of a placement. LOST is not ENDED; unknown is not gone."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    ENDED = "ended"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """An engine's handle on what it placed: enough to find it again from any process."""
+
+    engine: str
+    #: Unique among the engine's placements: made from run id and attempt.
+    name: str
+    #: What the engine needs to find it again (folder, job id, host); JSON values.
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """One look at one placement."""
+
+    seen: Seen
+    #: Exit code of the benchmark; None while it has none.
+    exit_code: int | None = None
+    #: In the engine's own words.
+    reason: str = ""
+    #: None: nothing went wrong so far.
+    cause: Cause | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Role:
+    """One kind of process in a bundle."""
+
+    #: benchmark, server, launcher, worker.
+    name: str
+    #: Exec form; empty: the image's entry point.
+    command: tuple[str, ...]
+    environment: dict[str, str] = field(default_factory=dict)
+    image: str | None = None
+    #: Absolute path inside -> object key or record folder outside.
+    mounts: dict[str, str] = field(default_factory=dict)
+    ports: tuple[int, ...] = ()
+    replicas: int = 1
+    gpus: int | None = None
+    cpus: float | None = None
+    memory_gb: float | None = None
+    privileged: bool = False
+    extended_shm: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bundle:
+    """What an engine is asked to place."""
+
+    roles: tuple[Role, ...]
+    repeats: int = 1
+    warmups: int = 0
+    timeout_s: float = 86_400.0
+    #: Working folder on the submitting machine; None: a folder of the run's own.
+    folder: str | None = None
+    #: Object key of the script archive; None: no scripts.
+    script: str | None = None
+    #: Metrics to extract from the output: name -> (pattern, unit).
+    patterns: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that happened, kept for ever. Timeline, audit trail and outbox are these rows."""
+
+    run_id: str
+    #: submitted, placed, running, ended, final, cancel_requested, note, ...
+    kind: str
+    #: UTC, seconds since 1970.
+    time_s: float
+    message: str = ""
+    data: dict[str, Any] = field(default_factory=dict)
+    #: Who caused it: a client id, or empty for Anubis itself.
+    actor: str = ""
+    #: Position in the order of all events; None until stored.
+    seq: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One execution of one descriptor."""
+
+    #: UUID version 7. Users of the old system call it action id.
+    id: str
+    descriptor: Descriptor
+    #: SHA-256 of the canonical descriptor.
+    digest: str
+    series_key: str
+    #: Client id of who submitted it.
+    owner: str
+    engine: str
+    status: Status
+    #: UTC, seconds since 1970.
+    created_s: float
+    #: Not looked at before this time; UTC seconds.
+    due_s: float
+    #: Runs that belong together share it (a sweep, rounds of a comparison); None: alone.
+    family_id: str | None = None
+    #: The run that caused this one (a schedule, a confirmation).
+    parent_id: str | None = None
+    #: Counts placements, from 1.
+    attempt: int = 1
+    placement: Placement | None = None
+    #: Latest one-line explanation of the status.
+    reason: str = ""
+    cause: Cause | None = None
+    #: When the benchmark was placed, when the run became final; UTC seconds.
+    placed_s: float | None = None
+    ended_s: float | None = None
+    #: Cancellation was asked for; the next step of whoever holds the run obeys.
+    cancel_requested: bool = False
+    #: Working folder on the submitting machine.
+    folder: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What a stage decided. Applied in one transaction, or not at all."""
+
+    status: Status
+    #: Seconds until the run is looked at again.
+    again_after_s: float = 0.0
+    events: tuple[Event, ...] = ()
+    points: tuple[Point, ...] = ()
+    samples: tuple[SampleBlock, ...] = ()
+    placement: Placement | None = None
+    reason: str = ""
+    cause: Cause | None = None
+    #: A new attempt begins with this step.
+    next_attempt: bool = False

@@ -1,0 +1,1 @@
+"""The path of a run, one module per stage."""

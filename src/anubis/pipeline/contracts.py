@@ -1,0 +1,242 @@
+"""Everything a run touches on its way, as protocols. All of them fit on a card."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from anubis.model.hardware import Strategy
+from anubis.model.points import Point, SampleBlock
+from anubis.model.run import Bundle, Event, Observation, Placement, Run, Step
+from anubis.model.status import Status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What an engine can do, as data, so that submit can refuse what it cannot."""
+
+    strategies: frozenset[Strategy]
+    #: The engine runs container images; without it an image in the descriptor is only recorded.
+    images: bool = False
+    #: The engine can put fetched datasets at their paths.
+    data: bool = False
+    #: The engine honours ``hardware.instance_type``.
+    instance_types: bool = False
+    #: ``measure.isolate = "place"`` is possible.
+    isolate_place: bool = False
+
+
+class Engine(Protocol):
+    """Where a run runs. Engines only place agents; the agent measures."""
+
+    name: str
+    capabilities: Capabilities
+
+    def place(self, run: Run, bundle: Bundle) -> Placement:
+        """Start it. Placing one attempt twice starts once: names derive from run id and attempt.
+
+        Raises NoCapacityError when there is no room now, StageError when it can never work.
+        """
+        ...
+
+    def observe(self, placements: Sequence[Placement]) -> Mapping[str, Observation]:
+        """One observation for each placement, by placement name, in one bulk question."""
+        ...
+
+    def cancel(self, placement: Placement) -> None:
+        """End it; silent about what is gone already. Returns before it has ended."""
+        ...
+
+    def logs(self, placement: Placement) -> Iterator[bytes]:
+        """What the engine itself has to say, for when there is no record."""
+        ...
+
+
+class Objects(Protocol):
+    """Bytes by key; keys are digests or record paths."""
+
+    def put(self, key: str, stream: BinaryIO) -> int:
+        """Store the stream under the key, atomically; the size in bytes."""
+        ...
+
+    def open(self, key: str) -> BinaryIO:
+        """The bytes of the key; NotFoundError when there are none."""
+        ...
+
+    def url(self, key: str) -> str:
+        """An address at which others can read it."""
+        ...
+
+
+class Records(Protocol):
+    """The records of runs, as folders."""
+
+    def folder(self, run_id: str, attempt: int, role: str = "benchmark", rank: int = 0) -> Path:
+        """The folder of one role and rank (not necessarily there yet); a packed record is unpacked for it."""
+        ...
+
+    def attempts(self, run_id: str) -> Sequence[int]:
+        """The attempts that left a record, in order."""
+        ...
+
+    def remove(self, run_id: str) -> None:
+        """Delete every attempt's record."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunQuery:
+    """Which runs to find; every condition that is set must hold."""
+
+    ids: tuple[str, ...] = ()
+    statuses: tuple[Status, ...] = ()
+    name: str | None = None
+    labels: dict[str, str] = field(default_factory=dict)
+    family_id: str | None = None
+    parent_id: str | None = None
+    #: Runs with a point of this metric.
+    metric: str | None = None
+    since_s: float | None = None
+    until_s: float | None = None
+    limit: int = 100
+    newest_first: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow:
+    """What a listing shows of a run, without its descriptor."""
+
+    id: str
+    name: str
+    status: Status
+    cause: str | None
+    engine: str
+    created_s: float
+    placed_s: float | None
+    ended_s: float | None
+    reason: str
+    family_id: str | None
+    labels: dict[str, str]
+    subject: str
+    #: Metric -> (value, unit) of the run's points.
+    values: dict[str, tuple[float, str]]
+
+
+class Runs(Protocol):
+    """Runs and their events. Everything that changes a run is guarded by its lease."""
+
+    def add(self, runs: Sequence[tuple[Run, str]], events: Sequence[Event]) -> None:
+        """Store new runs, each with the original text of its descriptor, and events, in one transaction."""
+        ...
+
+    def claim(self, owner: str, *, now_s: float, lease_s: float, limit: int) -> Sequence[Run]:
+        """Lease up to ``limit`` due runs that nobody holds, highest priority and oldest first."""
+        ...
+
+    def renew(
+        self, owner: str, run_ids: Sequence[str], *, now_s: float, lease_s: float
+    ) -> Mapping[str, bool]:
+        """Extend the leases still held: run id -> cancellation was asked for. A lost lease is absent."""
+        ...
+
+    def release(self, owner: str, run_ids: Sequence[str] | None = None) -> None:
+        """Give leases back (None: all of this owner)."""
+        ...
+
+    def owners(self) -> Sequence[str]:
+        """Who holds leases now: lets a reconciler release what a dead neighbour held."""
+        ...
+
+    def apply(self, owner: str, run: Run, step: Step, *, now_s: float) -> Run:
+        """Write the step in one transaction if ``owner`` still holds the run; the run as it is now.
+
+        A final status drops the lease. Raises LeaseLostError, having written nothing.
+        """
+        ...
+
+    def request_cancel(self, run_ids: Sequence[str], events: Sequence[Event]) -> Sequence[str]:
+        """Mark runs that are not final; the ids that were marked now for the first time."""
+        ...
+
+    def get(self, run_id: str) -> Run:
+        """By full id or unique prefix; NotFoundError names the candidates of an ambiguous one."""
+        ...
+
+    def text(self, run_id: str) -> str:
+        """The descriptor as it was submitted."""
+        ...
+
+    def find(self, query: RunQuery) -> Sequence[RunRow]:
+        """Rows for a listing, with their points' values, in two statements at most."""
+        ...
+
+    def unfinished(self) -> int:
+        """How many runs are not final."""
+        ...
+
+    def events(self, run_id: str | None = None, *, after_seq: int = 0, limit: int = 1000) -> Sequence[Event]:
+        """Events in order, of one run or of all."""
+        ...
+
+    def remove(self, run_ids: Iterable[str]) -> None:
+        """Forget final runs with their points, samples and events."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricSummary:
+    """What is known about one metric of one run without reading its samples."""
+
+    metric: str
+    units: str
+    count: int
+    last: float
+    min: float
+    max: float
+    mean: float
+
+
+class Points(Protocol):
+    """Points of series, and the samples behind them."""
+
+    def of(self, run_ids: Sequence[str]) -> Sequence[Point]:
+        """All points of these runs."""
+        ...
+
+    def history(
+        self, series_key: str, metric: str, fingerprint: str | None = None, *, limit: int = 10_000
+    ) -> Sequence[Point]:
+        """One series, oldest first."""
+        ...
+
+    def samples(self, run_id: str, metric: str, *, most: int | None = None) -> SampleBlock:
+        """The samples of one metric, thinned to at most ``most`` (each bucket keeps its extremes)."""
+        ...
+
+    def summaries(self, run_id: str) -> Sequence[MetricSummary]:
+        """One row for each metric of the run."""
+        ...
+
+
+class Clock(Protocol):
+    """Time, so that tests own it."""
+
+    def now_s(self) -> float:
+        """UTC, seconds since 1970."""
+        ...
+
+    def wait(self, seconds: float) -> None:
+        """Return after that many seconds, or earlier when there may be something to do."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """What stages may look at and ask for."""
+
+    engines: Mapping[str, Engine]
+    objects: Objects
+    records: Records
+    runs: Runs
+    points: Points
+    clock: Clock
