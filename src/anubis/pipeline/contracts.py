@@ -158,6 +158,10 @@ class Runs(Protocol):
         """Mark runs that are not final; the ids that were marked now for the first time."""
         ...
 
+    def cancelled(self, owner: str) -> Sequence[str]:
+        """Which of the runs that ``owner`` holds are to be cancelled; only reads."""
+        ...
+
     def get(self, run_id: str) -> Run:
         """By full id or unique prefix; NotFoundError names the candidates of an ambiguous one."""
         ...
