@@ -1,0 +1,78 @@
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from anubis.model.errors import BadInputError
+from anubis.settings import Settings, reference
+
+
+def test_an_empty_environment_gives_the_documented_defaults():
+    settings = Settings.from_env({"HOME": "/home/ada", "USER": "ada"})
+    assert settings.home == Path("/home/ada/.anubis")
+    assert settings.database_url == "sqlite:////home/ada/.anubis/anubis.db"
+    assert (settings.engine, settings.process_slots, settings.lease_s) == ("process", 1, 30.0)
+
+
+def test_every_variable_is_read():
+    settings = Settings.from_env(
+        {
+            "ANUBIS_HOME": "/data/anubis",
+            "ANUBIS_DATABASE_URL": "postgresql://ada@db/anubis",
+            "ANUBIS_CLIENT_ID": "ada",
+            "ANUBIS_ENGINE": "slurm",
+            "ANUBIS_PROCESS_SLOTS": "4",
+            "ANUBIS_LEASE_S": "2.5",
+            "ANUBIS_MIN_FREE_BYTES": "0",
+        }
+    )
+    assert settings == Settings(
+        home=Path("/data/anubis"),
+        database_url="postgresql://ada@db/anubis",
+        client_id="ada",
+        engine="slurm",
+        process_slots=4,
+        lease_s=2.5,
+        min_free_bytes=0,
+    )
+
+
+def test_the_default_client_id_is_the_old_clients():
+    expected = hashlib.sha1(f"ada+{os.uname().nodename}".encode()).hexdigest()
+    assert Settings.from_env({"HOME": "/home/ada", "USER": "ada"}).client_id == expected
+
+
+def test_a_variable_set_to_nothing_counts_as_unset():
+    assert Settings.from_env({"HOME": "", "ANUBIS_LEASE_S": " "}).lease_s == 30.0
+
+
+@pytest.mark.parametrize("text", ["zero", "0", "-1", "0.5", "inf", "1e3"])
+def test_a_bad_whole_number_is_refused(text):
+    with pytest.raises(BadInputError, match="ANUBIS_PROCESS_SLOTS"):
+        Settings.from_env({"HOME": "/home/ada", "ANUBIS_PROCESS_SLOTS": text})
+
+
+def test_all_problems_come_at_once_each_with_its_remedy():
+    with pytest.raises(BadInputError) as caught:
+        Settings.from_env(
+            {"HOME": "/h", "ANUBIS_LEASE_S": "nan", "ANUBIS_DATABASE_URL": "mysql://u:secret@h/d"}
+        )
+    problems = {problem.path: problem for problem in caught.value.problems}
+    assert set(problems) == {"ANUBIS_LEASE_S", "ANUBIS_DATABASE_URL"}
+    assert problems["ANUBIS_LEASE_S"].remedy == "set it to a number of at least 1"
+    assert "secret" not in str(problems["ANUBIS_DATABASE_URL"]) + str(caught.value)
+
+
+def test_a_password_is_not_shown():
+    settings = Settings.from_env({"HOME": "/h", "ANUBIS_DATABASE_URL": "postgresql://u:secret@h/d"})
+    assert "secret" not in repr(settings)
+
+
+def test_the_module_prints_the_reference_table():
+    printed = subprocess.run(
+        [sys.executable, "-m", "anubis.settings"], capture_output=True, text=True, check=True
+    )
+    assert printed.stdout.strip() == reference()
