@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+CODE := src tests benchmarks examples docs
 
 .PHONY: help demo test check integration serve docs bench clean
 
@@ -10,17 +11,36 @@ help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
 $(READY): pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit("Anubis needs Python 3.11 or newer; set PYTHON=python3.12, for example") if sys.version_info < (3, 11) else None'
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -c 'import sys; sys.exit("Anubis needs Python 3.11 or newer: try make PYTHON=python3.12, for example") if sys.version_info < (3, 11) else None'
 	@echo "setting up $(VENV) (once)"
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV) || { echo "this Python cannot make virtual environments: on Debian and Ubuntu, install python3-venv" >&2; exit 1; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs,examples]'
 	@touch $@
 
+demo: $(READY) ## weigh two versions of one training, side by side
+	@ANUBIS_HOME="$${ANUBIS_HOME:-$(CURDIR)/.demo}" $(BIN)/anubis run examples/sklearn-digits/baseline.toml examples/sklearn-digits/contender.toml --rounds 8
+
 test: $(READY) ## run the tests that need nothing but Python
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -m 'not postgresql'
 
 check: $(READY) ## format, lint, types, the dependency rule
-	@$(BIN)/ruff format --check src tests benchmarks examples
-	@$(BIN)/ruff check src tests benchmarks examples
+	@$(BIN)/ruff format --check $(CODE)
+	@$(BIN)/ruff check $(CODE)
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+
+integration: $(READY) ## run the tests against real servers (PostgreSQL)
+	@$(BIN)/python -m pytest -m 'integration or postgresql' tests/integration tests/contract
+
+serve: $(READY) ## the service: not part of this release
+	@echo "There is no service in this release. Results are shown by '$(BIN)/anubis history' and '$(BIN)/anubis results RUN'." >&2; exit 2
+
+docs: $(READY) ## build the documentation into site/
+	@$(BIN)/python docs/generate.py
+	@$(BIN)/mkdocs build --strict --quiet
+
+bench: $(READY) ## measure Anubis itself, its peers beside it
+	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
+
+clean: ## remove what the other verbs made
+	@rm -rf $(VENV) .demo site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,0 +1,30 @@
+import itertools
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester", "support.skips"]
+
+INTEGRATION = Path(__file__).parent / "integration"
+_counter = itertools.count()
+
+
+def pytest_collection_modifyitems(items):
+    """What stands in tests/integration needs real servers, without every test saying so."""
+    for item in items:
+        if item.path.is_relative_to(INTEGRATION):
+            item.add_marker(pytest.mark.integration)
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path_factory, monkeypatch):
+    """No test reads or writes the home folder or the settings of whoever runs it."""
+    for name in (
+        "ANUBIS_DATABASE_URL",
+        "ANUBIS_ENGINE",
+        "ANUBIS_CLIENT_ID",
+        "ANUBIS_PROCESS_SLOTS",
+        "ANUBIS_LEASE_S",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ANUBIS_HOME", str(tmp_path_factory.getbasetemp() / f"anubis-home-{next(_counter)}"))
