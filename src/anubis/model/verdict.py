@@ -5,10 +5,11 @@ from enum import StrEnum
 
 
 class Judgement(StrEnum):
-    """UNDECIDED is an answer: the runs at hand cannot tell."""
+    """UNDECIDED is an answer: the runs at hand cannot tell. CHANGED: it changed, and the metric has no direction."""
 
     REGRESSED = "regressed"
     IMPROVED = "improved"
+    CHANGED = "changed"
     UNCHANGED = "unchanged"
     UNDECIDED = "undecided"
 
@@ -21,8 +22,9 @@ class Verdict:
     units: str
     judgement: Judgement
     #: Contender over baseline, minus one: -0.044 is 4.4 % lower. None when a side has no value.
+    #: Where a value is zero or negative: the difference over the absolute median of the baseline.
     effect: float | None
-    #: 95 % interval of the effect; None with fewer than 3 runs a side.
+    #: 95 % interval of the effect; None with fewer than 3 runs a side and no history.
     interval: tuple[float, float] | None
     #: Probability of data like these if nothing changed; None when no test was made.
     p: float | None
@@ -42,3 +44,36 @@ class Verdict:
     more_runs: int | None = None
     #: The direction of the metric decided the name of the change; "none" when it has no direction.
     better: str = "none"
+    #: ``p`` adjusted for the other metrics judged at the same time; None when it was judged alone.
+    adjusted_p: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sides:
+    """The values of one metric on both sides of a comparison: one value per run, its median."""
+
+    metric: str
+    baseline: tuple[float, ...]
+    contender: tuple[float, ...]
+    units: str = "none"
+    #: "higher", "lower" or "none".
+    better: str = "none"
+    #: Smallest effect that counts, as a ratio.
+    min_effect: float = 0.02
+    #: Earlier values of the same series at one level, one per run; they supply the noise when a side has few runs.
+    history: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Many metrics judged together."""
+
+    #: In the order they were given.
+    verdicts: tuple[Verdict, ...]
+    #: Geometric mean of the ratios minus one, each turned so that up is better; over metrics with a direction,
+    #: or over all of them, unturned, when none has one. None when there is no ratio.
+    mean_effect: float | None
+    #: 95 % interval of ``mean_effect``; None with fewer than 3 ratios.
+    mean_interval: tuple[float, float] | None
+    #: How many ratios the mean is made of.
+    mean_count: int

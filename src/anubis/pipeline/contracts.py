@@ -9,6 +9,7 @@ from anubis.model.hardware import Strategy
 from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Bundle, Event, Observation, Placement, Run, Step
 from anubis.model.status import Status
+from anubis.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,3 +245,12 @@ class World:
     runs: Runs
     points: Points
     clock: Clock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a plug-in is built from: its entry point names a function of this one argument."""
+
+    settings: Settings
+    objects: Objects
+    records: Records

@@ -1,0 +1,5 @@
+"""``python -m anubis`` is the command line."""
+
+from anubis.cli import main
+
+main()

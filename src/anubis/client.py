@@ -1,0 +1,257 @@
+"""The Python door: the same verbs with the same words as the command line.
+
+``Client.open()`` works on this machine's own home folder; a person's script and the command line use this one
+class. Times are UTC seconds since 1970, run references are full ids, unique prefixes, ``@last`` or ``@last~2``.
+"""
+
+import io
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from anubis import describe
+from anubis.model.errors import BadInputError, NotFoundError
+from anubis.model.points import Point, SampleBlock
+from anubis.model.run import Event, Run
+from anubis.model.verdict import Comparison
+from anubis.pipeline import scripts, subject, worker
+from anubis.pipeline.compare import compare_points
+from anubis.pipeline.contracts import MetricSummary, RunQuery, RunRow, Runs
+from anubis.pipeline.owner import new_owner
+from anubis.pipeline.reconciler import Reconciler
+from anubis.pipeline.submit import Submission, runs_of
+from anubis.settings import Settings
+from anubis.wiring import House, build
+
+_LAST = re.compile(r"@last(?:~(\d+))?")
+
+#: How often runs that another process drives are looked at, seconds.
+LOOK_EVERY_S = 0.25
+
+
+class Client:
+    """Everything a person can ask of Anubis."""
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+        self._world = house.world
+
+    @classmethod
+    def open(cls, settings: Settings | None = None) -> Self:
+        """A client of the installation in the environment's (or the given) settings."""
+        return cls(build(settings))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._house.close()
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self._house.settings
+
+    def submit(
+        self,
+        files: Sequence[Path],
+        *,
+        overrides: Mapping[str, str] | None = None,
+        script: Path | None = None,
+        rounds: int = 1,
+    ) -> list[Run]:
+        """Store the runs of these descriptor files, all or none, in the order in which they will go.
+
+        Several files, rounds or a ``[matrix]`` make a family. Raises BadInputError with every problem found.
+        """
+        key = self._store_script(script) if script else None
+        submissions = [
+            submission
+            for file in files
+            for submission in self._read(file, overrides or {}, key, named=len(files) > 1)
+        ]
+        runs, events = runs_of(
+            submissions,
+            engines=self._world.engines,
+            default_engine=self.settings.engine,
+            owner=self.settings.client_id,
+            clock=self._world.clock,
+            rounds=rounds,
+        )
+        self._world.runs.add(runs, events)
+        return [run for run, _ in runs]
+
+    def _read(
+        self, file: Path, overrides: Mapping[str, str], script: str | None, *, named: bool
+    ) -> Iterator[Submission]:
+        try:
+            content = file.read_bytes()
+        except OSError as error:
+            raise BadInputError(
+                f"{file}: {error.strerror}", remedy="give the path of a descriptor file"
+            ) from error
+        reading = describe.read(content, filename=str(file), overrides=overrides)
+        if reading.descriptor is None:
+            raise BadInputError(f"{file} is not a valid descriptor", problems=reading.problems)
+        text, folder = content.decode(), file.resolve().parent
+        for cell in describe.cells(reading.descriptor):
+            yield Submission(
+                descriptor=replace(cell.descriptor, subject=subject.resolve(cell.descriptor.subject, folder)),
+                text=text,
+                cell={**({"file": file.name} if named else {}), **cell.values},
+                folder=str(folder),
+                script=script,
+            )
+
+    def _store_script(self, path: Path) -> str:
+        key, content = scripts.archive(path)
+        self._world.objects.put(key, io.BytesIO(content))
+        return key
+
+    def drive(self, run_ids: Sequence[str], changed: Callable[[Run], None] | None = None) -> list[Run]:
+        """Drive due runs from this process until these are final; the runs as they ended.
+
+        Another process may drive some of them; ``changed`` hears of every step this process applied.
+        """
+        waiting = _Waiting(self._world.runs, run_ids)
+
+        def note(run: Run) -> None:
+            if run.status.final:
+                waiting.ids.discard(run.id)
+            if changed:
+                changed(run)
+
+        self._reconciler(note).drive(until=waiting.over)
+        return [self._world.runs.get(run_id) for run_id in run_ids]
+
+    def work(self) -> bool:
+        """Be the background worker until no run is unfinished; False when another is."""
+        runs = self._world.runs
+        looked_s = 0.0
+
+        def idle() -> bool:
+            nonlocal looked_s
+            if time.monotonic() - looked_s < worker.IDLE_S:
+                return False
+            looked_s = time.monotonic()
+            return runs.unfinished() == 0
+
+        return worker.work(self.settings.home, lambda: self._reconciler().drive(until=idle), runs.unfinished)
+
+    def ensure_worker(self) -> bool:
+        """Start a background worker if there is unfinished work and no worker; whether one was started."""
+        return self._world.runs.unfinished() > 0 and worker.start(self.settings.home)
+
+    def _reconciler(self, changed: Callable[[Run], None] | None = None) -> Reconciler:
+        return Reconciler(self._world, new_owner(), lease_s=self.settings.lease_s, changed=changed)
+
+    def get(self, ref: str) -> Run:
+        """The run behind a reference. Raises NotFoundError."""
+        if match := _LAST.fullmatch(ref):
+            back = int(match[1] or 0)
+            rows = self._world.runs.find(RunQuery(limit=back + 1))
+            if len(rows) <= back:
+                raise NotFoundError(
+                    f"there is no {ref}: {len(rows)} runs are stored", remedy="see anubis history"
+                )
+            ref = rows[back].id
+        return self._world.runs.get(ref)
+
+    def find(self, query: RunQuery) -> Sequence[RunRow]:
+        """Runs for a listing."""
+        return self._world.runs.find(query)
+
+    def family(self, ref: str) -> Sequence[RunRow]:
+        """The runs of the same family in the order in which they were submitted; just the run when it has none."""
+        run = self.get(ref)
+        query = RunQuery(family_id=run.family_id) if run.family_id else RunQuery(ids=(run.id,))
+        return self._world.runs.find(replace(query, limit=100_000, newest_first=False))
+
+    def events(self, ref: str, *, after_seq: int = 0) -> Sequence[Event]:
+        """The timeline of a run."""
+        return self._world.runs.events(self.get(ref).id, after_seq=after_seq)
+
+    def text(self, ref: str) -> str:
+        """The descriptor file as it was submitted."""
+        return self._world.runs.text(self.get(ref).id)
+
+    def cancel(self, refs: Sequence[str], *, why: str = "") -> list[Run]:
+        """Ask for the end of runs; those that were not final. Whoever drives them obeys, now or when it is back."""
+        runs = [self.get(ref) for ref in refs]
+        now_s, actor = self._world.clock.now_s(), self.settings.client_id
+        asked = set(
+            self._world.runs.request_cancel(
+                [run.id for run in runs],
+                [
+                    Event(run_id=run.id, kind="cancel_requested", time_s=now_s, message=why, actor=actor)
+                    for run in runs
+                ],
+            )
+        )
+        for run in runs:
+            if run.id in asked and run.placement:
+                self._world.engines[run.engine].cancel(run.placement)
+        return [run for run in runs if run.id in asked]
+
+    def purge(self, refs: Sequence[str]) -> list[str]:
+        """Forget final runs and delete their records; the ids. Raises BadInputError for a run that is not final."""
+        runs = [self.get(ref) for ref in refs]
+        if busy := [run.id for run in runs if not run.status.final]:
+            raise BadInputError(
+                f"not final yet: {', '.join(busy)}", remedy="cancel them first (anubis cancel)"
+            )
+        self._world.runs.remove([run.id for run in runs])
+        for run in runs:
+            self._world.records.remove(run.id)
+        return [run.id for run in runs]
+
+    def points(self, refs: Sequence[str]) -> Sequence[Point]:
+        """The points of these runs: one value for each run and metric."""
+        return self._world.points.of([self.get(ref).id for ref in refs])
+
+    def summaries(self, ref: str) -> Sequence[MetricSummary]:
+        """Count, last, extremes and mean of every metric's samples."""
+        return self._world.points.summaries(self.get(ref).id)
+
+    def samples(self, ref: str, metric: str, *, most: int | None = None) -> SampleBlock:
+        """The samples of one metric, thinned to at most ``most``."""
+        return self._world.points.samples(self.get(ref).id, metric, most=most)
+
+    def record(self, ref: str) -> Path:
+        """The folder that holds the record of the run's latest attempt (role benchmark, rank 0)."""
+        run = self.get(ref)
+        folder = self._world.records.folder(run.id, run.attempt)
+        if not folder.exists():
+            raise NotFoundError(
+                f"run {run.id} has no record on this machine", remedy="a run leaves one once it was placed"
+            )
+        return folder
+
+    def compare(
+        self, baseline: Sequence[str], contender: Sequence[str], *, min_effect: float = 0.02
+    ) -> Comparison:
+        """A verdict for every metric that both sets of runs have; each run counts once, with its point."""
+        return compare_points(self.points(baseline), self.points(contender), min_effect=min_effect)
+
+
+class _Waiting:
+    """Which of some runs are not final yet; asks the store now and then, for others may drive them."""
+
+    def __init__(self, runs: Runs, run_ids: Sequence[str]) -> None:
+        self.ids = set(run_ids)
+        self._runs = runs
+        self._looked_s = 0.0
+
+    def over(self) -> bool:
+        now_s = time.monotonic()
+        if self.ids and now_s - self._looked_s >= LOOK_EVERY_S:
+            self._looked_s = now_s
+            rows = self._runs.find(RunQuery(ids=tuple(self.ids), limit=len(self.ids)))
+            self.ids -= {row.id for row in rows if row.status.final}
+        return not self.ids

@@ -1,0 +1,260 @@
+"""Engine ``process``: the benchmark is a process tree of this machine, under an agent that outlives its starter.
+
+An agent is one Python interpreter in a session of its own. A slot (a lock file held by the agent through an
+inherited descriptor, so that the kernel frees it when the agent is gone, however it went) keeps measured runs
+from disturbing one another.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import anubis
+from anubis.model.cause import Cause
+from anubis.model.errors import NoCapacityError, StageError
+from anubis.model.hardware import Strategy
+from anubis.model.run import Bundle, Observation, Placement, Run, Seen
+from anubis.pipeline.contracts import Capabilities, Objects, Records, Surroundings
+from anubis.pipeline.scripts import extract
+
+#: What runs the agent: an interpreter without site packages, which starts in a third of the time.
+_LAUNCH = "import sys; sys.path.insert(0, {!r}); from anubis.agent.launch import main; main()"
+_PACKAGES = str(Path(anubis.__file__).parent.parent)
+
+#: An agent that did not show itself this long after its start never will.
+APPEAR_S = 15.0
+#: An agent that was told to end and has not, this long after, is killed with its session.
+FORCE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessSettings:
+    """What an operator may set about this engine."""
+
+    #: Folder for slots and extracted scripts.
+    folder: Path
+    #: Runs measured at the same time.
+    slots: int = 1
+    #: Nothing is placed with less free disk space than this.
+    min_free_bytes: int = 256 * 1024**2
+
+
+def build(surroundings: Surroundings) -> "ProcessEngine":
+    """The engine as the entry point makes it."""
+    settings = surroundings.settings
+    return ProcessEngine(
+        ProcessSettings(
+            folder=settings.home / "process",
+            slots=settings.process_slots,
+            min_free_bytes=settings.min_free_bytes,
+        ),
+        surroundings.records,
+        surroundings.objects,
+    )
+
+
+class ProcessEngine:
+    """Places agents as processes of this machine."""
+
+    name = "process"
+    capabilities = Capabilities(strategies=frozenset({Strategy.SINGLE_NODE}))
+
+    def __init__(self, settings: ProcessSettings, records: Records, objects: Objects) -> None:
+        self._settings = settings
+        self._records = records
+        self._objects = objects
+        self._started: dict[str, subprocess.Popen[bytes]] = {}
+
+    def place(self, run: Run, bundle: Bundle) -> Placement:
+        record = self._records.folder(run.id, run.attempt)
+        placement = Placement(
+            engine=self.name, name=f"{run.id}.{run.attempt}", details={"record": str(record)}
+        )
+        if (record / "alive").exists():
+            return placement
+        self._check_disk()
+        slot = self._take_slot()
+        try:
+            record.mkdir(parents=True, exist_ok=True)
+            self._start(placement, run, bundle, record, slot)
+        finally:
+            os.close(slot)
+        return placement
+
+    def observe(self, placements: Sequence[Placement]) -> Mapping[str, Observation]:
+        return {placement.name: self._look(placement) for placement in placements}
+
+    def cancel(self, placement: Placement) -> None:
+        record = Path(placement.details["record"])
+        pid = _living_agent(record)
+        if pid is None:
+            return
+        told = record / "cancel"
+        with contextlib.suppress(FileExistsError):
+            told.touch(exist_ok=False)
+            _signal(os.kill, pid, signal.SIGTERM)
+            return
+        if time.time() - told.stat().st_mtime > FORCE_S:
+            _signal(os.killpg, pid, signal.SIGKILL)
+
+    def logs(self, placement: Placement) -> Iterator[bytes]:
+        with contextlib.suppress(FileNotFoundError):
+            yield (Path(placement.details["record"]) / "agent.log").read_bytes()
+
+    def _check_disk(self) -> None:
+        self._settings.folder.mkdir(parents=True, exist_ok=True)
+        free = shutil.disk_usage(self._settings.folder).free
+        if free < self._settings.min_free_bytes:
+            raise StageError(
+                f"only {free >> 20} MiB free under {self._settings.folder}, "
+                f"{self._settings.min_free_bytes >> 20} MiB are needed to place a run",
+                cause=Cause.DISK_FULL,
+                remedy=Cause.DISK_FULL.remedy,
+            )
+
+    def _take_slot(self) -> int:
+        for number in range(self._settings.slots):
+            slot = os.open(
+                self._settings.folder / f"slot-{number}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
+            )
+            try:
+                fcntl.flock(slot, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(slot)
+            else:
+                return slot
+        raise NoCapacityError(
+            f"all {self._settings.slots} slots of this machine are measuring",
+            again_after_s=0.05,
+            remedy="wait, or raise ANUBIS_PROCESS_SLOTS if runs may disturb one another",
+        )
+
+    def _start(self, placement: Placement, run: Run, bundle: Bundle, record: Path, slot: int) -> None:
+        role = bundle.roles[0]
+        environment = {**os.environ, **role.environment}
+        if bundle.script:
+            environment["BAI_SCRIPTS_PATH"] = str(self._scripts(bundle.script))
+        options = {
+            "--record": str(record),
+            "--run-id": run.id,
+            "--repeats": str(bundle.repeats),
+            "--warmups": str(bundle.warmups),
+            "--timeout-s": repr(bundle.timeout_s),
+            "--cwd": bundle.folder or environment.get("BAI_SCRIPTS_PATH") or str(self._work(record)),
+        }
+        if bundle.patterns:
+            patterns = {
+                name: {"pattern": pattern, "units": units}
+                for name, (pattern, units) in bundle.patterns.items()
+            }
+            (record / "patterns.json").write_text(json.dumps(patterns))
+            options["--patterns"] = str(record / "patterns.json")
+        flat = [word for option in options.items() for word in option]
+        with (record / "agent.log").open("ab") as log:
+            self._started[placement.name] = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-I",
+                    "-S",
+                    "-c",
+                    _LAUNCH.format(_PACKAGES),
+                    "exec",
+                    *flat,
+                    "--",
+                    *role.command,
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=environment,
+                start_new_session=True,
+                pass_fds=(slot,),
+            )
+
+    def _work(self, record: Path) -> Path:
+        work = record / "work"
+        work.mkdir(exist_ok=True)
+        return work
+
+    def _scripts(self, key: str) -> Path:
+        """The archive's content, extracted once; complete or absent."""
+        scripts = self._settings.folder / "scripts" / key.removesuffix(".tar")
+        if not scripts.exists():
+            scripts.parent.mkdir(parents=True, exist_ok=True)
+            fresh = Path(tempfile.mkdtemp(dir=scripts.parent))
+            with self._objects.open(key) as stream:
+                extract(stream, fresh)
+            try:
+                fresh.rename(scripts)
+            except OSError:  # another reconciler was first
+                shutil.rmtree(fresh)
+        return scripts
+
+    def _look(self, placement: Placement) -> Observation:
+        record = Path(placement.details["record"])
+        started = self._started.get(placement.name)
+        if started is not None and started.poll() is not None:
+            del self._started[placement.name]
+        if ended := _ended(record):
+            return ended
+        if _living_agent(record) is not None:
+            return Observation(seen=Seen.RUNNING)
+        if ended := _ended(record):  # it ended between the two looks
+            return ended
+        if (record / "alive").exists():
+            return Observation(seen=Seen.LOST, reason="the agent vanished without a last word")
+        if started is not None and placement.name in self._started:
+            return Observation(seen=Seen.WAITING)
+        if started is None and record.exists() and time.time() - record.stat().st_mtime < APPEAR_S:
+            return Observation(seen=Seen.WAITING)
+        return Observation(seen=Seen.LOST, reason=f"the agent never started: {self._last_words(placement)}")
+
+    def _last_words(self, placement: Placement) -> str:
+        text = b"".join(self.logs(placement)).decode(errors="replace").strip()
+        return text.splitlines()[-1] if text else "it left no message"
+
+
+def _ended(record: Path) -> Observation | None:
+    try:
+        last = json.loads((record / "exit.json").read_bytes())
+    except FileNotFoundError:
+        return None
+    cause = last.get("cause")
+    return Observation(
+        seen=Seen.ENDED,
+        exit_code=last.get("code"),
+        reason=last.get("message", ""),
+        cause=Cause(cause) if cause else None,
+    )
+
+
+def _living_agent(record: Path) -> int | None:
+    """Process id of the agent while it holds its lock, else None."""
+    try:
+        descriptor = os.open(record / "alive", os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        words = os.read(descriptor, 200).split()
+        return int(words[0]) if words else 0
+    finally:
+        os.close(descriptor)
+    return None
+
+
+def _signal(send: object, pid: int, number: int) -> None:
+    if pid > 0:
+        with contextlib.suppress(ProcessLookupError):
+            send(pid, number)  # type: ignore[operator]

@@ -1,0 +1,51 @@
+"""Who holds a lease: a name from which others on the same machine can tell that its process is gone."""
+
+import os
+import secrets
+import socket
+from pathlib import Path
+
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+def new_owner() -> str:
+    """``host/boot/pid/start/nonce`` of this process."""
+    pid = os.getpid()
+    return "/".join([socket.gethostname(), _boot(), str(pid), _start(pid) or "0", secrets.token_hex(4)])
+
+
+def is_dead(owner: str) -> bool:
+    """True only when the owner was on this machine and is certainly gone."""
+    parts = owner.rsplit("/", 4)
+    if len(parts) != 5 or parts[0] != socket.gethostname():
+        return False
+    _, boot, pid, start, _ = parts
+    if boot != _boot():
+        return True
+    now = _start(int(pid))
+    return now is None or start not in {"0", now}
+
+
+def _boot() -> str:
+    try:
+        return _BOOT_ID.read_text().strip()[:8]
+    except OSError:
+        return "boot"
+
+
+def _start(pid: int) -> str | None:
+    """Start time of a process in clock ticks (proc(5), field 22); "0" where only its existence can be told."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+        fields = stat.rpartition(")")[2].split()
+        return None if fields[0] in {"Z", "X"} else fields[19]
+    except OSError:
+        if _BOOT_ID.exists():
+            return None
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return None
+    except PermissionError:
+        return "0"
+    return "0"

@@ -1,0 +1,194 @@
+"""Moves runs: claims what is due under a lease, asks the stage, applies the answer in one transaction.
+
+Any process may drive it (the command line, a background worker, a server), and any of them may die at any
+moment: a lease that runs out, or whose holder is known to be dead, lets the next one go on.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from anubis.model.cause import Cause
+from anubis.model.errors import LeaseLostError, NoCapacityError, StageError
+from anubis.model.run import Event, Run, Step
+from anubis.model.status import Status
+from anubis.pipeline import collect, fetch, place, watch
+from anubis.pipeline.contracts import World
+from anubis.pipeline.owner import is_dead
+
+log = logging.getLogger(__name__)
+
+#: A stage that looks at one run. ``watch`` is the only stage that looks at many at once.
+STAGES: dict[Status, Callable[[Run, World], Step]] = {
+    Status.FETCH: fetch.fetch,
+    Status.PLACE: place.place,
+    Status.COLLECT: collect.collect,
+}
+
+#: How often new runs and cancellations are looked for while others are in hand, seconds.
+LOOK_EVERY_S = 0.25
+
+
+@dataclass(slots=True)
+class _Held:
+    run: Run
+    look_s: float
+
+
+class Reconciler:
+    """One driver of runs. Not thread-safe: a process that wants several makes several."""
+
+    def __init__(
+        self,
+        world: World,
+        owner: str,
+        *,
+        lease_s: float = 30.0,
+        most: int = 32,
+        changed: Callable[[Run], None] | None = None,
+    ) -> None:
+        self.world = world
+        self.owner = owner
+        self.lease_s = lease_s
+        self.most = most
+        self.changed = changed
+        self._held: dict[str, _Held] = {}
+        self._claim_s = self._renew_s = self._cancel_s = 0.0
+
+    def drive(self, until: Callable[[], bool]) -> None:
+        """Work until the condition holds, then give all leases back."""
+        try:
+            while not until():
+                wait_s = self.turn()
+                if wait_s > 0:
+                    self.world.clock.wait(wait_s)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Give the leases back, so that others need not wait for them to run out."""
+        self._held.clear()
+        self.world.runs.release(self.owner)
+
+    def turn(self) -> float:
+        """Look once at everything that is due; seconds until there may be something to do again."""
+        now_s = self.world.clock.now_s()
+        self._renew(now_s)
+        self._claim(now_s)
+        due = [held for held in self._held.values() if held.look_s <= now_s]
+        watched = [held for held in due if held.run.status is Status.WATCH]
+        full: set[str] = set()
+        for held in due:
+            if held.run.status is not Status.WATCH and not (
+                held.run.status is Status.PLACE and held.run.engine in full and not held.run.cancel_requested
+            ):
+                self._step(held, full)
+        self._watch(watched)
+        now_s = self.world.clock.now_s()
+        next_s = min((held.look_s for held in self._held.values()), default=now_s + LOOK_EVERY_S)
+        return max(0.0, min(next_s - now_s, LOOK_EVERY_S))
+
+    def _renew(self, now_s: float) -> None:
+        if not self._held:
+            self._renew_s = now_s
+            return
+        if now_s - self._renew_s >= self.lease_s / 3:
+            self._renew_s = now_s
+            kept = self.world.runs.renew(self.owner, list(self._held), now_s=now_s, lease_s=self.lease_s)
+            for run_id in set(self._held) - set(kept):
+                log.warning("lost the lease on run %s", run_id)
+                del self._held[run_id]
+        if now_s - self._cancel_s >= LOOK_EVERY_S:
+            self._cancel_s = now_s
+            for run_id in self.world.runs.cancelled(self.owner):
+                if (held := self._held.get(run_id)) and not held.run.cancel_requested:
+                    self._hold(self.world.runs.get(run_id), look_s=now_s)
+
+    def _claim(self, now_s: float) -> None:
+        if len(self._held) >= self.most or (self._held and now_s - self._claim_s < LOOK_EVERY_S):
+            return
+        self._claim_s = now_s
+        for owner in self.world.runs.owners():
+            if is_dead(owner):
+                self.world.runs.release(owner)
+        room = self.most - len(self._held)
+        for run in self.world.runs.claim(self.owner, now_s=now_s, lease_s=self.lease_s, limit=room):
+            self._hold(run, look_s=now_s)
+
+    def _hold(self, run: Run, *, look_s: float) -> None:
+        if held := self._held.get(run.id):
+            held.run, held.look_s = run, look_s
+        else:
+            self._held[run.id] = _Held(run, look_s)
+
+    def _step(self, held: _Held, full: set[str]) -> None:
+        """Ask stages about one run until it has to wait, is watched, or is final."""
+        while held.run.id in self._held and held.run.status is not Status.WATCH:
+            try:
+                step = self._ask(held.run)
+            except NoCapacityError as error:
+                full.add(held.run.engine)
+                held.look_s = self.world.clock.now_s() + error.again_after_s
+                return
+            if not self._apply(held, step) or step.again_after_s > 0:
+                return
+
+    def _ask(self, run: Run) -> Step:
+        if run.cancel_requested and run.status in {Status.FETCH, Status.PLACE}:
+            return _cancelled(run, self.world)
+        try:
+            return STAGES[run.status](run, self.world)
+        except NoCapacityError:
+            raise
+        except StageError as error:
+            return failed(run, self.world, error.cause, str(error))
+        except Exception as error:  # one failing run never fails its batch
+            log.exception("stage %s of run %s", run.status, run.id)
+            return failed(run, self.world, Cause.INTERNAL, f"{type(error).__name__}: {error}")
+
+    def _watch(self, watched: Sequence[_Held]) -> None:
+        runs = [held.run for held in watched if held.run.id in self._held]
+        looks = watch.watch(runs, self.world)
+        for held in watched:
+            look = looks.get(held.run.id)
+            if look is None:
+                continue
+            if look.step is None:
+                held.look_s = self.world.clock.now_s() + look.again_after_s
+            elif self._apply(held, look.step):
+                self._step(held, set())
+
+    def _apply(self, held: _Held, step: Step) -> bool:
+        now_s = self.world.clock.now_s()
+        try:
+            run = self.world.runs.apply(self.owner, held.run, step, now_s=now_s)
+        except LeaseLostError:
+            log.warning("another reconciler took run %s over", held.run.id)
+            del self._held[held.run.id]
+            return False
+        held.run, held.look_s = run, now_s + step.again_after_s
+        if run.status.final:
+            del self._held[run.id]
+        if self.changed:
+            self.changed(run)
+        return True
+
+
+def failed(run: Run, world: World, cause: Cause, reason: str) -> Step:
+    """The final step of a run that cannot go on."""
+    return _final(run, world, Status.FAILED, cause, reason)
+
+
+def _cancelled(run: Run, world: World) -> Step:
+    return _final(run, world, Status.CANCELLED, Cause.CANCELLED, "cancelled before it started")
+
+
+def _final(run: Run, world: World, status: Status, cause: Cause, reason: str) -> Step:
+    event = Event(
+        run_id=run.id,
+        kind="final",
+        time_s=world.clock.now_s(),
+        message=reason,
+        data={"status": status, "cause": cause},
+    )
+    return Step(status=status, cause=cause, reason=reason, events=(event,))

@@ -1,0 +1,33 @@
+"""What is under test: ``commit = "auto"`` becomes the commit of the working tree around the descriptor."""
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+from anubis.model.descriptor import Subject
+from anubis.model.errors import BadInputError
+
+AUTO = "auto"
+
+
+def resolve(subject: Subject, folder: Path) -> Subject:
+    """The subject with its commit looked up; ``-dirty`` marks a tree with changes to tracked files.
+
+    Raises BadInputError when the folder is in no git working tree.
+    """
+    if subject.commit != AUTO:
+        return subject
+    commit = _git(folder, "rev-parse", "HEAD")
+    dirty = _git(folder, "status", "--porcelain", "--untracked-files=no")
+    return replace(subject, commit=f"{commit}-dirty" if dirty else commit)
+
+
+def _git(folder: Path, *words: str) -> str:
+    try:
+        answer = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise BadInputError(
+            f'subject.commit is "auto", but {folder} is in no git working tree with a commit',
+            remedy="name the commit, or remove subject.commit",
+        ) from error
+    return answer.stdout.strip()

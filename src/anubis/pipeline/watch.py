@@ -1,0 +1,80 @@
+"""Stage watch: each engine is asked once about all its placements, with back-off."""
+
+import logging
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from anubis.model.cause import Cause
+from anubis.model.run import Event, Observation, Run, Seen, Step
+from anubis.model.status import Status
+from anubis.pipeline.contracts import World
+
+log = logging.getLogger(__name__)
+
+#: The next look comes after this share of the time since placement, within the bounds below (seconds).
+BACK_OFF = 0.05
+SOONEST_S = 0.002
+LATEST_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What watching decided about one run: a step, or nothing but when to look again."""
+
+    step: Step | None
+    again_after_s: float = 0.0
+
+
+def watch(runs: Sequence[Run], world: World) -> Mapping[str, Look]:
+    """One look at each run, by run id."""
+    by_engine: dict[str, list[Run]] = defaultdict(list)
+    for run in runs:
+        by_engine[run.engine].append(run)
+    looks: dict[str, Look] = {}
+    for name, placed in by_engine.items():
+        engine = world.engines[name]
+        try:
+            seen = engine.observe([run.placement for run in placed if run.placement])
+        except Exception:  # an engine that does not answer is unknown, not gone
+            log.exception("engine %s did not answer", name)
+            looks |= {run.id: Look(None, LATEST_S) for run in placed}
+            continue
+        for run in placed:
+            if run.placement:
+                if run.cancel_requested:
+                    engine.cancel(run.placement)
+                looks[run.id] = _look(run, seen[run.placement.name], world)
+    return looks
+
+
+def _look(run: Run, observation: Observation, world: World) -> Look:
+    now_s = world.clock.now_s()
+    if observation.seen in {Seen.ENDED, Seen.LOST}:
+        lost = observation.seen is Seen.LOST
+        event = Event(
+            run_id=run.id,
+            kind="lost" if lost else "ended",
+            time_s=now_s,
+            message=observation.reason,
+            data={} if observation.exit_code is None else {"exit_code": observation.exit_code},
+        )
+        cause = Cause.LOST if lost else observation.cause
+        return Look(Step(status=Status.COLLECT, cause=cause, reason=observation.reason, events=(event,)))
+    waited_s = now_s - (run.placed_s or now_s)
+    max_wait_s = run.descriptor.hardware.max_wait_s
+    if (
+        observation.seen is Seen.WAITING
+        and max_wait_s is not None
+        and waited_s > max_wait_s
+        and run.placement
+    ):
+        world.engines[run.engine].cancel(run.placement)
+        reason = f"no machine after {max_wait_s:g} s: {observation.reason}"
+        event = Event(
+            run_id=run.id, kind="final", time_s=now_s, message=reason, data={"cause": Cause.NO_CAPACITY}
+        )
+        return Look(Step(status=Status.FAILED, cause=Cause.NO_CAPACITY, reason=reason, events=(event,)))
+    if observation.reason and observation.reason != run.reason:
+        return Look(Step(status=Status.WATCH, reason=observation.reason, again_after_s=SOONEST_S))
+    return Look(None, min(max(BACK_OFF * waited_s, SOONEST_S), LATEST_S))

@@ -1,0 +1,61 @@
+"""The background worker: drives runs until none is left, at most one for each home folder."""
+
+import contextlib
+import fcntl
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+#: Checked this often whether all runs are final, seconds.
+IDLE_S = 1.0
+
+
+@contextlib.contextmanager
+def only_worker(home: Path) -> Iterator[bool]:
+    """Hold the worker's lock of a home folder; False when another process holds it."""
+    lock = os.open(home / "worker.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(lock)
+
+
+def work(home: Path, drive: Callable[[], None], unfinished: Callable[[], int]) -> bool:
+    """Drive until nothing is unfinished; False at once when another worker does so already.
+
+    The last look is taken after the lock was given back: a run submitted while this worker was leaving finds
+    either a worker or the lock free, never neither.
+    """
+    worked = False
+    while True:
+        with only_worker(home) as mine:
+            if not mine:
+                return worked
+            drive()
+            worked = True
+        if unfinished() == 0:
+            return worked
+
+
+def start(home: Path) -> bool:
+    """Start a worker that outlives this process, unless one is at work; whether one was started."""
+    with only_worker(home) as free:
+        if not free:
+            return False
+    with (home / "worker.log").open("ab") as log:
+        subprocess.Popen(
+            [sys.executable, "-m", "anubis", "worker"],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            env={**os.environ, "ANUBIS_HOME": str(home)},
+        )
+    return True
