@@ -1,0 +1,92 @@
+"""Run-to-run noise, and what a number of runs can show in spite of it."""
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+from scipy.special import stdtrit
+
+#: Scales the median absolute deviation, and the 90 % quantile of absolute residuals, to a normal
+#: standard deviation (Rousseeuw & Croux 1993, J. Amer. Statist. Assoc. 88:1273-1283).
+MAD_TO_SIGMA = 1.4826
+Q90_TO_SIGMA = 1 / 1.6449
+#: From this many values on a robust spread is steadier than it is wasteful.
+ROBUST_FROM = 6
+#: Of rank tests against t tests under normal noise (Hodges & Lehmann 1956, Ann. Math. Statist. 27:324-335).
+RANK_EFFICIENCY = 3 / math.pi
+#: Nobody orders more runs than this to settle one verdict.
+MOST_RUNS = 1000
+
+
+def median(ordered: Sequence[float]) -> float:
+    """Median of values that are sorted already; at least one."""
+    n = len(ordered)
+    low, high = ordered[(n - 1) // 2], ordered[n // 2]
+    return low if low == high else low * 0.5 + high * 0.5
+
+
+def mean(values: Sequence[float]) -> float:
+    """Arithmetic mean; at least one value."""
+    return math.fsum(values) / len(values)
+
+
+def sample_deviation(values: Sequence[float]) -> float:
+    """Sample standard deviation; at least two values."""
+    centre = mean(values)
+    return math.sqrt(math.fsum((value - centre) ** 2 for value in values) / (len(values) - 1))
+
+
+def noise_floor(values: Sequence[float]) -> float | None:
+    """Standard deviation of one run around its level, in the unit of the values; None with fewer than 3.
+
+    With 3 to 5 values the sample standard deviation; with more the larger of 1.4826 MAD and the scaled
+    90 % quantile of absolute residuals: one wild run moves neither, two clusters are seen by the second.
+    """
+    n = len(values)
+    if n < 3:
+        return None
+    if n < ROBUST_FROM:
+        return sample_deviation(values)
+    centre = median(sorted(values))
+    distances = sorted(abs(value - centre) for value in values)
+    at = 0.9 * (n - 1)
+    low = int(at)
+    q90 = distances[low] + (at - low) * (distances[min(low + 1, n - 1)] - distances[low])
+    return max(MAD_TO_SIGMA * median(distances), Q90_TO_SIGMA * q90)
+
+
+@lru_cache(maxsize=4096)
+def _factor(n_baseline: int, n_contender: int, freedom: float) -> float:
+    spread = math.sqrt(1 / n_baseline + 1 / n_contender)
+    if min(n_baseline, n_contender) >= ROBUST_FROM:
+        spread /= math.sqrt(RANK_EFFICIENCY)
+    return float(stdtrit(freedom, 0.975) + stdtrit(freedom, 0.8)) * spread
+
+
+def smallest_detectable(
+    noise: float, n_baseline: int, n_contender: int, freedom: float | None = None
+) -> float | None:
+    """Smallest difference that these numbers of runs show at 5 % (two-sided) with 80 % power.
+
+    (t.975 + t.8) * noise * sqrt(1/n + 1/m) (Cohen 1988, Statistical Power Analysis, ch. 2), in the unit of
+    ``noise``, divided by the root of the rank test's efficiency where the rank test is used. ``freedom`` are the
+    degrees of freedom of ``noise``, n + m - 2 unless told. None where nothing can be shown.
+    """
+    freedom = n_baseline + n_contender - 2 if freedom is None else freedom
+    if min(n_baseline, n_contender) < 1 or freedom <= 0:
+        return None
+    return noise * _factor(n_baseline, n_contender, freedom)
+
+
+def runs_needed(noise: float, difference: float) -> int | None:
+    """Runs a side that show this difference with 80 % power; None above MOST_RUNS."""
+    if not difference > 0:
+        return None
+    low, high = 3, MOST_RUNS + 1
+    while low < high:
+        n = (low + high) // 2
+        if noise * _factor(n, n, 2 * n - 2) <= difference:
+            high = n
+        else:
+            low = n + 1
+    return low if low <= MOST_RUNS else None

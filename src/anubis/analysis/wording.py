@@ -1,0 +1,125 @@
+"""A verdict in one line, and what to do next in one sentence."""
+
+import math
+
+from anubis.model.verdict import Judgement, Verdict
+
+_NAMES = {
+    Judgement.REGRESSED: "REGRESSION",
+    Judgement.IMPROVED: "IMPROVEMENT",
+    Judgement.CHANGED: "CHANGE",
+}
+
+
+def render(verdict: Verdict) -> str:
+    """The one form in which a comparison is shown everywhere, without colour.
+
+    ``throughput  912.4 -> 871.9 img/s  -4.4 % [-5.8, -3.1]  p=.0004  n=10+10 runs  REGRESSION (min effect 2 %)``
+    """
+    parts = [
+        verdict.metric,
+        f"{_value(verdict.baseline)} -> {_value(verdict.contender)}{_unit(verdict.units)}",
+    ]
+    if verdict.effect is not None:
+        parts.append(_effect(verdict.effect, verdict.interval))
+    if verdict.p is not None:
+        parts.append(_p(verdict.p))
+    parts.append(f"n={verdict.n_baseline}+{verdict.n_contender} runs")
+    parts.append(_conclusion(verdict))
+    return "  ".join(parts)
+
+
+def next_step(verdict: Verdict) -> str:
+    """One sentence: the noise floor, what these runs could have shown, and what to do now."""
+    noise = _noise(verdict)
+    if verdict.judgement in (Judgement.UNCHANGED, Judgement.UNDECIDED):
+        return noise + _open_step(verdict)
+    if verdict.judgement is Judgement.IMPROVED:
+        return noise + "accept the contender as the new baseline to hold the gain."
+    return (
+        noise + "look at what changed between the two subjects, or accept the contender as the new baseline."
+    )
+
+
+def percent(ratio: float, *, sign: bool = False, digits: int = 1) -> str:
+    """A ratio in per cent, without the sign of per cent: -0.0441 is "-4.4"."""
+    value = 100 * ratio
+    if abs(value) >= 1e5:
+        return f"{value:+.2g}" if sign else f"{value:.2g}"
+    text = f"{value:+.{digits}f}" if sign else f"{value:.{digits}f}"
+    return text if float(text) else f"{0:.{digits}f}"
+
+
+def _open_step(verdict: Verdict) -> str:
+    if verdict.effect is None:
+        return "a side has no value: look at the runs that gave none, then run them again."
+    if verdict.judgement is Judgement.UNCHANGED:
+        return "nothing to do."
+    if verdict.more_runs is None:
+        return (
+            f"the effect lies too close to the minimum effect of {_min_effect(verdict)} to be settled by more runs:"
+            " make the benchmark quieter, or choose another minimum effect."
+        )
+    return f"add {verdict.more_runs} run{'s' * (verdict.more_runs != 1)} on each side and compare again."
+
+
+def _noise(verdict: Verdict) -> str:
+    if verdict.noise_floor is None:
+        return "The noise between runs is not known yet; "
+    text = f"Runs differ by {percent(verdict.noise_floor)} % (one standard deviation)"
+    if verdict.detectable is not None and math.isfinite(verdict.detectable):
+        runs = f"{verdict.n_baseline}+{verdict.n_contender}"
+        text += f" and {runs} of them show a change of {percent(verdict.detectable)} % four times in five"
+    return text + "; "
+
+
+def _conclusion(verdict: Verdict) -> str:
+    if verdict.judgement in _NAMES:
+        return f"{_NAMES[verdict.judgement]} (min effect {_min_effect(verdict)})"
+    if verdict.judgement is Judgement.UNCHANGED:
+        return f"no change >= {_min_effect(verdict)}"
+    if verdict.effect is None:
+        return "no value on one side"
+    if verdict.interval is None:
+        return "not enough runs"
+    if verdict.more_runs is None:
+        return "unclear"
+    return f"unclear, about {verdict.more_runs} more run{'s' * (verdict.more_runs != 1)}"
+
+
+def _effect(effect: float, interval: tuple[float, float] | None) -> str:
+    digits = 1 if abs(effect) >= 0.001 or effect == 0 else 2
+    text = f"{percent(effect, sign=True, digits=digits)} %"
+    if interval is None:
+        return text
+    low, high = (percent(end, sign=True, digits=digits) for end in interval)
+    return f"{text} [{low}, {high}]"
+
+
+def _min_effect(verdict: Verdict) -> str:
+    return f"{100 * verdict.min_effect:g} %"
+
+
+def _p(p: float) -> str:
+    if p < 0.0001:
+        return "p<.0001"
+    digits = 4 if p < 0.001 else 3 if p < 0.1 else 2
+    text = f"{p:.{digits}f}"
+    return f"p={text.removeprefix('0')}" if text.startswith("0") else "p=1"
+
+
+def _value(value: float | None) -> str:
+    """Four significant digits or the whole part, without an exponent where people can read it."""
+    if value is None:
+        return "none"
+    size = abs(value)
+    if value == 0:
+        return "0"
+    if not 1e-4 <= size < 1e12:
+        return f"{value:.4g}"
+    decimals = max(0, 3 - math.floor(math.log10(size)))
+    return f"{value:.{decimals}f}"
+
+
+def _unit(units: str) -> str:
+    return "" if units in ("", "none") else f" {units}"
