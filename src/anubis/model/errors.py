@@ -54,3 +54,12 @@ class StageError(AnubisError):
     def __init__(self, message: str, *, cause: Cause, remedy: str = "") -> None:
         super().__init__(message, remedy=remedy)
         self.cause = cause
+
+
+class NotifyError(AnubisError):
+    """Somebody could not be told now; the relay tries again."""
+
+    def __init__(self, message: str, *, again_after_s: float | None = None, remedy: str = "") -> None:
+        super().__init__(message, remedy=remedy)
+        #: Seconds the other side asked to wait; None: by the relay's own back-off.
+        self.again_after_s = again_after_s

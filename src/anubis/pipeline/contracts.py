@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
+from anubis.model.alert import Alert
 from anubis.model.hardware import Strategy
 from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Bundle, Event, Observation, Placement, Run, Step
@@ -220,6 +221,20 @@ class Points(Protocol):
 
     def summaries(self, run_id: str) -> Sequence[MetricSummary]:
         """One row for each metric of the run."""
+        ...
+
+
+class Notifier(Protocol):
+    """Who is told. One notifier serves the addresses of its schemes (``[[notify]] to``)."""
+
+    #: What stands before the first colon of an address: mailto, slack, https ...
+    schemes: frozenset[str]
+
+    def notify(self, to: str, alert: Alert) -> None:
+        """Tell about the alert as it is now. Keyed by alert id and state, so that twice is seen once.
+
+        Raises NotifyError when it should be tried again later.
+        """
         ...
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from anubis.model.cause import Cause
-from anubis.model.errors import LeaseLostError, NoCapacityError, StageError
+from anubis.model.errors import AnubisError, LeaseLostError, NoCapacityError, StageError
 from anubis.model.run import Event, Run, Step
 from anubis.model.status import Status
 from anubis.pipeline import collect, fetch, place, watch
@@ -142,6 +142,8 @@ class Reconciler:
             raise
         except StageError as error:
             return failed(run, self.world, error.cause, str(error))
+        except AnubisError as error:
+            return failed(run, self.world, Cause.USER_ERROR, str(error))
         except Exception as error:  # one failing run never fails its batch
             log.exception("stage %s of run %s", run.status, run.id)
             return failed(run, self.world, Cause.INTERNAL, f"{type(error).__name__}: {error}")

@@ -73,7 +73,19 @@ def _add(tar: tarfile.TarFile, member: Path, root: Path) -> None:
 
 
 def extract(stream: BinaryIO, folder: Path) -> None:
-    """Unpack an archive: no links out, no devices (PEP 706 filter ``data``), bounded in count and size."""
+    """Unpack an archive: no links out, no devices (PEP 706 filter ``data``), bounded in count and size.
+
+    Raises BadInputError for an archive that would do otherwise; part of it may have been unpacked by then.
+    """
+    try:
+        _extract(stream, folder)
+    except tarfile.TarError as error:
+        raise BadInputError(
+            f"the script archive is refused: {error}", remedy="make it with --script"
+        ) from error
+
+
+def _extract(stream: BinaryIO, folder: Path) -> None:
     with tarfile.open(fileobj=stream, mode="r:*") as tar:
         files = size = 0
         for member in tar:

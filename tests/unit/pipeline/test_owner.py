@@ -1,0 +1,42 @@
+"""An owner is dead only when that is certain."""
+
+import os
+import socket
+import subprocess
+import sys
+
+from anubis.pipeline.owner import is_dead, new_owner
+
+
+def test_this_process_is_alive():
+    assert not is_dead(new_owner())
+
+
+def test_two_owners_of_one_process_differ():
+    assert new_owner() != new_owner()
+
+
+def test_a_process_that_has_ended_is_dead():
+    code = "from anubis.pipeline.owner import new_owner; print(new_owner())"
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+    assert is_dead(ended)
+
+
+def test_a_process_id_that_was_given_out_again_is_dead():
+    host, boot, pid, _, nonce = new_owner().rsplit("/", 4)
+
+    assert is_dead("/".join([host, boot, pid, "1", nonce]))
+
+
+def test_an_earlier_boot_is_dead():
+    parts = new_owner().rsplit("/", 4)
+
+    assert is_dead("/".join([parts[0], "earlier0", *parts[2:]]))
+
+
+def test_nothing_is_known_about_other_machines():
+    assert not is_dead(f"not-{socket.gethostname()}/boot/{os.getpid()}/1/x")
+    assert not is_dead("something else")
