@@ -28,7 +28,7 @@ def test_a_process_that_has_ended_is_dead():
 def test_a_process_id_that_was_given_out_again_is_dead():
     host, boot, pid, _, nonce = new_owner().rsplit("/", 4)
 
-    assert is_dead("/".join([host, boot, pid, "1", nonce]))
+    assert is_dead(f"{host}/{boot}/{pid}/1/{nonce}")
 
 
 def test_an_earlier_boot_is_dead():

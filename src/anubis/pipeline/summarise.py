@@ -1,0 +1,106 @@
+"""Samples of a run become its points: one value for each metric, with spread and count over the repeats."""
+
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from anubis.model.metric import Better, Metric, Summary
+from anubis.model.points import Point, SampleBlock
+from anubis.model.run import Run
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """Linear interpolation between order statistics (type 7 of Hyndman & Fan 1996, The American Statistician 50:361)."""
+    ordered = sorted(values)
+    place = share * (len(ordered) - 1)
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+
+
+SUMMARIES: Mapping[Summary, Callable[[Sequence[float]], float]] = {
+    Summary.LAST: lambda values: values[-1],
+    Summary.FIRST: lambda values: values[0],
+    Summary.MEAN: statistics.fmean,
+    Summary.MEDIAN: lambda values: percentile(values, 0.5),
+    Summary.MIN: min,
+    Summary.MAX: max,
+    Summary.SUM: lambda values: float(sum(values)),
+    Summary.P50: lambda values: percentile(values, 0.5),
+    Summary.P90: lambda values: percentile(values, 0.9),
+    Summary.P99: lambda values: percentile(values, 0.99),
+    Summary.COUNT: lambda values: float(len(values)),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What one measured execution gave beside its samples, from the agent's own books."""
+
+    repeat: int
+    wall_s: float
+    cpu_s: float
+    #: None where the machine could not tell.
+    peak_memory_bytes: float | None
+    contaminated: bool = False
+
+
+def points_of(
+    run: Run, blocks: Sequence[SampleBlock], measured: Sequence[Measured], fingerprint: str
+) -> list[Point]:
+    """The points of a run: declared metrics, further emitted ones, then the agent's own.
+
+    A metric's value is the median over repeats of each repeat's summary; its spread their standard deviation.
+    Only repeats in ``measured`` count: warm-ups and voided repeats are not among them.
+    """
+    declared = {metric.name: metric for metric in run.descriptor.output.metrics}
+    kept = {execution.repeat for execution in measured}
+    found = [
+        (
+            declared.get(block.metric, Metric(name=block.metric, units=block.units)),
+            _per_repeat(block, kept, declared),
+        )
+        for block in blocks
+    ]
+    known = {metric.name for metric, _ in found}
+    found += [(metric, values) for metric, values in _own(measured) if metric.name not in known]
+    contaminated = any(execution.contaminated for execution in measured)
+    subject = run.descriptor.subject
+    return [
+        Point(
+            run_id=run.id,
+            series_key=run.series_key,
+            fingerprint=fingerprint,
+            metric=metric.name,
+            units=metric.units,
+            value=statistics.median(values),
+            spread=statistics.stdev(values) if len(values) > 1 else None,
+            count=len(values),
+            better=metric.better,
+            order_s=run.created_s,
+            subject=subject.commit or subject.version or "",
+            contaminated=contaminated,
+        )
+        for metric, values in found
+        if values
+    ]
+
+
+def _per_repeat(block: SampleBlock, kept: set[int], declared: Mapping[str, Metric]) -> list[float]:
+    summary = declared[block.metric].summary if block.metric in declared else Summary.LAST
+    by_repeat: dict[int, list[float]] = defaultdict(list)
+    for repeat, value in zip(block.repeats, block.values, strict=True):
+        if repeat in kept:
+            by_repeat[repeat].append(value)
+    return [SUMMARIES[summary](values) for _, values in sorted(by_repeat.items())]
+
+
+def _own(measured: Sequence[Measured]) -> list[tuple[Metric, list[float]]]:
+    peaks = [execution.peak_memory_bytes for execution in measured if execution.peak_memory_bytes is not None]
+    lower = Better.LOWER
+    return [
+        (Metric(name="wall_time", units="s", better=lower), [execution.wall_s for execution in measured]),
+        (Metric(name="cpu_time", units="s", better=lower), [execution.cpu_s for execution in measured]),
+        (Metric(name="peak_memory", units="bytes", better=lower), peaks),
+    ]
