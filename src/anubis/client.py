@@ -8,7 +8,7 @@ import io
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -101,8 +101,10 @@ class Client:
             raise BadInputError(f"{file} is not a valid descriptor", problems=reading.problems)
         text, folder = content.decode(), file.resolve().parent
         for cell in describe.cells(reading.descriptor):
+            tested = subject.resolve(cell.descriptor.subject, folder)
             yield Submission(
-                descriptor=replace(cell.descriptor, subject=subject.resolve(cell.descriptor.subject, folder)),
+                descriptor=replace(cell.descriptor, subject=tested),
+                order_s=subject.order_s(tested, folder),
                 text=text,
                 cell={**({"file": file.name} if named else {}), **cell.values},
                 folder=str(folder),
@@ -238,6 +240,32 @@ class Client:
     ) -> Comparison:
         """A verdict for every metric that both sets of runs have; each run counts once, with its point."""
         return compare_points(self.points(baseline), self.points(contender), min_effect=min_effect)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A final run and the value of each of its metrics."""
+
+    run: Run
+    #: Metric -> its point.
+    values: Mapping[str, Point]
+
+
+def run(
+    file: str | Path,
+    *,
+    overrides: Mapping[str, str] | None = None,
+    script: Path | None = None,
+    rounds: int = 1,
+) -> list[Outcome]:
+    """Weigh one descriptor in this process, from a notebook for example; one outcome for each of its runs."""
+    with Client.open() as client:
+        runs = client.submit([Path(file)], overrides=overrides, script=script, rounds=rounds)
+        ended = client.drive([run.id for run in runs])
+        points = client.points([run.id for run in runs])
+    return [
+        Outcome(run, {point.metric: point for point in points if point.run_id == run.id}) for run in ended
+    ]
 
 
 class _Waiting:

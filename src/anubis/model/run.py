@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from anubis.model.alert import Alert
 from anubis.model.cause import Cause
 from anubis.model.descriptor import Descriptor
 from anubis.model.points import Point, SampleBlock
@@ -132,6 +133,9 @@ class Run:
     cancel_requested: bool = False
     #: Working folder on the submitting machine.
     folder: str | None = None
+    #: What orders its points in a series: the corrected commit date of its subject (a commit is never older than
+    #: its parents); UTC seconds. None: the time of submission.
+    order_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +148,8 @@ class Step:
     events: tuple[Event, ...] = ()
     points: tuple[Point, ...] = ()
     samples: tuple[SampleBlock, ...] = ()
+    #: Alerts as they are from now on.
+    alerts: tuple[Alert, ...] = ()
     placement: Placement | None = None
     reason: str = ""
     cause: Cause | None = None

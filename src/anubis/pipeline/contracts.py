@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from anubis.model.alert import Alert
+from anubis.model.alert import Alert, AlertState
 from anubis.model.hardware import Strategy
 from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Bundle, Event, Observation, Placement, Run, Step
@@ -221,6 +221,40 @@ class Points(Protocol):
 
     def summaries(self, run_id: str) -> Sequence[MetricSummary]:
         """One row for each metric of the run."""
+        ...
+
+
+class Alerts(Protocol):
+    """Alerts as they stand; their history is events."""
+
+    def put(self, alerts: Sequence[Alert], events: Sequence[Event]) -> None:
+        """Insert or replace by alert id, with the events that tell of it, in one transaction."""
+        ...
+
+    def get(self, alert_id: str) -> Alert:
+        """By id or unique prefix; NotFoundError."""
+        ...
+
+    def find(
+        self,
+        *,
+        states: Sequence[AlertState] = (),
+        benchmark: str | None = None,
+        series_key: str | None = None,
+    ) -> Sequence[Alert]:
+        """Newest first; every condition that is set must hold."""
+        ...
+
+
+class Cursors(Protocol):
+    """How far each receiver of events has come."""
+
+    def read(self, name: str) -> int:
+        """The last event delivered to this receiver; 0 before the first."""
+        ...
+
+    def advance(self, name: str, seq: int) -> None:
+        """Everything up to ``seq`` was delivered; never goes back."""
         ...
 
 

@@ -8,6 +8,10 @@ from anubis.model.descriptor import Subject
 from anubis.model.errors import BadInputError
 
 AUTO = "auto"
+DIRTY = "-dirty"
+
+#: Commits looked at for a date that a later one must not precede.
+DEPTH = 1000
 
 
 def resolve(subject: Subject, folder: Path) -> Subject:
@@ -19,7 +23,29 @@ def resolve(subject: Subject, folder: Path) -> Subject:
         return subject
     commit = _git(folder, "rev-parse", "HEAD")
     dirty = _git(folder, "status", "--porcelain", "--untracked-files=no")
-    return replace(subject, commit=f"{commit}-dirty" if dirty else commit)
+    return replace(subject, commit=f"{commit}{DIRTY}" if dirty else commit)
+
+
+def order_s(subject: Subject, folder: Path) -> float | None:
+    """Corrected commit date of the subject: the latest committer date among it and its first-parent ancestors.
+
+    A clock that went wrong once cannot put a commit before its parents (git's "corrected commit date", see
+    gitformat-commit-graph). None when the commit is not in the working tree around ``folder``.
+    """
+    if not subject.commit:
+        return None
+    try:
+        dates = _git(
+            folder,
+            "log",
+            "--first-parent",
+            f"--max-count={DEPTH}",
+            "--format=%ct",
+            subject.commit.removesuffix(DIRTY),
+        )
+    except BadInputError:
+        return None
+    return float(max(int(date) for date in dates.split()))
 
 
 def _git(folder: Path, *words: str) -> str:

@@ -27,6 +27,8 @@ class Submission:
     folder: str | None = None
     #: Object key of the script archive.
     script: str | None = None
+    #: What orders its points in a series; None: the time of submission.
+    order_s: float | None = None
 
 
 def runs_of(
@@ -101,6 +103,7 @@ def _run(
         due_s=now_s,
         family_id=family,
         folder=submission.folder,
+        order_s=submission.order_s,
     )
 
 

@@ -78,7 +78,7 @@ def points_of(
             spread=statistics.stdev(values) if len(values) > 1 else None,
             count=len(values),
             better=metric.better,
-            order_s=run.created_s,
+            order_s=run.created_s if run.order_s is None else run.order_s,
             subject=subject.commit or subject.version or "",
             contaminated=contaminated,
         )
