@@ -11,7 +11,7 @@ from anubis.pipeline.subject import order_s, resolve
 
 
 def git(folder, *words, date=1_000_000_000):
-    stamp = f"{date} +0000"
+    stamp = f"@{date} +0000"
     identity = {f"GIT_{who}_{what}": "t" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
     environment = os.environ | identity | {"GIT_AUTHOR_DATE": stamp, "GIT_COMMITTER_DATE": stamp}
     return subprocess.run(
