@@ -1,0 +1,107 @@
+"""Descriptors become runs, or nothing does."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anubis.model.data import DataSource
+from anubis.model.descriptor import Data, Descriptor, Env, Info, Isolate, Measure, Ml
+from anubis.model.errors import BadInputError
+from anubis.model.hardware import Hardware, Strategy
+from anubis.model.status import Status
+from anubis.pipeline.contracts import Capabilities
+from anubis.pipeline.submit import Submission, refusals, runs_of
+
+
+class Local:
+    name = "process"
+    capabilities = Capabilities(strategies=frozenset({Strategy.SINGLE_NODE}))
+
+
+class Noon:
+    def now_s(self):
+        return 43_200.0
+
+
+PLAIN = Descriptor(
+    info=Info(name="bench"), hardware=Hardware(instance_type="local"), ml=Ml(benchmark_code="python train.py")
+)
+
+
+def submit(*descriptors, **options):
+    submissions = [Submission(descriptor=d, text="text", cell={"n": n}) for n, d in enumerate(descriptors)]
+    return runs_of(
+        submissions,
+        engines={"process": Local()},
+        default_engine="process",
+        owner="me",
+        clock=Noon(),
+        **options,
+    )
+
+
+def test_a_descriptor_becomes_a_run_on_the_default_engine():
+    [(run, text)], [event] = submit(PLAIN)
+
+    assert (run.engine, run.status, run.owner, run.family_id, run.created_s, text) == (
+        "process",
+        Status.PLACE,
+        "me",
+        None,
+        43_200.0,
+        "text",
+    )
+    assert run.descriptor.info.execution_engine == "process"
+    assert (event.kind, event.run_id, event.actor) == ("submitted", run.id, "me")
+
+
+def test_several_runs_are_a_family_with_increasing_ids():
+    stored, _ = submit(PLAIN, PLAIN, rounds=3)
+    runs = [run for run, _ in stored]
+
+    assert len({run.family_id for run in runs}) == 1
+    assert runs[0].family_id is not None
+    assert [run.id for run in runs] == sorted(run.id for run in runs)
+
+
+@given(rounds=st.integers(1, 9), sides=st.integers(1, 4))
+def test_rounds_alternate_so_that_drift_treats_all_sides_alike(rounds, sides):
+    _, events = submit(*[PLAIN] * sides, rounds=rounds)
+    order = [event.data.get("cell", {}).get("n") for event in events]
+
+    for number in range(rounds):
+        expected = list(range(sides)) if number % 2 == 0 else list(reversed(range(sides)))
+        assert order[number * sides : (number + 1) * sides] == expected
+
+
+@pytest.mark.parametrize(
+    ("changed", "path"),
+    [
+        (replace(PLAIN, info=replace(PLAIN.info, execution_engine="moon")), "info.execution_engine"),
+        (replace(PLAIN, info=replace(PLAIN.info, scheduling="@daily")), "info.scheduling"),
+        (replace(PLAIN, hardware=replace(PLAIN.hardware, strategy=Strategy.HOROVOD)), "hardware.strategy"),
+        (replace(PLAIN, hardware=replace(PLAIN.hardware, max_cost="25 USD")), "hardware.max_cost"),
+        (replace(PLAIN, env=Env(privileged=True)), "env.privileged"),
+        (replace(PLAIN, measure=Measure(isolate=Isolate.PLACE)), "measure.isolate"),
+        (replace(PLAIN, ml=Ml()), "ml.benchmark_code"),
+        (replace(PLAIN, data=Data(sources=(DataSource(src="s3://b/k", path="/data"),))), "data.sources"),
+    ],
+)
+def test_what_this_installation_cannot_do_is_refused_and_named(changed, path):
+    with pytest.raises(BadInputError) as error:
+        submit(PLAIN, changed)
+
+    assert [problem.path for problem in error.value.problems] == [path]
+    assert all(problem.remedy for problem in error.value.problems)
+
+
+def test_everything_that_is_refused_is_named_at_once():
+    several = replace(
+        PLAIN,
+        info=replace(PLAIN.info, scheduling="@daily", execution_engine="process"),
+        env=Env(privileged=True),
+    )
+
+    assert len(refusals(several, {"process": Local()})) == 2
