@@ -18,7 +18,7 @@ from anubis.agent.emit import emit
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--batch-size", type=int, required=True)
-    parser.add_argument("--epochs", type=int, default=12)
+    parser.add_argument("--epochs", type=int, default=40)
     options = parser.parse_args()
     # A new seed for every repeat: the spread of the accuracy over seeds is part of what is measured.
     seed = int(os.environ.get("ANUBIS_SEED", random.randrange(2**32))) % 2**32

@@ -1,0 +1,25 @@
+"""The ``anubis`` command. This file stays empty of imports: ``anubis --version`` answers from here."""
+
+import sys
+
+__all__ = ["baictl", "main"]
+
+
+def main() -> None:
+    """Entry point ``anubis``."""
+    if sys.argv[1:] in (["--version"], ["-v"]):
+        from anubis import __version__  # noqa: PLC0415
+
+        print(f"anubis {__version__}")
+        return
+    from anubis.cli.app import execute  # noqa: PLC0415
+
+    sys.exit(execute(sys.argv[1:]))
+
+
+def baictl() -> None:
+    """Entry point ``baictl``: the spellings of the old system's cluster tool."""
+    from anubis.cli.app import execute  # noqa: PLC0415
+    from anubis.cli.legacy import from_baictl  # noqa: PLC0415
+
+    sys.exit(execute(sys.argv[1:], translate=from_baictl))

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import anubis
+from anubis.agent import alive
 from anubis.model.cause import Cause
 from anubis.model.errors import NoCapacityError, StageError
 from anubis.model.hardware import Strategy
@@ -80,7 +81,7 @@ class ProcessEngine:
         placement = Placement(
             engine=self.name, name=f"{run.id}.{run.attempt}", details={"record": str(record)}
         )
-        if (record / "alive").exists():
+        if alive.state(str(record)) != alive.ABSENT:
             return placement
         self._check_disk()
         slot = self._take_slot()
@@ -96,16 +97,16 @@ class ProcessEngine:
 
     def cancel(self, placement: Placement) -> None:
         record = Path(placement.details["record"])
-        pid = _living_agent(record)
-        if pid is None:
-            return
         told = record / "cancel"
-        with contextlib.suppress(FileExistsError):
+        try:
             told.touch(exist_ok=False)
-            _signal(os.kill, pid, signal.SIGTERM)
+        except FileNotFoundError:
             return
-        if time.time() - told.stat().st_mtime > FORCE_S:
-            _signal(os.killpg, pid, signal.SIGKILL)
+        except FileExistsError:
+            if time.time() - told.stat().st_mtime > FORCE_S and alive.state(str(record)) == alive.ALIVE:
+                _kill_session(record)
+        else:
+            alive.cancel(str(record))
 
     def logs(self, placement: Placement) -> Iterator[bytes]:
         with contextlib.suppress(FileNotFoundError):
@@ -207,12 +208,13 @@ class ProcessEngine:
             del self._started[placement.name]
         if ended := _ended(record):
             return ended
-        if _living_agent(record) is not None:
+        state = alive.state(str(record))
+        if state == alive.ALIVE:
             return Observation(seen=Seen.RUNNING)
-        if ended := _ended(record):  # it ended between the two looks
-            return ended
-        if (record / "alive").exists():
-            return Observation(seen=Seen.LOST, reason="the agent vanished without a last word")
+        if state == alive.DEAD:  # it may have ended between the two looks
+            return _ended(record) or Observation(
+                seen=Seen.LOST, reason="the agent vanished without a last word"
+            )
         if started is not None and placement.name in self._started:
             return Observation(seen=Seen.WAITING)
         if started is None and record.exists() and time.time() - record.stat().st_mtime < APPEAR_S:
@@ -238,23 +240,7 @@ def _ended(record: Path) -> Observation | None:
     )
 
 
-def _living_agent(record: Path) -> int | None:
-    """Process id of the agent while it holds its lock, else None."""
-    try:
-        descriptor = os.open(record / "alive", os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        words = os.read(descriptor, 200).split()
-        return int(words[0]) if words else 0
-    finally:
-        os.close(descriptor)
-    return None
-
-
-def _signal(send: object, pid: int, number: int) -> None:
-    if pid > 0:
-        with contextlib.suppress(ProcessLookupError):
-            send(pid, number)  # type: ignore[operator]
+def _kill_session(record: Path) -> None:
+    """The agent leads a session and group of its own; what it started is in groups that it would have ended."""
+    with contextlib.suppress(OSError, ValueError, KeyError):
+        os.killpg(json.loads((record / alive.NAME).read_bytes())["pid"], signal.SIGKILL)

@@ -63,3 +63,9 @@ class NotifyError(AnubisError):
         super().__init__(message, remedy=remedy)
         #: Seconds the other side asked to wait; None: by the relay's own back-off.
         self.again_after_s = again_after_s
+
+
+class StoreError(AnubisError):
+    """The database cannot be reached or written at the moment (gone, locked, disk full). The call changed nothing and may
+    be repeated; only when the connection broke during the commit itself it may have changed everything.
+    """

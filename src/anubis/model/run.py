@@ -1,6 +1,6 @@
 """The one thing that moves: the run, and what is decided about it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -155,3 +155,25 @@ class Step:
     cause: Cause | None = None
     #: A new attempt begins with this step.
     next_attempt: bool = False
+
+
+def stepped(run: Run, step: Step, *, now_s: float) -> Run:
+    """The run as it is once the step was applied: what every store writes.
+
+    A cause is kept until the run succeeds or a new attempt begins; a new attempt forgets the old placement.
+    """
+    anew = step.next_attempt
+    placement = step.placement or (None if anew else run.placement)
+    known_s = None if anew else run.placed_s
+    forgiven = anew or step.status is Status.SUCCEEDED
+    return replace(
+        run,
+        status=step.status,
+        due_s=now_s + step.again_after_s,
+        attempt=run.attempt + 1 if anew else run.attempt,
+        placement=placement,
+        placed_s=now_s if placement and known_s is None else known_s,
+        ended_s=now_s if step.status.final else None,
+        reason=step.reason or (run.reason if step.status is run.status else ""),
+        cause=step.cause or (None if forgiven else run.cause),
+    )
