@@ -221,6 +221,11 @@ class ProcessEngine:
             return Observation(seen=Seen.WAITING)
         return Observation(seen=Seen.LOST, reason=f"the agent never started: {self._last_words(placement)}")
 
+    def _lost(self, placement: Placement) -> Observation:
+        ended = _end_leftovers(placement.name.partition(".")[0])
+        left = f"; {ended} processes of the benchmark were still there and were killed" if ended else ""
+        return Observation(seen=Seen.LOST, reason=f"the agent vanished without a last word{left}")
+
     def _last_words(self, placement: Placement) -> str:
         text = b"".join(self.logs(placement)).decode(errors="replace").strip()
         return text.splitlines()[-1] if text else "it left no message"
@@ -244,3 +249,14 @@ def _kill_session(record: Path) -> None:
     """The agent leads a session and group of its own; what it started is in groups that it would have ended."""
     with contextlib.suppress(OSError, ValueError, KeyError):
         os.killpg(json.loads((record / alive.NAME).read_bytes())["pid"], signal.SIGKILL)
+
+
+def _end_leftovers(run_id: str) -> int:
+    """Kill what a vanished agent left behind, known by the run id in its environment; how many there were."""
+    mark, ended = f"ANUBIS_RUN_ID={run_id}".encode(), 0
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if mark in environ.read_bytes().split(b"\0"):
+                os.kill(int(environ.parent.name), signal.SIGKILL)
+                ended += 1
+    return ended
