@@ -18,10 +18,10 @@ def render(verdict: Verdict) -> str:
     """
     parts = [
         verdict.metric,
-        f"{_value(verdict.baseline)} -> {_value(verdict.contender)}{_unit(verdict.units)}",
+        f"{level_text(verdict.baseline)} -> {level_text(verdict.contender)}{_unit(verdict.units)}",
     ]
     if verdict.effect is not None:
-        parts.append(_effect(verdict.effect, verdict.interval))
+        parts.append(effect_text(verdict.effect, verdict.interval))
     if verdict.p is not None:
         parts.append(_p(verdict.p))
     parts.append(f"n={verdict.n_baseline}+{verdict.n_contender} runs")
@@ -87,7 +87,8 @@ def _conclusion(verdict: Verdict) -> str:
     return f"unclear, about {verdict.more_runs} more run{'s' * (verdict.more_runs != 1)}"
 
 
-def _effect(effect: float, interval: tuple[float, float] | None) -> str:
+def effect_text(effect: float, interval: tuple[float, float] | None) -> str:
+    """An effect with its interval, in per cent: ``-4.4 % [-5.8, -3.1]``."""
     digits = 1 if abs(effect) >= 0.001 or effect == 0 else 2
     text = f"{percent(effect, sign=True, digits=digits)} %"
     if interval is None:
@@ -108,7 +109,7 @@ def _p(p: float) -> str:
     return f"p={text.removeprefix('0')}" if text.startswith("0") else "p=1"
 
 
-def _value(value: float | None) -> str:
+def level_text(value: float | None) -> str:
     """Four significant digits or the whole part, without an exponent where people can read it."""
     if value is None:
         return "none"

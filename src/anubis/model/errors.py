@@ -57,12 +57,21 @@ class StageError(AnubisError):
 
 
 class NotifyError(AnubisError):
-    """Somebody could not be told now; the relay tries again."""
+    """Somebody could not be told; the relay tries again unless it is ``permanent``."""
 
-    def __init__(self, message: str, *, again_after_s: float | None = None, remedy: str = "") -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        again_after_s: float | None = None,
+        permanent: bool = False,
+        remedy: str = "",
+    ) -> None:
         super().__init__(message, remedy=remedy)
         #: Seconds the other side asked to wait; None: by the relay's own back-off.
         self.again_after_s = again_after_s
+        #: The address, the settings or the message were refused: the same attempt can never succeed.
+        self.permanent = permanent
 
 
 class StoreError(AnubisError):

@@ -267,7 +267,7 @@ class Notifier(Protocol):
     def notify(self, to: str, alert: Alert) -> None:
         """Tell about the alert as it is now. Keyed by alert id and state, so that twice is seen once.
 
-        Raises NotifyError when it should be tried again later.
+        Raises NotifyError when it should be tried again later, or never (``permanent``).
         """
         ...
 
