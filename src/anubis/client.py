@@ -16,6 +16,7 @@ from typing import Self
 from anubis import describe
 from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.points import Point, SampleBlock
+from anubis.model.problem import Problem
 from anubis.model.run import Event, Run
 from anubis.model.verdict import Comparison
 from anubis.pipeline import scripts, subject, worker
@@ -65,16 +66,18 @@ class Client:
         overrides: Mapping[str, str] | None = None,
         script: Path | None = None,
         rounds: int = 1,
+        warned: Callable[[Path, Problem], None] | None = None,
     ) -> list[Run]:
         """Store the runs of these descriptor files, all or none, in the order in which they will go.
 
-        Several files, rounds or a ``[matrix]`` make a family. Raises BadInputError with every problem found.
+        Several files, rounds or a ``[matrix]`` make a family. ``warned`` hears of every old spelling. Raises
+        BadInputError with every problem found.
         """
         key = self._store_script(script) if script else None
         submissions = [
             submission
-            for file in files
-            for submission in self._read(file, overrides or {}, key, named=len(files) > 1)
+            for file, name in zip(files, _names(files), strict=True)
+            for submission in self._read(file, overrides or {}, key, warned, name)
         ]
         runs, events = runs_of(
             submissions,
@@ -88,7 +91,12 @@ class Client:
         return [run for run, _ in runs]
 
     def _read(
-        self, file: Path, overrides: Mapping[str, str], script: str | None, *, named: bool
+        self,
+        file: Path,
+        overrides: Mapping[str, str],
+        script: str | None,
+        warned: Callable[[Path, Problem], None] | None,
+        name: str,
     ) -> Iterator[Submission]:
         try:
             content = file.read_bytes()
@@ -98,7 +106,12 @@ class Client:
             ) from error
         reading = describe.read(content, filename=str(file), overrides=overrides)
         if reading.descriptor is None:
-            raise BadInputError(f"{file} is not a valid descriptor", problems=reading.problems)
+            raise BadInputError(
+                f"{file} is not a valid descriptor", problems=reading.problems, file=str(file)
+            )
+        if warned:
+            for problem in reading.problems:
+                warned(file, problem)
         text, folder = content.decode(), file.resolve().parent
         for cell in describe.cells(reading.descriptor):
             tested = subject.resolve(cell.descriptor.subject, folder)
@@ -106,7 +119,7 @@ class Client:
                 descriptor=replace(cell.descriptor, subject=tested),
                 order_s=subject.order_s(tested, folder),
                 text=text,
-                cell={**({"file": file.name} if named else {}), **cell.values},
+                cell={**({"file": name} if name else {}), **cell.values},
                 folder=str(folder),
                 script=script,
             )
@@ -236,10 +249,29 @@ class Client:
         return folder
 
     def compare(
-        self, baseline: Sequence[str], contender: Sequence[str], *, min_effect: float = 0.02
+        self,
+        baseline: Sequence[str],
+        contender: Sequence[str],
+        *,
+        min_effect: float = 0.02,
+        metrics: Sequence[str] = (),
     ) -> Comparison:
-        """A verdict for every metric that both sets of runs have; each run counts once, with its point."""
-        return compare_points(self.points(baseline), self.points(contender), min_effect=min_effect)
+        """A verdict for every (or every named) metric that both sets of runs have; each run counts once, with its point."""
+        old, new = (
+            [point for point in self.points(side) if not metrics or point.metric in metrics]
+            for side in (baseline, contender)
+        )
+        return compare_points(old, new, min_effect=min_effect)
+
+
+def _names(files: Sequence[Path]) -> list[str]:
+    """What each file's runs are called in their family: its name, or its path, or that with a number; one file: empty."""
+    if len(files) == 1:
+        return [""]
+    for names in ([file.name for file in files], [str(file) for file in files]):
+        if len(set(names)) == len(files):
+            return names
+    return [f"{file} ({number})" for number, file in enumerate(files, 1)]
 
 
 @dataclass(frozen=True, slots=True)

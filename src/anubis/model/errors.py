@@ -25,9 +25,13 @@ class BadInputError(AnubisError):
 
     exit_code = 2
 
-    def __init__(self, message: str, *, remedy: str = "", problems: Sequence[Problem] = ()) -> None:
+    def __init__(
+        self, message: str, *, remedy: str = "", problems: Sequence[Problem] = (), file: str = ""
+    ) -> None:
         super().__init__(message, remedy=remedy)
         self.problems = tuple(problems)
+        #: The file in which the problems' lines and columns lie; empty: in none.
+        self.file = file
 
 
 class NotFoundError(AnubisError):
