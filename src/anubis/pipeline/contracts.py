@@ -249,12 +249,12 @@ class Alerts(Protocol):
 class Cursors(Protocol):
     """How far each receiver of events has come."""
 
-    def read(self, name: str) -> int:
-        """The last event delivered to this receiver; 0 before the first."""
+    def all(self, prefix: str) -> Mapping[str, int]:
+        """Receiver -> last event delivered, of the receivers whose names start so."""
         ...
 
     def advance(self, name: str, seq: int) -> None:
-        """Everything up to ``seq`` was delivered; never goes back."""
+        """Everything up to ``seq`` was delivered, or is not for this receiver; never goes back."""
         ...
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from anubis.model.cause import Cause
-from anubis.model.errors import AnubisError, LeaseLostError, NoCapacityError, StageError
+from anubis.model.errors import AnubisError, LeaseLostError, NoCapacityError, StageError, StoreError
 from anubis.model.run import Event, Run, Step
 from anubis.model.status import Status
 from anubis.pipeline import collect, fetch, place, watch
@@ -27,6 +27,8 @@ STAGES: dict[Status, Callable[[Run, World], Step]] = {
 
 #: How often new runs and cancellations are looked for while others are in hand, seconds.
 LOOK_EVERY_S = 0.25
+#: How long to leave a database alone that did not answer, seconds.
+STORE_AWAY_S = 1.0
 
 
 @dataclass(slots=True)
@@ -59,11 +61,19 @@ class Reconciler:
         """Work until the condition holds, then give all leases back."""
         try:
             while not until():
-                wait_s = self.turn()
+                wait_s = self._patient_turn()
                 if wait_s > 0:
                     self.world.clock.wait(wait_s)
         finally:
             self.close()
+
+    def _patient_turn(self) -> float:
+        """A turn that outlives a database that is away for a while."""
+        try:
+            return self.turn()
+        except StoreError as error:
+            log.warning("%s; trying again in %g s", error, STORE_AWAY_S)
+            return STORE_AWAY_S
 
     def close(self) -> None:
         """Give the leases back, so that others need not wait for them to run out."""
@@ -138,7 +148,7 @@ class Reconciler:
             return _cancelled(run, self.world)
         try:
             return STAGES[run.status](run, self.world)
-        except NoCapacityError:
+        except (NoCapacityError, StoreError):
             raise
         except StageError as error:
             return failed(run, self.world, error.cause, str(error))

@@ -1,0 +1,36 @@
+"""Words from outside, shown in messages: they are read, never obeyed as markup."""
+
+import re
+import unicodedata
+
+
+def one_line(text: str, most: int = 200) -> str:
+    """The text on one line of at most ``most`` characters, without control, bidirectional or unpaired characters.
+
+    >>> one_line("two\\nlines")
+    'two lines'
+    """
+    spaced = " ".join(text.split())
+    visible = "".join(char for char in spaced if not unicodedata.category(char).startswith("C")).strip()
+    return visible if len(visible) <= most else f"{visible[: most - 1]}…"
+
+
+def code(text: str, most: int = 120) -> str:
+    """The text as a Markdown code span, also inside a table: no mention, link, image or HTML comes alive in it.
+
+    The fence is one backtick longer than any run of backticks inside (CommonMark 0.31, section 6.1). A pipe would
+    end a table's cell and cannot be written otherwise inside a code span, so it is shown as a broken bar.
+    """
+    line = one_line(text, most).replace("|", "¦")
+    if not line:
+        return "(nothing)"
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", line)), default=0))
+    pad = " " if line[0] == "`" or line[-1] == "`" else ""
+    return f"{fence}{pad}{line}{pad}{fence}"
+
+
+def short_subject(subject: str) -> str:
+    """A commit as people write it, 12 digits; any other subject on one line."""
+    if match := re.fullmatch(r"([0-9a-f]{12})[0-9a-f]{28,52}(-dirty)?", subject):
+        return match[1] + (match[2] or "")
+    return one_line(subject, 60)
