@@ -45,7 +45,8 @@ class Relay:
     def turn(self) -> bool:
         """Deliver what is due; True when everything that could be delivered was."""
         self._discover()
-        return all([self._deliver(name, seq) for name, seq in self._cursors.all(_PREFIX).items()])
+        delivered = [self._deliver(name, seq) for name, seq in self._cursors.all(_PREFIX).items()]
+        return all(delivered)
 
     def _discover(self) -> None:
         at = self._cursors.all(_SCOUT).get(_SCOUT, 0)
