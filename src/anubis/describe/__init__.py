@@ -1,0 +1,43 @@
+"""TOML text to a Descriptor, and what belongs to it: old spellings, sweeps, the JSON Schema, the reference page.
+
+Nothing is loaded before it is used: the reader's libraries take longer than a short command may.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from anubis.describe.reading import Reading, read
+    from anubis.describe.reference import reference_markdown
+    from anubis.describe.schedule import due_after
+    from anubis.describe.schema import json_schema
+    from anubis.describe.sweep import Cell, cells
+    from anubis.describe.upgrading import upgrade
+
+__all__ = [
+    "Cell",
+    "Reading",
+    "cells",
+    "due_after",
+    "json_schema",
+    "read",
+    "reference_markdown",
+    "upgrade",
+]
+
+_HOMES = {
+    "Cell": "sweep",
+    "Reading": "reading",
+    "cells": "sweep",
+    "due_after": "schedule",
+    "json_schema": "schema",
+    "read": "reading",
+    "reference_markdown": "reference",
+    "upgrade": "upgrading",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,122 @@
+"""What fields a descriptor has, read off the model's dataclasses.
+
+A field is named by its pattern: the dotted path with ``[]`` for a position in a list and ``*`` for a free key.
+"""
+
+import dataclasses
+import types
+import typing
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from anubis.describe.paths import Path
+from anubis.model.descriptor import Descriptor
+
+#: The kind of a place the model does not have.
+UNKNOWN = object()
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One field of one section."""
+
+    pattern: str
+    kind: Any
+    owner: type
+    name: str
+    required: bool
+    #: What it is when the file says nothing; None for sections and required fields too.
+    default: Any
+
+
+@cache
+def members(section: type) -> dict[str, Field]:
+    """The fields of one dataclass by name, their patterns relative to it."""
+    hints = typing.get_type_hints(section)
+    found = {}
+    for spec in dataclasses.fields(section):
+        required = spec.default is dataclasses.MISSING and spec.default_factory is dataclasses.MISSING
+        default = None
+        if spec.default_factory is not dataclasses.MISSING:
+            default = spec.default_factory()
+        elif not required:
+            default = spec.default
+        found[spec.name] = Field(
+            pattern=spec.name,
+            kind=hints[spec.name],
+            owner=section,
+            name=spec.name,
+            required=required,
+            default=default,
+        )
+    return found
+
+
+def bare(kind: Any) -> Any:
+    """The kind without ``| None``."""
+    if typing.get_origin(kind) in (types.UnionType, typing.Union):
+        return next(arm for arm in typing.get_args(kind) if arm is not types.NoneType)
+    return kind
+
+
+def section_of(kind: Any) -> type | None:
+    """The dataclass a kind is, or is a list of."""
+    kind = bare(kind)
+    if typing.get_origin(kind) is tuple:
+        kind = typing.get_args(kind)[0]
+    return kind if isinstance(kind, type) and dataclasses.is_dataclass(kind) else None
+
+
+@cache
+def all_fields(section: type = Descriptor, prefix: str = "") -> tuple[Field, ...]:
+    """Every field below a section, depth first, in the order of the model."""
+    return tuple(_walk(section, prefix))
+
+
+def _walk(section: type, prefix: str) -> Iterator[Field]:
+    for member in members(section).values():
+        listed = typing.get_origin(bare(member.kind)) is tuple
+        found = dataclasses.replace(member, pattern=prefix + member.name)
+        yield found
+        if (inner := section_of(member.kind)) is not None:
+            yield from _walk(inner, f"{found.pattern}{'[]' if listed else ''}.")
+
+
+def kind_at(path: Path) -> Any:
+    """The kind of the value at a path, without ``| None``; UNKNOWN when the model has no such place."""
+    kind: Any = Descriptor
+    for part in path:
+        kind = _step(bare(kind), part)
+        if kind is UNKNOWN:
+            return UNKNOWN
+    return bare(kind)
+
+
+def _step(kind: Any, part: str | int) -> Any:
+    origin = typing.get_origin(kind)
+    if isinstance(part, int):
+        if kind is Any:
+            return Any
+        return typing.get_args(kind)[0] if origin is tuple else UNKNOWN
+    if origin is dict:
+        return typing.get_args(kind)[1]
+    if kind is Any:
+        return Any
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind) and part in members(kind):
+        return members(kind)[part].kind
+    return UNKNOWN
+
+
+def pattern_of(path: Path) -> str:
+    """The pattern a path matches."""
+    text = ""
+    kind: Any = Descriptor
+    for part in path:
+        if isinstance(part, int):
+            text += "[]"
+        else:
+            free = typing.get_origin(bare(kind)) is dict
+            text += ("." if text else "") + ("*" if free else part)
+        kind = Any if kind is UNKNOWN else _step(bare(kind), part)
+    return text

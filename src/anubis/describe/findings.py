@@ -1,0 +1,126 @@
+"""Collecting what is wrong with a descriptor, each finding at the place where the user wrote it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from anubis.describe.paths import Path, shown
+from anubis.describe.positions import Lines, Scan
+from anubis.model.problem import Problem, Severity
+
+#: More findings than this help nobody; the rest is counted.
+MOST_PROBLEMS = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remark:
+    """One finding about a value, before it has a place."""
+
+    message: str
+    remedy: str = ""
+    severity: Severity = Severity.ERROR
+    #: It says that something is missing: not told when a misspelt key was meant to be it.
+    missing: bool = False
+
+
+@dataclass(slots=True)
+class Findings:
+    """All findings of one reading. ``scan`` is None where there is no text to point into."""
+
+    scan: Scan | None = None
+    #: Where the reader moved a value from: new path -> the path in the file.
+    moved: dict[Path, Path] = field(default_factory=dict)
+    #: Paths set from outside the file.
+    overridden: set[Path] = field(default_factory=set)
+    #: What misspelt keys were most likely meant to be.
+    meant: set[Path] = field(default_factory=set)
+    _found: dict[tuple[Path, Remark], None] = field(default_factory=dict)
+
+    def error(self, path: Path, message: str, remedy: str = "") -> None:
+        self.add(path, Remark(message=message, remedy=remedy))
+
+    def warn(self, path: Path, message: str, remedy: str = "") -> None:
+        self.add(path, Remark(message=message, remedy=remedy, severity=Severity.WARNING))
+
+    def add(self, path: Path, remark: Remark) -> None:
+        self._found[path, remark] = None
+
+    @property
+    def remarks(self) -> Sequence[tuple[Path, Remark]]:
+        return tuple(self._found)
+
+    @property
+    def refused(self) -> bool:
+        """Whether any finding is an error."""
+        return any(remark.severity is Severity.ERROR for _, remark in self._found)
+
+    def original(self, path: Path) -> Path:
+        """The path under which the user wrote what is now at ``path``."""
+        for length in range(len(path), 0, -1):
+            if path[:length] in self.moved:
+                return self.original((*self.moved[path[:length]], *path[length:]))
+        return path
+
+    def problems(self) -> tuple[Problem, ...]:
+        """All findings in file order; those without a place come first."""
+        lines = Lines(self.scan.text) if self.scan else None
+        problems = [
+            self._placed(path, remark, lines)
+            for path, remark in self._found
+            if not (remark.missing and path in self.meant)
+        ]
+        problems.sort(key=lambda problem: (problem.line or 0, problem.column or 0))
+        return _limited(problems)
+
+    def _placed(self, path: Path, remark: Remark, lines: Lines | None) -> Problem:
+        path = self.original(path)
+        offset = self._offset(path)
+        line, column = lines.place(offset) if lines and offset is not None else (None, None)
+        return Problem(
+            path=shown(path),
+            message=remark.message,
+            remedy=remark.remedy,
+            line=line,
+            column=column,
+            severity=remark.severity,
+        )
+
+    def _offset(self, path: Path) -> int | None:
+        """Where the path, or else the nearest table around it, stands in the file."""
+        for length in range(len(path), 0, -1):
+            if path[:length] in self.overridden:
+                return None
+            if self.scan and (mark := self.scan.marks.get(path[:length])):
+                return mark.start
+        return None
+
+
+def _limited(problems: list[Problem]) -> tuple[Problem, ...]:
+    if len(problems) <= MOST_PROBLEMS:
+        return tuple(problems)
+    kept = sorted(problems, key=lambda problem: problem.severity is not Severity.ERROR)[:MOST_PROBLEMS]
+    kept.sort(key=lambda problem: (problem.line or 0, problem.column or 0))
+    rest = Problem(
+        path="",
+        message=f"{len(problems) - MOST_PROBLEMS} further problems are not shown",
+        remedy="correct these first",
+    )
+    return (*kept, rest)
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that ``word`` was most likely meant to be."""
+    from difflib import get_close_matches  # noqa: PLC0415  only mistakes need it
+
+    known = list(known)
+    if len(word) > 100:
+        return None
+    folded = {name.lower().replace("-", "_"): name for name in known}
+    matches = get_close_matches(word.lower().replace("-", "_"), folded, n=1, cutoff=0.6)
+    return folded[matches[0]] if matches else None
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A remedy naming the nearest known word, or all of them."""
+    known = list(known)
+    close = nearest(word, known)
+    return f"did you mean `{close}`?" if close else f"known: {', '.join(f'`{name}`' for name in known)}"

@@ -1,0 +1,102 @@
+"""Places inside a descriptor: ``("output", "metrics", 1, "name")``, written ``output.metrics[1].name``."""
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+Path = tuple[str | int, ...]
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_PART = re.compile(r"""(?P<bare>[A-Za-z0-9_-]+)|"(?P<basic>[^"\\]+)"|'(?P<literal>[^']+)'""")
+_INDEX = re.compile(r"\[(\d{1,6})\]")
+
+
+def shown(path: Path) -> str:
+    """The path as people write it; keys that TOML would quote are quoted."""
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            key = part if _BARE.fullmatch(part) else json.dumps(part, ensure_ascii=False)
+            text += f".{key}" if text else key
+    return text
+
+
+def parsed(text: str) -> Path | None:
+    """What ``shown`` wrote, or a person typed; None when it is no path."""
+    parts: list[str | int] = []
+    at = 0
+    while True:
+        part = _PART.match(text, at)
+        if part is None:
+            return None
+        parts.append(part["bare"] or part["basic"] or part["literal"])
+        at = part.end()
+        while index := _INDEX.match(text, at):
+            parts.append(int(index[1]))
+            at = index.end()
+        if at == len(text):
+            return tuple(parts)
+        if text[at] != ".":
+            return None
+        at += 1
+
+
+def get(tree: Any, path: Path, default: Any = None) -> Any:
+    """The value at a path of nested dicts and lists; ``default`` where there is none."""
+    for part in path:
+        try:
+            tree = tree[part]
+        except (KeyError, IndexError, TypeError):
+            return default
+    return tree
+
+
+def put(tree: dict[str, Any], path: Path, value: Any) -> bool:
+    """Set the value at a path, making the tables on the way; False when the way is barred.
+
+    Barred: by something that is neither table nor list, or by a list that is too short.
+    """
+    node: Any = tree
+    for part, following in pairwise(path):
+        if isinstance(part, str) and isinstance(node, dict):
+            node = node.setdefault(part, [] if isinstance(following, int) else {})
+        elif isinstance(part, int) and isinstance(node, list) and part < len(node):
+            node = node[part]
+        else:
+            return False
+    last = path[-1]
+    if isinstance(node, dict):
+        fits = isinstance(last, str)
+    else:
+        fits = isinstance(node, list) and isinstance(last, int) and last < len(node)
+    if fits:
+        node[last] = value
+    return fits
+
+
+def leaves(tree: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Every value that is neither table nor list, with its path, in order."""
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            yield from leaves(value, (*path, key))
+    elif isinstance(tree, list):
+        for index, value in enumerate(tree):
+            yield from leaves(value, (*path, index))
+    else:
+        yield path, tree
+
+
+def depth(tree: Any) -> int:
+    """How deep tables and lists are nested, found without recursion: the tree may be hostile."""
+    deepest = 0
+    pending = [(tree, 1)]
+    while pending:
+        node, level = pending.pop()
+        if isinstance(node, (dict, list)):
+            deepest = max(deepest, level)
+            pending.extend((item, level + 1) for item in (node.values() if isinstance(node, dict) else node))
+    return deepest

@@ -1,0 +1,116 @@
+"""When a benchmark is due: cron expressions of five fields, their ``@`` names, and time zones.
+
+cronsim does the arithmetic: it follows Debian's cron, also where clocks change (a time that a change of clocks
+skips is due right after it, one that comes twice is due once).
+"""
+
+import re
+from datetime import UTC, datetime, tzinfo
+
+from anubis.describe.findings import Remark, did_you_mean
+from anubis.model.descriptor import SINGLE_RUN
+
+#: What the names stand for (crontab(5)).
+NAMES = {
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+    "@monthly": "0 0 1 * *",
+    "@weekly": "0 0 * * 0",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@hourly": "0 * * * *",
+}
+_FIELDS = {
+    "minute": "0-59",
+    "hour": "0-23",
+    "day-of-month": "1-31",
+    "month": "1-12 or JAN-DEC",
+    "day-of-week": "0-7 or SUN-SAT",
+}
+_EXAMPLE = 'for example "0 3 * * *" (every night at three), "@daily" or "single_run"'
+
+
+def due_after(scheduling: str, timezone: str, after_s: float) -> float | None:
+    """The next time at which a schedule is due, after a moment; both in seconds since 1970. None: never.
+
+    ``scheduling`` and ``timezone`` are those of a descriptor that was read without errors.
+    """
+    from cronsim import CronSim  # noqa: PLC0415  only schedules need it
+
+    if scheduling == SINGLE_RUN:
+        return None
+    start = datetime.fromtimestamp(after_s, zone(timezone))
+    moment = next(CronSim(expanded(scheduling), start), None)
+    return None if moment is None else moment.timestamp()
+
+
+def expanded(scheduling: str) -> str:
+    """The five fields an ``@`` name stands for; everything else as it is."""
+    return NAMES.get(scheduling.lower(), scheduling)
+
+
+def zone(timezone: str) -> tzinfo:
+    """The zone of that IANA name. UTC needs no database of zones. Raises ZoneInfoNotFoundError or ValueError."""
+    from zoneinfo import ZoneInfo  # noqa: PLC0415  most descriptors run in UTC
+
+    return UTC if timezone == "UTC" else ZoneInfo(timezone)
+
+
+def check_schedule(scheduling: str) -> Remark | None:
+    """What is wrong with ``info.scheduling``; None when nothing is."""
+    if scheduling == SINGLE_RUN:
+        return None
+    if scheduling.startswith("@"):
+        return _check_name(scheduling)
+    parts = scheduling.split()
+    if len(parts) != len(_FIELDS):
+        return Remark(
+            message=f"a cron expression has five fields, this has {len(parts)}",
+            remedy=f"{did_you_mean(scheduling, [SINGLE_RUN])} or {_EXAMPLE}"
+            if scheduling.startswith("single")
+            else f"write minute, hour, day of month, month and day of week; {_EXAMPLE}",
+        )
+    if "?" in scheduling:
+        return Remark(message="`?` has no meaning in cron", remedy="write `*`")
+    return _check_fields(scheduling)
+
+
+def _check_name(scheduling: str) -> Remark | None:
+    if scheduling.lower() in NAMES:
+        return None
+    if scheduling.lower() == "@reboot":
+        return Remark(
+            message="@reboot has no meaning for a service that runs on many machines", remedy=_EXAMPLE
+        )
+    return Remark(message=f"`{scheduling}` is no known schedule", remedy=did_you_mean(scheduling, NAMES))
+
+
+def _check_fields(scheduling: str) -> Remark | None:
+    from cronsim import CronSim, CronSimError  # noqa: PLC0415  only schedules need it
+
+    try:
+        never = next(CronSim(scheduling, datetime(2024, 1, 1, tzinfo=UTC)), None) is None
+    except CronSimError as error:
+        name = re.sub("^Bad ", "", str(error))
+        allowed = f": it takes {_FIELDS[name]}" if name in _FIELDS else ""
+        return Remark(
+            message=f"the {name} field of the cron expression is not valid{allowed}", remedy=_EXAMPLE
+        )
+    except (AssertionError, ValueError):  # cronsim on forms such as "L/2" and numbers of a thousand digits
+        return Remark(message="the cron expression cannot be read", remedy=_EXAMPLE)
+    if never:
+        return Remark(message="this day never comes, so the benchmark would never run", remedy=_EXAMPLE)
+    return None
+
+
+def check_timezone(timezone: str) -> Remark | None:
+    """What is wrong with ``info.timezone``; None when nothing is."""
+    try:
+        zone(timezone)
+    except (LookupError, ValueError, OSError):
+        from zoneinfo import available_timezones  # noqa: PLC0415  only a mistake needs the list
+
+        close = did_you_mean(timezone, sorted(available_timezones()))
+        remedy = close if close.startswith("did") else 'write an IANA name such as "Europe/Berlin"'
+        return Remark(message=f"there is no time zone of this name: {timezone[:60]!r}", remedy=remedy)
+    return None
