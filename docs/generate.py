@@ -11,7 +11,6 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-from anubis import settings
 from anubis.model import errors
 from anubis.model.cause import Cause
 
@@ -51,32 +50,26 @@ def causes():
     return "\n".join([*rows, *(f"| `{cause}` | {cause.remedy} |" for cause in Cause)])
 
 
-def commands():
-    """Every command as click itself describes it."""
-    import click  # noqa: PLC0415  only this part needs it
-
-    main = import_module("anubis.cli").main
-    context = click.Context(main, info_name="anubis")
-    parts = []
-    for path, command in walk(main, context):
-        parts += [f"\n## {path.command_path}\n", "```text", command.get_help(path), "```"]
-    return "\n".join(parts)
+#: Name of a part -> what makes it; ``module:function`` is imported only when a page has that part.
+PARTS = {
+    "causes": causes,
+    "commands": "anubis.cli.reference:markdown",
+    "descriptor": "anubis.describe:reference_markdown",
+    "names": names,
+    "settings": "anubis.settings:reference",
+}
 
 
-def walk(command, context):
-    yield context, command
-    if hasattr(command, "list_commands"):
-        for name in command.list_commands(context):
-            child = command.get_command(context, name)
-            if not child.hidden:
-                yield from walk(child, type(context)(child, info_name=name, parent=context))
-
-
-PARTS = {"settings": settings.reference, "names": names, "causes": causes, "commands": commands}
+def made(name):
+    maker = PARTS[name]
+    if isinstance(maker, str):
+        module, _, function = maker.partition(":")
+        maker = getattr(import_module(module), function)
+    return maker().strip()
 
 
 def renewed(text):
-    return PART.sub(lambda match: f"{match[1]}\n{PARTS[match[2]]().strip()}\n\n{match[3]}", text)
+    return PART.sub(lambda match: f"{match[1]}\n{made(match[2])}\n\n{match[3]}", text)
 
 
 def main():
