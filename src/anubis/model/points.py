@@ -38,6 +38,9 @@ class SampleBlock:
     steps: "array[int]"
     #: Shape (n,), int32; negative in warm-ups.
     repeats: "array[int]"
+    #: How many samples of the metric come before this block; what was stored from there on is replaced, so a
+    #: block may be written again.
+    start: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -153,7 +153,7 @@ class Step:
     placement: Placement | None = None
     reason: str = ""
     cause: Cause | None = None
-    #: A new attempt begins with this step.
+    #: A new attempt begins with this step; placement, points and samples of the old one are dropped.
     next_attempt: bool = False
 
 

@@ -1,0 +1,81 @@
+"""New runs, with their descriptors and texts stored once however many runs share them."""
+
+from collections.abc import Sequence
+
+from anubis.model.run import Event, Run
+from anubis.store.database import Database, Session, chunked
+from anubis.store.dictionaries import Dictionaries
+from anubis.store.events import event_words, write_events
+from anubis.store.rows import descriptor_values, id_bytes, id_text, new_run_values
+from anubis.store.text import clean, packed, text_digest
+
+
+def add_runs(
+    database: Database, dictionaries: Dictionaries, runs: Sequence[tuple[Run, str]], events: Sequence[Event]
+) -> None:
+    """Store runs that are not there yet, and events, in one transaction."""
+    words = dictionaries.words(
+        word for run, _ in runs for word in (run.owner, run.engine, run.folder, run.family_id, run.series_key)
+    )
+    words = dictionaries.words(event_words(events))
+
+    def work(session: Session) -> None:
+        # First of all the row that every writer of events holds: nobody else adds or forgets descriptors meanwhile.
+        session.rows("count_events", count=0)
+        new = _unknown(session, runs)
+        given = {run.id for run, _ in runs}
+        fresh = {run.id for run, _ in new}
+        if runs and not new:
+            return
+        descriptors = _descriptors(session, [run for run, _ in new], words)
+        texts = _texts(session, {text_digest(text): text for _, text in new})
+        session.write_all(
+            "add_run",
+            [
+                new_run_values(run, words, descriptors[run.digest], texts[text_digest(text)])
+                for run, text in new
+            ],
+        )
+        write_events(session, [e for e in events if e.run_id in fresh or e.run_id not in given], words)
+
+    database.transact(work)
+
+
+def _unknown(session: Session, runs: Sequence[tuple[Run, str]]) -> list[tuple[Run, str]]:
+    by_id = {run.id: (run, text) for run, text in runs}
+    for ids in chunked(map(id_bytes, list(by_id))):
+        for (known,) in session.rows("known_runs", ids=ids):
+            del by_id[id_text(known)]
+    return list(by_id.values())
+
+
+def _descriptors(session: Session, runs: Sequence[Run], words: dict[str, int]) -> dict[str, int]:
+    """Digest -> number of the descriptor, stored when it is new."""
+    by_digest = {run.digest: run for run in runs}
+    known: dict[str, int] = {}
+    for digests in chunked(map(bytes.fromhex, by_digest)):
+        known |= {
+            digest.hex(): number for digest, number in session.rows("find_descriptors", digests=digests)
+        }
+    for digest, run in by_digest.items():
+        if digest not in known:
+            values = descriptor_values(run) | {"series_key": words[run.series_key]}
+            ((known[digest],),) = session.rows("add_descriptor", **values)
+            labels = [
+                {"name": clean(name), "value": clean(value), "descriptor": known[digest]}
+                for name, value in run.descriptor.info.labels.items()
+            ]
+            if labels:
+                session.write_all("add_label", labels)
+    return known
+
+
+def _texts(session: Session, by_digest: dict[bytes, str]) -> dict[bytes, int]:
+    """Digest -> number of the text, stored when it is new."""
+    known: dict[bytes, int] = {}
+    for digests in chunked(by_digest):
+        known |= dict(session.rows("find_texts", digests=digests))
+    for digest, text in by_digest.items():
+        if digest not in known:
+            ((known[digest],),) = session.rows("add_text", digest=digest, body=packed(text))
+    return known

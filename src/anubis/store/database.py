@@ -1,0 +1,166 @@
+"""Named statements on a database, from several threads: connections, transactions, errors."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+from anubis.model.errors import StoreError
+from anubis.store.drivers import Driver
+
+T = TypeVar("T")
+Row = tuple[Any, ...]
+
+#: Most elements of one list parameter: SQLite allows 32,766 parameters in a statement, PostgreSQL 65,535.
+MOST_LISTED = 10_000
+_ATTEMPTS = 5
+_LIST = re.compile(r"__\[POSTCOMPILE_(\w+)\]")
+_NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
+
+
+@cache
+def statements_of(database: str) -> Mapping[str, str]:
+    """The statements of ``sqlite`` or ``postgresql``, by name."""
+    parts = _NAME.split((Path(__file__).parent / f"{database}.sql").read_text(encoding="utf-8"))
+    return {name: sql.strip() for name, sql in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def chunked(values: Iterable[T], size: int = MOST_LISTED) -> Iterator[list[T]]:
+    """The values in lists of at most ``size``."""
+    remaining = iter(values)
+    while chunk := list(islice(remaining, size)):
+        yield chunk
+
+
+class Session:
+    """Statements on one connection."""
+
+    def __init__(self, connection: Any, driver: Driver) -> None:
+        self.connection = connection
+        self.driver = driver
+        #: Not to be used again.
+        self.broken = False
+        self._sql = statements_of(driver.name)
+
+    def rows(self, name: str, /, **values: Any) -> list[Row]:
+        """The rows of a statement that returns some."""
+        return self.ask(self._sql[name], values)
+
+    def ask(self, sql: str, values: dict[str, Any]) -> list[Row]:
+        """The rows of a statement put together from named parts."""
+        rows: list[Row] = self.connection.execute(self._with_lists(sql, values), values).fetchall()
+        return rows
+
+    def write(self, name: str, /, **values: Any) -> int:
+        """Execute a statement that returns no rows; how many it changed."""
+        changed: int = self.connection.execute(self._with_lists(self._sql[name], values), values).rowcount
+        return changed
+
+    def write_all(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Execute a statement for each of the rows."""
+        cursor = self.connection.cursor()
+        cursor.executemany(self._sql[name], rows)
+        cursor.close()
+
+    def _with_lists(self, sql: str, values: dict[str, Any]) -> str:
+        """The statement with each list parameter written out; ``values`` then holds its elements."""
+        if "POSTCOMPILE" not in sql:
+            return sql
+
+        def written(match: re.Match[str]) -> str:
+            elements = {f"{match[1]}_{i}": item for i, item in enumerate(values.pop(match[1]))}
+            values.update(elements)
+            return ", ".join(map(self.driver.parameter.format, elements)) or "NULL"
+
+        return _LIST.sub(written, sql)
+
+
+class Database:
+    """A pool of connections: each is used by one thread at a time and kept for the next."""
+
+    def __init__(self, driver: Driver) -> None:
+        self.driver = driver
+        self._idle: list[Session] = []  # append and pop are atomic
+        self._closed = False
+
+    def rows(self, name: str, /, **values: Any) -> list[Row]:
+        """The rows of one statement, in a transaction of its own."""
+        return self._again(lambda session: session.rows(name, **dict(values)))
+
+    def write(self, name: str, /, **values: Any) -> int:
+        """Execute one statement in a transaction of its own; how many rows it changed."""
+        return self._again(lambda session: session.write(name, **dict(values)))
+
+    def transact(self, work: Callable[[Session], T]) -> T:
+        """``work`` in one transaction: all of it, or nothing when it raises. It may be called again after a conflict."""
+
+        def whole(session: Session) -> T:
+            session.connection.execute(self.driver.begin)
+            try:
+                result = work(session)
+                session.connection.execute("COMMIT")
+            except BaseException:
+                self._roll_back(session)
+                raise
+            return result
+
+        return self._again(whole)
+
+    @contextmanager
+    def session(self) -> Iterator[Session]:
+        """One connection in autocommit mode. Raises StoreError when the database is in trouble."""
+        session = self._take()
+        try:
+            yield session
+        except self.driver.trouble as error:
+            session.broken = True
+            raise self._trouble(error) from error
+        finally:
+            self._give_back(session)
+
+    def close(self) -> None:
+        """Close the connections that nobody uses; those in use close when they are given back."""
+        self._closed = True
+        while self._idle:
+            self._idle.pop().connection.close()
+
+    def _again(self, work: Callable[[Session], T]) -> T:
+        for left in reversed(range(_ATTEMPTS)):
+            with self.session() as session:
+                try:
+                    return work(session)
+                except self.driver.conflict:
+                    if not left:
+                        raise
+        raise AssertionError  # the last attempt returned or raised
+
+    def _take(self) -> Session:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            pass
+        try:
+            return Session(self.driver.connect(), self.driver)
+        except self.driver.trouble as error:
+            raise self._trouble(error) from error
+
+    def _give_back(self, session: Session) -> None:
+        if self._closed or session.broken:
+            session.connection.close()
+        else:
+            self._idle.append(session)
+
+    def _roll_back(self, session: Session) -> None:
+        try:
+            session.connection.execute("ROLLBACK")
+        except Exception:  # noqa: BLE001  what matters is the error that led here
+            session.broken = True
+
+    def _trouble(self, error: Exception) -> StoreError:
+        return StoreError(
+            f"the database {self.driver.place} cannot be used: {str(error).strip()}",
+            remedy="look at its disk (space, permissions) or its server, then try again",
+        )

@@ -1,0 +1,77 @@
+"""Listings of runs: rows by what they are narrowed by, then the values of their points."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from anubis.pipeline.contracts import RunQuery, RunRow
+from anubis.store.codes import STATUS_CODES, STATUSES
+from anubis.store.database import Database, Row, chunked, statements_of
+from anubis.store.rows import cause_of, id_bytes, id_text, number
+from anubis.store.text import clean
+
+
+def find(database: Database, query: RunQuery) -> list[RunRow]:
+    """See ``Runs.find``. Two statements, or one more for every further ten thousand runs asked for."""
+    where, values = _conditions(query, statements_of(database.driver.name))
+    values["most"] = query.limit
+    sql = statements_of(database.driver.name)["list_newest" if query.newest_first else "list_oldest"]
+    with database.session() as session:
+        rows = session.ask(narrowed(sql, where), values)
+        found: dict[int, dict[str, tuple[float, str]]] = {row[0]: {} for row in rows}
+        for numbers in chunked(found):
+            for run, metric, units, value in session.rows("listed_values", numbers=numbers):
+                found[run][metric] = (number(value), units)
+    return [_row(row, found[row[0]]) for row in rows]
+
+
+def narrowed(sql: str, where: Sequence[str]) -> str:
+    """An ordered SELECT without a WHERE, with these conditions."""
+    head, order, tail = sql.rpartition(" ORDER BY ")
+    conditions = "\nWHERE " + "\nAND ".join(where) if where else ""
+    return head + conditions + order + tail
+
+
+def _conditions(query: RunQuery, sql: Mapping[str, str]) -> tuple[list[str], dict[str, Any]]:
+    """The conditions that are set, and their parameters."""
+    names: list[str] = []
+    values: dict[str, Any] = {}
+    for name, value in (
+        ("ids", [id_bytes(run_id) for run_id in query.ids]),
+        ("statuses", [STATUS_CODES[status] for status in query.statuses]),
+        ("name", query.name and clean(query.name)),
+        ("family", query.family_id and clean(query.family_id)),
+        ("parent", query.parent_id and id_bytes(query.parent_id)),
+        ("metric", query.metric and clean(query.metric)),
+        ("since_s", query.since_s),
+        ("until_s", query.until_s),
+    ):
+        if value is not None and value != []:
+            names.append(name)
+            values[name] = value
+    where = [sql[f"where_{name}"] for name in names]
+    for i, (name, value) in enumerate(query.labels.items()):
+        where.append(sql["where_label"].replace("_name_0", f"_name_{i}").replace("_value_0", f"_value_{i}"))
+        values |= {f"label_name_{i}": clean(name), f"label_value_{i}": clean(value)}
+    return where, values
+
+
+def _row(row: Row, values: dict[str, tuple[float, str]]) -> RunRow:
+    (
+        _, run_id, name, status, cause, engine, created_s, placed_s, ended_s, reason, family, labels, subject,
+    ) = row  # fmt: skip
+    return RunRow(
+        id=id_text(run_id),
+        name=name,
+        status=STATUSES[status],
+        cause=cause_of(cause),
+        engine=engine,
+        created_s=created_s,
+        placed_s=placed_s,
+        ended_s=ended_s,
+        reason=reason,
+        family_id=family,
+        labels=json.loads(labels) if labels else {},
+        subject=subject,
+        values=values,
+    )

@@ -1,0 +1,106 @@
+"""Opening a database: made when it is new, migrated when it is old, refused when it is from the future."""
+
+import sqlite3
+from dataclasses import dataclass
+
+from anubis.model.errors import AnubisError
+from anubis.store.database import Database, Session, statements_of
+from anubis.store.dictionaries import Dictionaries
+from anubis.store.drivers import driver_for
+from anubis.store.points import StoredPoints
+from anubis.store.runs import StoredRuns
+from anubis.store.watchers import StoredAlerts, StoredCursors
+
+#: The newest revision in ``migrations/versions``; what ``create`` in the ``.sql`` files makes. Revisions count up.
+VERSION = "0001"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Store:
+    """An open database. Usable from several threads; other processes may have it open too."""
+
+    runs: StoredRuns
+    points: StoredPoints
+    alerts: StoredAlerts
+    cursors: StoredCursors
+    database: Database
+
+    def close(self) -> None:
+        """Close every connection."""
+        self.database.close()
+
+
+def open_store(url: str) -> Store:
+    """The store at ``sqlite:////absolute/path``, ``sqlite:///relative/path`` or ``postgresql://...``.
+
+    Raises StoreError when the database cannot be reached, BadInputError for another kind of URL, and AnubisError
+    when a newer Anubis, or another program, wrote it.
+    """
+    database = Database(driver_for(url))
+    try:
+        if _version(database) != VERSION:
+            _bring_up(database)
+    except sqlite3.DatabaseError as error:  # only of a file that SQLite cannot read
+        database.close()
+        raise AnubisError(
+            f"{database.driver.place} is not an Anubis database: {error}",
+            remedy="move the file away or set ANUBIS_DATABASE_URL to another",
+        ) from error
+    except BaseException:
+        database.close()
+        raise
+    dictionaries = Dictionaries(database)
+    return Store(
+        runs=StoredRuns(database, dictionaries),
+        points=StoredPoints(database),
+        alerts=StoredAlerts(database, dictionaries),
+        cursors=StoredCursors(database),
+        database=database,
+    )
+
+
+def _version(database: Database) -> str | None:
+    """The revision of the schema; None in a new database."""
+    with database.session() as session:
+        return _version_in(session)
+
+
+def _version_in(session: Session) -> str | None:
+    tables = {name for (name,) in session.ask(session.driver.tables, {})}
+    if "alembic_version" not in tables:
+        return None
+    rows = session.rows("version")
+    return str(rows[0][0]) if rows else None
+
+
+def _bring_up(database: Database) -> None:
+    """Make or migrate the schema, alone: whoever comes second finds it done."""
+    driver = database.driver
+    with database.session() as session:
+        for statement in driver.prepare:
+            session.connection.execute(statement)
+
+    def alone(session: Session) -> None:
+        for statement in driver.alone:
+            session.connection.execute(statement)
+        version = _version_in(session)
+        if version is None:
+            _create(session)
+        elif version < VERSION and version.isdigit():
+            from anubis.store.migrations.upgrade import upgrade  # noqa: PLC0415  Alembic takes 0.4 s
+
+            upgrade(session.connection, driver.name)
+        elif version != VERSION:
+            raise AnubisError(
+                f"the database {driver.place} has schema {version}, and this Anubis knows {VERSION}",
+                remedy="upgrade Anubis, or set ANUBIS_DATABASE_URL to another database",
+            )
+
+    database.transact(alone)
+
+
+def _create(session: Session) -> None:
+    for statement in statements_of(session.driver.name)["create"].split(";\n"):
+        session.connection.execute(statement)
+    session.write("first_event_count")
+    session.write("stamp", version=VERSION)

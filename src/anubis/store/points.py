@@ -1,0 +1,52 @@
+"""Points of series, and the samples behind them."""
+
+from collections.abc import Sequence
+
+from anubis.model.points import Point, SampleBlock
+from anubis.pipeline.contracts import MetricSummary
+from anubis.store.database import Database, chunked
+from anubis.store.rows import id_bytes, number, point_of
+from anubis.store.samples import read_samples
+from anubis.store.text import clean
+
+
+class StoredPoints:
+    """``Points`` (see the contract) in a database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def of(self, run_ids: Sequence[str]) -> Sequence[Point]:
+        """See the contract. Oldest run first, metrics by name."""
+        ids = sorted(set(map(id_bytes, run_ids)))
+        return [point_of(row) for some in chunked(ids) for row in self._database.rows("points", ids=some)]
+
+    def history(
+        self, series_key: str, metric: str, fingerprint: str | None = None, *, limit: int = 10_000
+    ) -> Sequence[Point]:
+        """See the contract. When there are more than ``limit`` points, the newest ones."""
+        values = {"series_key": series_key, "metric": clean(metric), "most": limit}
+        if fingerprint is None:
+            rows = self._database.rows("history", **values)
+        else:
+            rows = self._database.rows("history_on_machine", fingerprint=fingerprint, **values)
+        return [point_of(row) for row in reversed(rows)]
+
+    def samples(self, run_id: str, metric: str, *, most: int | None = None) -> SampleBlock:
+        return read_samples(self._database, run_id, metric, most)
+
+    def summaries(self, run_id: str) -> Sequence[MetricSummary]:
+        return [
+            MetricSummary(
+                metric=metric,
+                units=units,
+                count=count,
+                last=number(last),
+                min=number(low),
+                max=number(high),
+                mean=number(total) / count,
+            )
+            for metric, units, count, last, low, high, total in self._database.rows(
+                "summaries", run_id=id_bytes(run_id)
+            )
+        ]

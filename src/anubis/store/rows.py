@@ -1,0 +1,196 @@
+"""Between what things are (``model``) and how rows hold them."""
+
+import json
+from functools import lru_cache
+from typing import Any
+
+from anubis.model.alert import Alert
+from anubis.model.cause import Cause
+from anubis.model.descriptor import Descriptor
+from anubis.model.identity import canonical
+from anubis.model.plain import from_plain, to_plain
+from anubis.model.points import Point
+from anubis.model.run import Event, Placement, Run
+from anubis.store.codes import ALERT_STATE_CODES, BETTERS, CAUSE_CODES, CAUSES, STATUS_CODES, STATUSES
+from anubis.store.database import Row
+from anubis.store.text import clean, json_text, packed, unpacked
+
+
+def id_bytes(run_id: str) -> bytes:
+    """The 16 bytes of a run id; ValueError for what is no UUID."""
+    value = bytes.fromhex(run_id.replace("-", ""))
+    if len(value) != 16:
+        raise ValueError(f"{run_id!r} is not a run id")
+    return value
+
+
+def id_text(value: bytes) -> str:
+    """A run id as people see it."""
+    digits = value.hex()
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+def descriptor_values(run: Run) -> dict[str, Any]:
+    """Parameters of ``add_descriptor``, except the number of the series key."""
+    descriptor = run.descriptor
+    labels, subject = descriptor.info.labels, descriptor.subject
+    return {
+        "digest": bytes.fromhex(run.digest),
+        "name": clean(descriptor.info.name),
+        "subject": clean(subject.commit or subject.version or ""),
+        "labels": json_text(labels) if labels else None,
+        "body": packed(canonical(descriptor)),
+    }
+
+
+@lru_cache(maxsize=1024)
+def descriptor_of(body: bytes) -> Descriptor:
+    """The descriptor that was packed; runs of a sweep and re-runs share one object."""
+    return from_plain(Descriptor, json.loads(unpacked(body)))
+
+
+def new_run_values(run: Run, words: dict[str, int], descriptor: int, text: int) -> dict[str, Any]:
+    """Parameters of ``add_run``."""
+    return {
+        "id": id_bytes(run.id),
+        "descriptor": descriptor,
+        "text": text,
+        "client": words[clean(run.owner)],
+        "engine": words[clean(run.engine)],
+        "folder": words[clean(run.folder)] if run.folder is not None else None,
+        "family": words[clean(run.family_id)] if run.family_id is not None else None,
+        "parent": id_bytes(run.parent_id) if run.parent_id is not None else None,
+        "cancel": int(run.cancel_requested),
+        "priority": run.descriptor.info.priority,
+        "created_s": run.created_s,
+        "order_s": run.order_s,
+        "ready_s": None if run.status.final else run.due_s,
+        **step_values(run),
+    }
+
+
+def step_values(run: Run) -> dict[str, Any]:
+    """Parameters of ``apply``, except who holds the run: what a step may change."""
+    return {
+        "status": STATUS_CODES[run.status],
+        "cause": None if run.cause is None else CAUSE_CODES[run.cause],
+        "attempt": run.attempt,
+        "due_s": run.due_s,
+        "placed_s": run.placed_s,
+        "ended_s": run.ended_s,
+        "reason": clean(run.reason),
+        "placement": _placement_text(run.placement),
+    }
+
+
+def _placement_text(placement: Placement | None) -> str | None:
+    return json_text([placement.engine, placement.name, placement.details]) if placement else None
+
+
+def _placement(text: str | None) -> Placement | None:
+    if text is None:
+        return None
+    engine, name, details = json.loads(text)
+    return Placement(engine=engine, name=name, details=details)
+
+
+def cause_of(code: int | None) -> Cause | None:
+    """The cause behind a number."""
+    return None if code is None else CAUSES[code]
+
+
+def run_of(row: Row) -> Run:
+    """A row of ``get`` or ``claimed``."""
+    (
+        run_id, body, digest, series_key, client, engine, status, created_s, due_s, family, parent, attempt,
+        placement, reason, cause, placed_s, ended_s, cancel, folder, order_s,
+    ) = row  # fmt: skip
+    return Run(
+        id=id_text(run_id),
+        descriptor=descriptor_of(body),
+        digest=digest.hex(),
+        series_key=series_key,
+        owner=client,
+        engine=engine,
+        status=STATUSES[status],
+        created_s=created_s,
+        due_s=due_s,
+        family_id=family,
+        parent_id=None if parent is None else id_text(parent),
+        attempt=attempt,
+        placement=_placement(placement),
+        reason=reason,
+        cause=cause_of(cause),
+        placed_s=placed_s,
+        ended_s=ended_s,
+        cancel_requested=bool(cancel),
+        folder=folder,
+        order_s=order_s,
+    )
+
+
+def event_values(event: Event, seq: int, words: dict[str, int]) -> dict[str, Any]:
+    """Parameters of ``add_event``."""
+    return {
+        "seq": seq,
+        "run_id": id_bytes(event.run_id),
+        "kind": words[clean(event.kind)],
+        "actor": words[clean(event.actor)] if event.actor else None,
+        "time_s": event.time_s,
+        "message": clean(event.message) or None,
+        "data": json_text(event.data) if event.data else None,
+    }
+
+
+def event_of(row: Row) -> Event:
+    """A row of ``events``."""
+    seq, run_id, kind, time_s, message, data, actor = row
+    return Event(
+        run_id=id_text(run_id),
+        kind=kind,
+        time_s=time_s,
+        message=message or "",
+        data=json.loads(data) if data else {},
+        actor=actor or "",
+        seq=seq,
+    )
+
+
+def alert_values(alert: Alert) -> dict[str, Any]:
+    """Parameters of ``put_alert``."""
+    return {
+        "id": alert.id,
+        "benchmark": clean(alert.benchmark),
+        "state": ALERT_STATE_CODES[alert.state],
+        "opened_s": alert.opened_s,
+        "body": json_text(to_plain(alert)),
+    }
+
+
+def alert_of(body: str) -> Alert:
+    """An alert as it was put."""
+    return from_plain(Alert, json.loads(body))
+
+
+def number(value: float | None) -> float:
+    """A stored value; SQLite keeps "not a number" as NULL."""
+    return float("nan") if value is None else value
+
+
+def point_of(row: Row) -> Point:
+    """A row of ``points`` or ``history``."""
+    run_id, series_key, fingerprint, metric, units, value, spread, count, better, order_s, subject, mark = row
+    return Point(
+        run_id=id_text(run_id),
+        series_key=series_key,
+        fingerprint=fingerprint,
+        metric=metric,
+        units=units,
+        value=number(value),
+        spread=spread,
+        count=count,
+        better=BETTERS[better],
+        order_s=order_s,
+        subject=subject,
+        contaminated=bool(mark),
+    )

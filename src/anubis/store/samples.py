@@ -1,0 +1,181 @@
+"""Samples in the database: segments of packed columns, and one summary row for each metric of a run."""
+
+from array import array
+from dataclasses import dataclass
+from itertools import pairwise
+from math import isnan, nan
+from typing import Any
+
+from anubis.model.errors import NotFoundError
+from anubis.model.points import SampleBlock
+from anubis.store.columns import pack, unpack, worth_numpy
+from anubis.store.database import Database, Session
+from anubis.store.rows import id_bytes, number
+from anubis.store.text import clean
+
+Columns = tuple["array[Any]", ...]
+
+#: Most samples of one segment: about half a megabyte packed.
+SEGMENT = 65_536
+_EMPTY: Columns = (array("d"), array("d"), array("q"), array("i"))
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What the summary row of a metric holds; numbers may be NaN."""
+
+    count: int
+    last: float
+    min: float
+    max: float
+    sum: float
+
+    def followed_by(self, later: "Summary") -> "Summary":
+        """The summary of these samples and the later ones."""
+        if not later.count:
+            return self
+        return Summary(
+            self.count + later.count,
+            later.last,
+            min(self.min, later.min),
+            max(self.max, later.max),
+            self.sum + later.sum,
+        )
+
+
+def summary_of(values: "array[float]") -> Summary:
+    """Smallest and largest among the numbers; the sum is NaN as soon as one value is."""
+    if not values:
+        return Summary(0, nan, float("inf"), float("-inf"), 0.0)
+    total = sum(values)
+    numbers = [value for value in values if not isnan(value)] if isnan(total) else values
+    if not numbers:
+        return Summary(len(values), nan, nan, nan, nan)
+    return Summary(len(values), values[-1], min(numbers), max(numbers), total)
+
+
+class SampleWriter:
+    """A block ready to be written: packing is done before the transaction, not while others wait for it."""
+
+    def __init__(self, block: SampleBlock, metric: int) -> None:
+        self._name = clean(block.metric)
+        self._metric = metric
+        self._start = block.start
+        self._columns: Columns = (block.values, block.times_s, block.steps, block.repeats)
+        if len({len(column) for column in self._columns}) != 1:
+            raise ValueError(f"the columns of {block.metric} have different lengths")
+        self._segments = _segments(self._columns, block.start)
+        self._summary = summary_of(block.values)
+
+    def write(self, session: Session, run: int) -> None:
+        """Store the block in place of what was stored from its start on.
+
+        Raises ValueError when samples are missing before it.
+        """
+        ((extent,),) = session.rows("extent", run=run, name=self._name)
+        stored = extent or 0
+        segments, summary = self._segments, self._summary
+        if stored < self._start:
+            raise ValueError(
+                f"samples of {self._name}: {stored} are stored, the block starts at {self._start}"
+            )
+        if stored > self._start > 0:
+            kept = [column[: self._start] for column in _stored(session, run, self._name)]
+            whole = tuple(old + new for old, new in zip(kept, self._columns, strict=True))
+            segments, summary = _segments(whole, 0), summary_of(whole[0])
+        elif self._start:
+            ((count, last, low, high, total),) = session.rows("summary", run=run, name=self._name)
+            before = Summary(count, number(last), number(low), number(high), number(total))
+            summary = before.followed_by(summary)
+        if stored:
+            session.write("remove_summary", run=run, name=self._name)
+        if stored > self._start:
+            session.write("remove_segments", run=run, name=self._name)
+        rows = [{"run": run, "metric": self._metric, **segment} for segment in segments]
+        session.write_all("add_segment", rows)
+        if summary.count:
+            self._write_summary(session, run, summary)
+
+    def _write_summary(self, session: Session, run: int, summary: Summary) -> None:
+        session.write(
+            "add_summary",
+            run=run,
+            metric=self._metric,
+            count=summary.count,
+            last=summary.last,
+            min=summary.min,
+            max=summary.max,
+            sum=summary.sum,
+        )
+
+
+def read_samples(database: Database, run_id: str, metric: str, most: int | None) -> SampleBlock:
+    """See ``Points.samples``. NotFoundError when the run has none of this metric."""
+    rows = database.rows("segments", run_id=id_bytes(run_id), name=clean(metric))
+    if not rows:
+        raise NotFoundError(
+            f"run {run_id} has no samples of {metric!r}", remedy="anubis results lists what it measured"
+        )
+    values, times_s, steps, repeats = thinned(_joined([body for _, body in rows]), most)
+    return SampleBlock(
+        metric=metric, units=rows[-1][0], values=values, times_s=times_s, steps=steps, repeats=repeats
+    )
+
+
+def thinned(columns: Columns, most: int | None) -> Columns:
+    """At most ``most`` samples: the smallest and largest of each of ``most // 2`` buckets, in order of arrival.
+
+    With ``most`` = 1 it is the last sample. ValueError for less.
+    """
+    values = columns[0]
+    length = len(values)
+    if most is None or length <= most:
+        return columns
+    if most < 1:
+        raise ValueError("most must be at least 1")
+    buckets = most // 2
+    edges = [length * i // buckets for i in range(buckets + 1)] if buckets else []
+    extremes = _extremes(values)
+    kept = [at for a, b in pairwise(edges) for at in sorted(set(extremes(a, b)))]
+    kept = kept or [length - 1]
+    return tuple(array(column.typecode, [column[at] for at in kept]) for column in columns)
+
+
+def _extremes(values: "array[float]") -> Any:
+    """Where the smallest and the largest of ``values[a:b]`` are."""
+    if worth_numpy(len(values)):
+        import numpy as np  # noqa: PLC0415  heavy, and rarely needed
+
+        column = np.frombuffer(values)
+        return lambda a, b: (a + int(column[a:b].argmin()), a + int(column[a:b].argmax()))
+
+    def at(value: float, a: int, b: int) -> int:
+        return a if isnan(value) else values.index(value, a, b)
+
+    return lambda a, b: (at(min(values[a:b]), a, b), at(max(values[a:b]), a, b))
+
+
+def _segments(columns: Columns, start: int) -> list[dict[str, Any]]:
+    length = len(columns[0])
+    return [
+        {
+            "start": start + at,
+            "count": min(SEGMENT, length - at),
+            "body": pack(tuple(column[at : at + SEGMENT] for column in columns)),
+        }
+        for at in range(0, length, SEGMENT)
+    ]
+
+
+def _stored(session: Session, run: int, name: str) -> Columns:
+    return _joined([body for (body,) in session.rows("stored_segments", run=run, name=name)])
+
+
+def _joined(bodies: list[bytes]) -> Columns:
+    if len(bodies) == 1:
+        return unpack(bodies[0])
+    whole = tuple(column[:] for column in _EMPTY)
+    for body in bodies:
+        for column, more in zip(whole, unpack(body), strict=True):
+            column.extend(more)
+    return whole

@@ -1,0 +1,225 @@
+"""The tables, as SQLAlchemy Core sees them. Their history is in ``migrations``.
+
+Small on purpose: ids are 16 bytes, enums are numbers (``codes``), whatever repeats over runs (descriptors, names,
+series, metrics, subjects) is stored once and referred to by number, and a run that is final is in no index that
+only claims need. Times are UTC seconds since 1970 as float64, so that they come back exactly as given.
+
+Only ``compile``, the migrations and tests import this module: importing SQLAlchemy takes 0.16 s, more than
+anything the command line does with a database.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+from anubis.store.codes import FIRST_FINAL
+
+metadata = MetaData()
+
+
+def _run() -> Column[int]:
+    return Column("run", ForeignKey("runs.no", ondelete="CASCADE"), primary_key=True, autoincrement=False)
+
+
+#: Every short text that many rows share: clients, engines, families, folders, subjects, kinds of events.
+words = Table(
+    "words",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("word", Text, nullable=False, unique=True),
+)
+
+metrics = Table(
+    "metrics",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("units", Text, nullable=False),
+    UniqueConstraint("name", "units"),
+)
+
+series = Table(
+    "series",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("series_key", Text, nullable=False),
+    Column("fingerprint", Text, nullable=False),
+    UniqueConstraint("series_key", "fingerprint"),
+)
+
+#: Descriptors by digest: what listings show of them in columns, all of them in ``body`` (canonical JSON, zstd).
+descriptors = Table(
+    "descriptors",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("digest", LargeBinary, nullable=False, unique=True),
+    Column("series_key", Integer, nullable=False),  # words
+    Column("name", Text, nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("labels", Text),  # JSON; NULL: none
+    Column("body", LargeBinary, nullable=False),
+    Index("descriptors_name", "name"),
+)
+
+#: The labels of descriptors again, for looking runs up.
+labels = Table(
+    "labels",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("value", Text, primary_key=True),
+    Column(
+        "descriptor",
+        ForeignKey("descriptors.id", ondelete="CASCADE"),
+        primary_key=True,
+        autoincrement=False,
+    ),
+    Index("labels_descriptor", "descriptor"),
+    sqlite_with_rowid=False,
+)
+
+#: Descriptors as they were submitted (zstd), by the SHA-256 of the text.
+texts = Table(
+    "texts",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("digest", LargeBinary, nullable=False, unique=True),
+    Column("body", LargeBinary, nullable=False),
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("no", Integer, primary_key=True),
+    Column("id", LargeBinary, nullable=False, unique=True),
+    Column("descriptor", Integer, nullable=False),
+    Column("text", Integer, nullable=False),
+    Column("client", Integer, nullable=False),  # words
+    Column("engine", Integer, nullable=False),  # words
+    Column("folder", Integer),  # words
+    Column("family", Integer),  # words
+    Column("parent", LargeBinary),
+    Column("status", SmallInteger, nullable=False),
+    Column("cause", SmallInteger),
+    Column("cancel", SmallInteger, nullable=False),
+    Column("priority", Integer, nullable=False),
+    Column("attempt", SmallInteger, nullable=False),
+    Column("created_s", Double, nullable=False),
+    Column("due_s", Double, nullable=False),
+    Column("order_s", Double),
+    Column("placed_s", Double),
+    Column("ended_s", Double),
+    Column("reason", Text, nullable=False),
+    Column("placement", Text),  # JSON
+    Column("holder", Text),  # who has the lease; NULL: nobody
+    Column("ready_s", Double),  # claimable from then on: due, and any lease run out; NULL: final
+    Index("runs_created", "created_s"),
+    Index("runs_descriptor", "descriptor"),
+)
+_unfinished = text(f"status < {FIRST_FINAL}")
+Index(
+    "runs_ready",
+    runs.c.priority.desc(),
+    runs.c.ready_s,
+    sqlite_where=_unfinished,
+    postgresql_where=_unfinished,
+)
+for _column in (runs.c.family, runs.c.parent):
+    _given = text(f"{_column.name} IS NOT NULL")
+    Index(f"runs_{_column.name}", _column, sqlite_where=_given, postgresql_where=_given)
+
+events = Table(
+    "events",
+    metadata,
+    Column("seq", BigInteger().with_variant(Integer(), "sqlite"), primary_key=True, autoincrement=False),
+    Column("run", ForeignKey("runs.no", ondelete="CASCADE"), nullable=False),
+    Column("kind", Integer, nullable=False),  # words
+    Column("actor", Integer),  # words; NULL: Anubis itself
+    Column("time_s", Double, nullable=False),
+    Column("message", Text),  # NULL: none
+    Column("data", Text),  # JSON; NULL: none
+    Index("events_run", "run"),
+)
+
+#: One row: the number of the last event. Whoever writes events holds this row until the commit, so that the order
+#: of numbers is the order of commits (see ``StoredRuns.events``).
+event_count = Table("event_count", metadata, Column("seq", BigInteger, nullable=False))
+
+points = Table(
+    "points",
+    metadata,
+    _run(),
+    Column("metric", Integer, primary_key=True, autoincrement=False),
+    Column("series", Integer, nullable=False),
+    Column("value", Double),  # NULL: not a number
+    Column("spread", Double),
+    Column("count", Integer, nullable=False),
+    Column("better", SmallInteger, nullable=False),
+    Column("order_s", Double, nullable=False),
+    Column("subject", Integer, nullable=False),  # words
+    Column("contaminated", SmallInteger, nullable=False),
+    Index("points_series", "series", "metric"),
+    sqlite_with_rowid=False,
+)
+
+#: What is known about the samples of one metric without reading them; NULL: not a number.
+summaries = Table(
+    "summaries",
+    metadata,
+    _run(),
+    Column("metric", Integer, primary_key=True, autoincrement=False),
+    Column("count", Integer, nullable=False),
+    Column("last", Double),
+    Column("min", Double),
+    Column("max", Double),
+    Column("sum", Double),
+    sqlite_with_rowid=False,
+)
+
+#: Samples in segments, as packed columns (``columns``). An ordinary table with row ids on SQLite: in one without
+#: them a blob of a hundred samples spills into pages of its own and takes six times the room.
+samples = Table(
+    "samples",
+    metadata,
+    _run(),
+    Column("metric", Integer, primary_key=True, autoincrement=False),
+    Column("start", Integer, primary_key=True, autoincrement=False),  # position of its first sample
+    Column("count", Integer, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+)
+
+alerts = Table(
+    "alerts",
+    metadata,
+    Column("id", String(64), primary_key=True),
+    Column("benchmark", Text, nullable=False),
+    Column("state", SmallInteger, nullable=False),
+    Column("opened_s", Double, nullable=False),
+    Column("body", Text, nullable=False),  # JSON
+    Index("alerts_opened", "opened_s"),
+)
+
+#: How far receivers of events have come.
+cursors = Table(
+    "cursors",
+    metadata,
+    Column("name", String(255), primary_key=True),
+    Column("seq", BigInteger, nullable=False),
+)
+
+#: Alembic's own table, so that a database made from ``metadata`` is one that Alembic can carry on from.
+stamp = Table(
+    "alembic_version", MetaData(), Column("version_num", String(32), primary_key=True, nullable=False)
+)

@@ -1,0 +1,82 @@
+"""What watches the events: alerts, and how far receivers have come."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from anubis.model.alert import Alert, AlertState
+from anubis.model.errors import NotFoundError
+from anubis.model.run import Event
+from anubis.store.codes import ALERT_STATE_CODES
+from anubis.store.database import Database, Session, statements_of
+from anubis.store.dictionaries import Dictionaries
+from anubis.store.events import event_words, write_events
+from anubis.store.listing import narrowed
+from anubis.store.rows import alert_of, alert_values
+from anubis.store.text import clean
+
+_CANDIDATES = 5
+
+
+class StoredAlerts:
+    """``Alerts`` (see the contract) in a database."""
+
+    def __init__(self, database: Database, dictionaries: Dictionaries) -> None:
+        self._database = database
+        self._dictionaries = dictionaries
+
+    def put(self, alerts: Sequence[Alert], events: Sequence[Event]) -> None:
+        words = self._dictionaries.words(event_words(events))
+        rows = [alert_values(alert) for alert in sorted(alerts, key=lambda alert: alert.id)]
+
+        def work(session: Session) -> None:
+            session.write_all("put_alert", rows)
+            write_events(session, events, words)
+
+        self._database.transact(work)
+
+    def get(self, alert_id: str) -> Alert:
+        rows = self._database.rows("alert", prefix=alert_id, most=_CANDIDATES + 1) if alert_id else []
+        found = [alert_of(body) for (body,) in rows]
+        exact = [alert for alert in found if alert.id == alert_id]
+        if len(exact or found) == 1:
+            return (exact or found)[0]
+        if not found:
+            raise NotFoundError(f"no alert has the id {alert_id}", remedy="anubis alerts lists them")
+        shown = ", ".join(alert.id for alert in found[:_CANDIDATES])
+        raise NotFoundError(
+            f"several alerts begin with {alert_id}: {shown}", remedy="give more digits of the id"
+        )
+
+    def find(
+        self,
+        *,
+        states: Sequence[AlertState] = (),
+        benchmark: str | None = None,
+        series_key: str | None = None,
+    ) -> Sequence[Alert]:
+        sql = statements_of(self._database.driver.name)
+        values: dict[str, Any] = {}
+        if states:
+            values["states"] = [ALERT_STATE_CODES[state] for state in states]
+        if benchmark is not None:
+            values["benchmark"] = clean(benchmark)
+        if series_key is not None:
+            values["series_key"] = series_key
+        where = [sql[f"where_alert_{name}"] for name in values]
+        with self._database.session() as session:
+            found = [alert_of(body) for (body,) in session.ask(narrowed(sql["list_alerts"], where), values)]
+        # In SQL the key may stand anywhere in the alert, and its % would match anything.
+        return [a for a in found if series_key is None or any(row.series_key == series_key for row in a.rows)]
+
+
+class StoredCursors:
+    """``Cursors`` (see the contract) in a database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def all(self, prefix: str) -> Mapping[str, int]:
+        return {name: int(seq) for name, seq in self._database.rows("cursors", prefix=prefix)}
+
+    def advance(self, name: str, seq: int) -> None:
+        self._database.write("advance", name=name, seq=seq)

@@ -1,0 +1,67 @@
+"""What a step measured and concluded, ready to be written in the step's transaction."""
+
+from typing import Any
+
+from anubis.model.metric import Better
+from anubis.model.points import Point, SampleBlock
+from anubis.model.run import Step
+from anubis.store.codes import BETTER_CODES
+from anubis.store.database import Session
+from anubis.store.dictionaries import Dictionaries
+from anubis.store.rows import alert_values
+from anubis.store.samples import SampleWriter
+from anubis.store.text import clean
+
+
+class Measured:
+    """Points, samples and alerts of a step. Everything slow happens here, before the transaction."""
+
+    def __init__(self, dictionaries: Dictionaries, step: Step) -> None:
+        self._anew = step.next_attempt
+        self._points: list[dict[str, Any]] = []
+        self._samples: list[SampleWriter] = []
+        self._alerts = [alert_values(alert) for alert in sorted(step.alerts, key=lambda alert: alert.id)]
+        self._names = sorted({clean(point.metric) for point in step.points})
+        if not step.points and not step.samples:
+            return
+        measured: tuple[Point | SampleBlock, ...] = (*step.points, *step.samples)
+        metrics = dictionaries.metrics((clean(item.metric), clean(item.units)) for item in measured)
+        self._samples = [
+            SampleWriter(block, metrics[clean(block.metric), clean(block.units)]) for block in step.samples
+        ]
+        if step.points:
+            series = dictionaries.series((point.series_key, point.fingerprint) for point in step.points)
+            words = dictionaries.words(point.subject for point in step.points)
+            self._points = [
+                _point_values(point)
+                | {
+                    "metric": metrics[clean(point.metric), clean(point.units)],
+                    "series": series[point.series_key, point.fingerprint],
+                    "subject": words[clean(point.subject)],
+                }
+                for point in step.points
+            ]
+
+    def write(self, session: Session, run: int) -> None:
+        """In place of what was stored of the same metrics; of everything, when a new attempt begins."""
+        if self._anew:
+            for statement in ("forget_points", "forget_samples", "forget_summaries"):
+                session.write(statement, run=run)
+        if self._points:
+            session.write("remove_points", run=run, names=self._names)
+            session.write_all("add_point", [{"run": run, **values} for values in self._points])
+        for samples in self._samples:
+            samples.write(session, run)
+        if self._alerts:
+            session.write_all("put_alert", self._alerts)
+
+
+def _point_values(point: Point) -> dict[str, Any]:
+    return {
+        "value": point.value,
+        "spread": point.spread,
+        "count": point.count,
+        "better": BETTER_CODES[Better(point.better)],
+        "order_s": point.order_s,
+        "contaminated": int(point.contaminated),
+    }
