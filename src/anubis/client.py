@@ -241,12 +241,16 @@ class Client:
     def record(self, ref: str) -> Path:
         """The folder that holds the record of the run's latest attempt (role benchmark, rank 0)."""
         run = self.get(ref)
-        folder = self._world.records.folder(run.id, run.attempt)
+        folder = self.record_folder(run)
         if not folder.exists():
             raise NotFoundError(
                 f"run {run.id} has no record on this machine", remedy="a run leaves one once it was placed"
             )
         return folder
+
+    def record_folder(self, run: Run) -> Path:
+        """Where the record of a run's attempt is, or will be."""
+        return self._world.records.folder(run.id, run.attempt)
 
     def compare(
         self,
