@@ -1,0 +1,82 @@
+"""The root of the command line: which commands there are, and what becomes of their errors."""
+
+from collections.abc import Callable, Sequence
+
+import click
+
+from anubis import __version__
+from anubis.cli import errors, exit_codes, terminal
+from anubis.cli.lazy import LazyGroup
+
+SECTIONS = {
+    "Measure": ("submit", "cancel", "worker"),
+    "Look": ("status", "logs", "results", "show", "descriptor", "history", "compare"),
+    "Descriptors": ("validate", "schema"),
+    "Keep house": ("purge", "completion"),
+}
+
+PLACES = {
+    "cancel": "anubis.cli.end:cancel",
+    "compare": "anubis.cli.compare:compare",
+    "completion": "anubis.cli.completion:completion",
+    "descriptor": "anubis.cli.show:descriptor",
+    "doctor": "anubis.cli.doctor:doctor",
+    "gc": "anubis.cli.gc:gc",
+    "history": "anubis.cli.history:history",
+    "logs": "anubis.cli.logs:logs",
+    "purge": "anubis.cli.end:purge",
+    "record": "anubis.cli.record:record",
+    "results": "anubis.cli.results:results",
+    "run": "anubis.cli.run:run",
+    "schema": "anubis.cli.validate:schema",
+    "show": "anubis.cli.show:show",
+    "status": "anubis.cli.status:status",
+    "submit": "anubis.cli.submit:submit",
+    "validate": "anubis.cli.validate:validate",
+    "watch": "anubis.cli.status:watch",
+    "worker": "anubis.cli.submit:worker",
+}
+
+
+@click.group(
+    cls=LazyGroup,
+    sections=SECTIONS,
+    places=PLACES,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, "-v", "--version", message="anubis %(version)s")
+@click.pass_context
+def app(ctx: click.Context) -> None:
+    """Weigh machine-learning systems: one descriptor in, a measured and judged run out.
+
+    A run is named by its id, by the beginning of it, or by @last, @last~1 and so on.
+    """
+    if not terminal.colour_wanted():
+        ctx.color = False
+
+
+def execute(args: Sequence[str], *, translate: Callable[[Sequence[str]], list[str]] | None = None) -> int:
+    """Run the command line; its exit status. ``translate`` turns old spellings into new ones."""
+    words = list(args)
+    as_json = "--json" in words
+    try:
+        words = translate(words) if translate else _modern(words)
+        if not words:
+            words = ["--help"]
+        answer = app.main(args=words, prog_name="anubis", standalone_mode=False)
+    except click.Abort:
+        return exit_codes.INTERRUPTED
+    except click.ClickException as error:
+        return errors.report_usage(error, as_json=as_json)
+    except Exception as error:  # noqa: BLE001  the one place where everything ends in a message
+        return errors.report(error, as_json=as_json)
+    return answer if isinstance(answer, int) else exit_codes.OK
+
+
+def _modern(words: list[str]) -> list[str]:
+    """Commands never start with two dashes; the old client's actions always did."""
+    if words and words[0].startswith("--") and words[0] not in {"--help", "--version"}:
+        from anubis.cli.legacy import from_old_client  # noqa: PLC0415  only old spellings pay for it
+
+        return from_old_client(words)
+    return words

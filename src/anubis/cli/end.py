@@ -1,0 +1,70 @@
+"""``anubis cancel`` and ``anubis purge``: the end of runs, and of what is known about them."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from anubis.cli import exit_codes, plain, refs, tables, terminal
+from anubis.cli.home import open_client
+from anubis.cli.params import REF, json_option
+from anubis.model.errors import BadInputError
+from anubis.model.status import Status
+from anubis.pipeline.contracts import RunQuery
+
+if TYPE_CHECKING:
+    from anubis.client import Client
+
+UNFINISHED = tuple(status for status in Status if not status.final)
+
+
+@click.command()
+@click.argument("runs", type=REF, nargs=-1, metavar="[RUN]...")
+@click.option("--all", "everything", is_flag=True, help="Every run that is not final.")
+@click.option("--why", default="", help="Kept in the timeline of each run.")
+@json_option
+def cancel(*, runs: tuple[str, ...], everything: bool, why: str, as_json: bool) -> None:
+    """End runs before they end by themselves; a family's id stands for all of its runs."""
+    if bool(runs) == everything:
+        raise BadInputError("nothing says which runs to cancel", remedy="name runs, or give --all")
+    with open_client() as client:
+        ids = _unfinished(client) if everything else _ids(client, runs)
+        asked = [run.id for run in client.cancel(ids, why=why)]
+        client.ensure_worker()
+    if as_json:
+        plain.show({"cancelling": asked, "final_already": [run_id for run_id in ids if run_id not in asked]})
+        return
+    for run_id in ids:
+        click.echo(f"{run_id}  {'cancelling' if run_id in asked else 'final already'}")
+    if not ids:
+        click.echo("no run is unfinished")
+
+
+@click.command()
+@click.argument("runs", type=REF, nargs=-1, required=True, metavar="RUN...")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+def purge(*, runs: tuple[str, ...], yes: bool) -> int:
+    """Forget final runs and delete their records for ever; a family's id stands for all of its runs."""
+    with open_client() as client:
+        ids = _ids(client, runs)
+        if not yes:
+            if not terminal.can_ask():
+                raise BadInputError(
+                    f"{len(ids)} runs would be deleted for ever, and there is nobody to ask",
+                    remedy="give --yes if that is meant",
+                )
+            rows = client.find(RunQuery(ids=tuple(ids), limit=len(ids)))
+            for line in tables.pairs((row.id, f"{row.name}, {row.status}") for row in rows):
+                click.echo(line, err=True)
+            if not click.confirm("Delete them and their records for ever?", err=True):
+                return exit_codes.CANCELLED
+        for run_id in client.purge(ids):
+            click.echo(run_id)
+    return exit_codes.OK
+
+
+def _ids(client: "Client", terms: tuple[str, ...]) -> list[str]:
+    return list(dict.fromkeys(run_id for term in terms for run_id in refs.expand(client, term)))
+
+
+def _unfinished(client: "Client") -> list[str]:
+    return [row.id for row in client.find(RunQuery(statuses=UNFINISHED, limit=refs.MOST, newest_first=False))]

@@ -1,0 +1,111 @@
+"""Every error ends here: one sentence for what happened, one for the remedy, on standard error."""
+
+import json
+import sys
+import tempfile
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from anubis.cli import exit_codes, terminal
+from anubis.model.errors import AnubisError, BadInputError
+from anubis.model.problem import Problem
+
+
+def report(error: Exception, *, as_json: bool) -> int:
+    """Say what went wrong; the exit status. With ``as_json`` as one JSON object, still on standard error."""
+    if isinstance(error, AnubisError):
+        problems = error.problems if isinstance(error, BadInputError) else ()
+        file = error.file if isinstance(error, BadInputError) else ""
+        if as_json:
+            _print_json(error.message, error.remedy, error.exit_code, file=file, problems=problems)
+        else:
+            terminal.error(error.message)
+            show_problems(problems, file=file)
+            if error.remedy:
+                terminal.remedy(error.remedy)
+        return error.exit_code
+    where = _keep_traceback(error)
+    message = f"a defect of Anubis: {type(error).__name__}: {error}"
+    remedy = f"please report it with the traceback in {where}"
+    if as_json:
+        _print_json(message, remedy, exit_codes.DEFECT)
+    else:
+        terminal.error(message)
+        terminal.remedy(remedy)
+    return exit_codes.DEFECT
+
+
+def report_usage(error: click.ClickException, *, as_json: bool) -> int:
+    """Say what is wrong with the command line itself."""
+    ctx = error.ctx if isinstance(error, click.UsageError) else None
+    remedy = f"see {ctx.command_path} --help" if ctx else ""
+    message = error.format_message().rstrip(".")
+    message = message[:1].lower() + message[1:]
+    if as_json:
+        _print_json(message, remedy, exit_codes.BAD_INPUT)
+        return exit_codes.BAD_INPUT
+    terminal.error(message)
+    if remedy:
+        terminal.remedy(remedy)
+    return exit_codes.BAD_INPUT
+
+
+def show_problems(problems: Sequence[Problem], *, file: str = "") -> None:
+    """Each finding on standard error as ``FILE:LINE:COLUMN: path: message``, its remedy below it."""
+    for problem in problems:
+        click.echo(f"  {located(problem, file)}", err=True)
+        if problem.remedy:
+            terminal.remedy(problem.remedy, indent="    ")
+
+
+def located(problem: Problem, file: str) -> str:
+    """``FILE:LINE:COLUMN: path: message``, the form that editors and CI logs make clickable."""
+    place = [file] if file else []
+    if problem.line:
+        place += [str(problem.line), str(problem.column or 1)]
+    head = [":".join(place)] if place else []
+    return ": ".join([*head, *([problem.path] if problem.path else []), problem.message])
+
+
+def problem_json(problem: Problem) -> dict[str, Any]:
+    """A finding as scripts read it."""
+    return {
+        "path": problem.path,
+        "line": problem.line,
+        "column": problem.column,
+        "severity": problem.severity.value,
+        "message": problem.message,
+        "remedy": problem.remedy,
+    }
+
+
+def _print_json(
+    message: str, remedy: str, exit_code: int, *, file: str = "", problems: Sequence[Problem] = ()
+) -> None:
+    plain = {
+        "error": message,
+        "remedy": remedy,
+        "exit_code": exit_code,
+        "file": file,
+        "problems": [problem_json(problem) for problem in problems],
+    }
+    print(json.dumps(plain, ensure_ascii=False), file=sys.stderr)
+
+
+def _keep_traceback(error: Exception) -> str:
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="anubis-traceback-", suffix=".txt", delete=False, encoding="utf-8"
+    ) as file:
+        traceback.print_exception(error, file=file)
+    return file.name
+
+
+def warned(file: Path, problem: Problem) -> None:
+    """Tell an old spelling of a descriptor that is accepted all the same."""
+    terminal.warn(located(problem, str(file)))
+    if problem.remedy:
+        terminal.remedy(problem.remedy, indent="  ")

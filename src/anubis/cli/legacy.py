@@ -1,0 +1,123 @@
+"""The old system's spellings, translated: the ``anubis`` client (``--submit f.toml``) and ``baictl``.
+
+Each use names the new spelling on standard error. What needed the old service is refused with one sentence.
+"""
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from anubis.cli import terminal
+from anubis.model.errors import BadInputError
+
+#: Actions of the old client: flag -> the words of the new spelling; the flag's value, if any, follows them.
+ACTIONS: Mapping[str, tuple[str, ...]] = {
+    "--submit": ("submit",),
+    "--status": ("status",),
+    "--watch": ("watch",),
+    "--results": ("logs",),
+    "--result": ("logs",),
+    "--show-descriptor": ("descriptor",),
+    "--show-desc": ("descriptor",),
+    "--cancel": ("cancel",),
+    "--abort": ("cancel",),
+    "--purge": ("purge", "--yes"),
+    "--history": ("history",),
+    "--last-action-id": ("history", "--limit", "1", "--quiet"),
+    "--ping": ("doctor",),
+    "--ping-service-endpoint": ("doctor",),
+}
+#: Flags that changed how an action went, and change nothing any more.
+IGNORED = {"--terminate", "--tail", "--force", "--verbose", "--debug", "--banner", "--sync-data"}
+#: Flags about the service that the old client always needed.
+SERVICE = {
+    "--register",
+    "--unregister",
+    "--show-registered-service-endpoint",
+    "--show-registered-service-endpoint-history",
+    "--sync-version",
+    "--upgrade",
+}
+
+
+def from_old_client(words: Sequence[str]) -> list[str]:
+    """The new spelling of a command line whose first word is an option. Raises BadInputError."""
+    given = dict(_old_flags(words))
+    for flag in given:
+        if flag in SERVICE:
+            raise BadInputError(
+                f"{flag} was about the old service, which this version does not need",
+                remedy="leave it out: runs are measured and kept on this machine",
+            )
+        if flag not in ACTIONS and flag not in IGNORED and flag != "--script":
+            raise BadInputError(f"there is no option {flag}", remedy="see anubis --help")
+    action = next((flag for flag in given if flag in ACTIONS and flag != "--watch"), None)
+    if action is None and "--watch" in given:
+        action = "--watch"
+    if action is None:
+        raise BadInputError("nothing says what to do", remedy="see anubis --help")
+    return _noted(words, _new_words(action, given))
+
+
+def _new_words(action: str, given: Mapping[str, str]) -> list[str]:
+    value = [given[action]] if given[action] else []
+    watched = "--watch" in given
+    if action == "--submit":
+        if not value:
+            raise BadInputError("--submit needs a descriptor file", remedy="anubis submit FILE")
+        script = ["--script", given["--script"]] if given.get("--script") else []
+        return ["run" if watched else "submit", *value, *script]
+    if action == "--status" and watched:
+        return ["watch", *value]
+    if action in {"--cancel", "--abort", "--purge"} and not value:
+        raise BadInputError(f"{action} needs the id of a run", remedy="see anubis history")
+    return [*ACTIONS[action], *value]
+
+
+def _old_flags(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """(flag, value): the old client took all words up to the next flag as the value."""
+    flag, values = "", list[str]()
+    for word in words:
+        if word.startswith("--"):
+            if flag:
+                yield flag, " ".join(values)
+            flag, equals, value = word.partition("=")
+            values = [value] if equals else []
+        else:
+            values.append(word)
+    if flag:
+        yield flag, " ".join(values)
+
+
+def from_baictl(words: Sequence[str]) -> list[str]:
+    """The new spelling of ``baictl VERB benchmark --OPTION=VALUE``. Raises BadInputError."""
+    plain = [word for word in words if not word.startswith("--")]
+    given = dict(_old_flags([word for word in words if word.startswith("--")]))
+    if not plain and not given.keys() - {"--help"}:
+        return ["--help"]
+    verb, thing = (*plain, "", "")[:2]
+    translate = BAICTL.get(verb)
+    if translate is None or thing != "benchmark":
+        raise BadInputError(
+            f"baictl {' '.join(plain)} is not available in this version",
+            remedy=f"available: {', '.join(f'baictl {known} benchmark' for known in BAICTL)}",
+        )
+    return _noted(words, translate(given), program="baictl")
+
+
+def _needed(given: Mapping[str, str], option: str) -> str:
+    if not given.get(option):
+        raise BadInputError(f"{option}=VALUE is missing", remedy=f"add {option}=VALUE")
+    return given[option]
+
+
+BAICTL: Mapping[str, Callable[[Mapping[str, str]], list[str]]] = {
+    "run": lambda given: ["submit", _needed(given, "--descriptor")],
+    "list": lambda given: ["history"],  # noqa: ARG005  one shape for all
+    "logs": lambda given: ["logs", _needed(given, "--name")],
+    "delete": lambda given: ["cancel", "--all"] if "--all" in given else ["cancel", _needed(given, "--name")],
+}
+
+
+def _noted(old: Sequence[str], new: list[str], *, program: str = "anubis") -> list[str]:
+    terminal.note(f"{shlex.join([program, *old])} is now spelled: {shlex.join(['anubis', *new])}")
+    return new

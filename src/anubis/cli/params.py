@@ -1,0 +1,118 @@
+"""Types of options and arguments that several commands share."""
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from anubis.cli import units
+
+PROGRAM = "anubis"
+#: The variable by which a shell asks for completions.
+VARIABLE = "_ANUBIS_COMPLETE"
+
+LAST = "@last"
+
+
+class _Parsed(click.ParamType[Any]):
+    """A parameter read by a function that raises ValueError with a sentence."""
+
+    def __init__(self, name: str, read: Callable[[str], Any]) -> None:
+        self.name = name
+        self._read = read
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return self._read(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise ValueError(f"{text!r} is no pair: write key=value")
+    return key, value
+
+
+#: ``key=value``.
+PAIR = _Parsed("key=value", _pair)
+#: A time as UTC seconds.
+MOMENT = _Parsed("time", lambda text: units.parse_moment(text, now_s=time.time()))
+#: A span of time as seconds.
+SPAN = _Parsed("span", units.parse_span)
+#: A ratio.
+SHARE = _Parsed("share", units.parse_share)
+
+
+class _Ref(click.ParamType[str]):
+    """A run reference; the shell completes it from the latest runs."""
+
+    name = "run"
+
+    def shell_complete(
+        self,
+        ctx: click.Context,  # noqa: ARG002  click's signature
+        param: click.Parameter,  # noqa: ARG002
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        from anubis.cli.refs import completions  # noqa: PLC0415  only completion pays for it
+
+        return [CompletionItem(ref, help=text) for ref, text in completions(incomplete)]
+
+
+REF = _Ref()
+
+
+def ref_argument(function: Callable[..., Any]) -> Callable[..., Any]:
+    """One run, the last one unless it is named."""
+    return click.argument("ref", type=REF, default=LAST, metavar="[RUN]")(function)
+
+
+def json_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--json`` for scripts."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts.")(function)
+
+
+def mapping(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """What a repeated ``key=value`` option said; the last one of a key counts."""
+    return dict(pairs)
+
+
+def submission_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What ``run`` and ``submit`` have in common: the files and how to vary them."""
+    for decorate in reversed(
+        (
+            click.argument(
+                "files", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="FILE..."
+            ),
+            click.option(
+                "--rounds",
+                type=click.IntRange(1, 1000),
+                default=1,
+                show_default=True,
+                help="Run every file so often, in alternating order (A B, B A ...).",
+            ),
+            click.option(
+                "--set",
+                "overrides",
+                type=PAIR,
+                multiple=True,
+                metavar="PATH=VALUE",
+                help="Override a field of every descriptor, measure.repeats=10 for example; repeatable.",
+            ),
+            click.option(
+                "--script",
+                type=click.Path(path_type=Path),
+                metavar="DIR|FILE",
+                help="Give the benchmark this code; BAI_SCRIPTS_PATH names its folder.",
+            ),
+        )
+    ):
+        function = decorate(function)
+    return function

@@ -1,0 +1,127 @@
+"""``anubis show`` and ``anubis descriptor``: everything that is known about one run."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import click
+
+from anubis.cli import plain, record_files, tables, units
+from anubis.cli.home import open_client
+from anubis.cli.params import json_option, ref_argument
+from anubis.cli.status import about
+from anubis.model.errors import NotFoundError
+from anubis.model.run import Event
+
+#: Longer lists of facts (CPU features, packages) are left to ``--json``.
+MOST_CHARACTERS = 100
+
+
+@click.command()
+@ref_argument
+@json_option
+def show(*, ref: str, as_json: bool) -> None:
+    """Show a run's timeline, machine, executions, and what went wrong."""
+    with open_client() as client:
+        run = client.get(ref)
+        points, events = client.points([run.id]), client.events(run.id)
+        try:
+            folder = client.record(run.id)
+        except NotFoundError:
+            folder = None
+    facts = record_files.read_json(folder / "facts.json") if folder else {}
+    ended = record_files.read_json(folder / "exit.json") if folder else {}
+    if as_json:
+        extra = {
+            "events": [plain.event_json(event) for event in events],
+            "machine": facts,
+            "exit": ended,
+            "record": str(folder) if folder else None,
+        }
+        plain.show({**plain.run_json(run, points), **extra})
+        return
+    _section("", tables.pairs([*about(run), ("record", str(folder) if folder else "")]))
+    _section("timeline", _timeline(events, run.created_s))
+    _section("executions", _executions(ended))
+    _section("machine", tables.pairs(flat(facts)))
+
+
+@click.command()
+@ref_argument
+def descriptor(*, ref: str) -> None:
+    """Print the descriptor file as it was submitted."""
+    with open_client() as client:
+        text = client.text(ref)
+    click.echo(text, nl=not text.endswith("\n"))
+
+
+def _section(title: str, lines: Iterable[str]) -> None:
+    shown = list(lines)
+    if not shown:
+        return
+    if title:
+        click.echo()
+        click.secho(title, bold=True)
+    for line in shown:
+        click.echo(f"  {line}" if title else line)
+
+
+def _timeline(events: Sequence[Event], created_s: float) -> Iterator[str]:
+    """Each event with the time since the first; what else it carries stands below it."""
+    width = max((len(event.kind) for event in events), default=0)
+    for event in events:
+        since = units.duration(max(0.0, event.time_s - created_s))
+        text = f"{units.exact_moment(event.time_s)}  {'+' + since:>12}  {event.kind:{width}}  {event.message}"
+        yield text.rstrip()
+        for key, value in flat(event.data):
+            yield f"    {key}: {value}"
+
+
+def _executions(ended: Mapping[str, Any]) -> Iterator[str]:
+    columns = (
+        tables.Column(title="REPEAT", right=True),
+        tables.Column(title="PHASE"),
+        tables.Column(title="WALL", right=True),
+        tables.Column(title="CPU", right=True),
+        tables.Column(title="PEAK MEMORY", right=True),
+        tables.Column(title="ENDED"),
+    )
+    rows = [_execution(execution) for execution in ended.get("executions", ())]
+    return tables.lines(columns, rows, width=None) if rows else iter(())
+
+
+def _execution(execution: Mapping[str, Any]) -> list[tables.Cell]:
+    wall_s, peak = execution.get("wall_s"), execution.get("peak_bytes")
+    cpu_s = execution.get("user_s", 0.0) + execution.get("system_s", 0.0)
+    signal, code = execution.get("signal"), execution.get("code")
+    return [
+        str(execution.get("repeat", "")),
+        str(execution.get("phase", "")),
+        "" if wall_s is None else units.duration(wall_s),
+        units.duration(cpu_s),
+        "" if peak is None else units.size(peak),
+        f"signal {signal}" if signal else "" if code is None else f"exit code {code}",
+    ]
+
+
+def flat(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Nested facts as dotted names and texts; what is empty or too long for a line is left out."""
+    for key, value in facts.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            yield from flat(value, f"{name}.")
+        elif isinstance(value, list):
+            text = ", ".join(str(item) for item in value)
+            if len(text) <= MOST_CHARACTERS:
+                yield name, text
+        elif value is not None:
+            yield name, _fact(key, value)
+
+
+def _fact(name: str, value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if name.endswith("_bytes"):
+        return units.size(value)
+    if name.endswith("_s") and value > 1e9:
+        return units.exact_moment(value)
+    return units.duration(value) if name.endswith("_s") else units.number(value)

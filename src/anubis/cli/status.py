@@ -1,0 +1,45 @@
+"""``anubis status`` and ``anubis watch``: how far runs are."""
+
+import time
+
+import click
+
+from anubis.cli import plain, tables, units, words
+from anubis.cli.home import open_client
+from anubis.cli.params import json_option, ref_argument
+from anubis.model.ids import short_id
+from anubis.model.run import Run
+
+
+@click.command()
+@ref_argument
+@json_option
+def status(*, ref: str, as_json: bool) -> None:
+    """Say how far a run is."""
+    with open_client() as client:
+        run = client.get(ref)
+        points = client.points([run.id])
+    if as_json:
+        plain.show(plain.run_json(run, points))
+        return
+    for line in tables.pairs(about(run)):
+        click.echo(line)
+
+
+def about(run: Run) -> list[tuple[str, str]]:
+    """What there is to say about a run in a few lines."""
+    state = click.style(run.status.value, fg=words.status_cell(run.status).colour)
+    meaning = words.MEANINGS.get(run.status)
+    remedy = f"{run.cause.value}: {run.cause.remedy}" if run.cause else ""
+    return [
+        ("run", run.id),
+        ("name", run.descriptor.info.name),
+        ("status", f"{state} ({meaning})" if meaning else state),
+        ("reason", run.reason),
+        ("cause", remedy),
+        ("engine", run.engine),
+        ("submitted", units.moment(run.created_s)),
+        ("took", words.took(run.placed_s, run.ended_s, now_s=time.time())),
+        ("attempt", str(run.attempt) if run.attempt > 1 else ""),
+        ("family", short_id(run.family_id) if run.family_id else ""),
+    ]

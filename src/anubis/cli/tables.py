@@ -1,0 +1,99 @@
+"""Aligned columns, cut to the terminal where there is one and whole where the output is piped."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import click
+
+from anubis.cli import terminal
+
+GAP = "  "
+#: No column is cut below this many characters.
+NARROWEST = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One column of a table."""
+
+    title: str
+    #: Figures stand at the right.
+    right: bool = False
+    #: May be cut where the terminal is too narrow.
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Styled:
+    """A cell with a colour; its width is that of its text."""
+
+    text: str
+    colour: str
+
+
+Cell = str | Styled
+
+
+def show(columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> None:
+    """Print a table on standard output."""
+    for line in lines(columns, rows, width=terminal.width()):
+        click.echo(line)
+
+
+def lines(columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, width: int | None) -> Iterator[str]:
+    """The table's lines, its titles first; ``width`` is None where nothing needs to be cut.
+
+    A column that is empty in every row is left out.
+    """
+    kept = [list(row) for row in rows]
+    filled = [at for at, _ in enumerate(columns) if any(_text(row[at]) for row in kept)]
+    shown = [columns[at] for at in filled]
+    cells: list[list[Cell]] = [[row[at] for at in filled] for row in kept]
+    widths = [
+        max([len(column.title), *(len(_text(row[at])) for row in cells)]) for at, column in enumerate(shown)
+    ]
+    if width is not None:
+        _narrow(shown, widths, width)
+    titles: list[Cell] = [column.title for column in shown]
+    yield click.style(_line(shown, widths, titles), bold=True)
+    for row in cells:
+        yield _line(shown, widths, row)
+
+
+def pairs(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """``name  value`` lines with aligned values; pairs without a value are left out."""
+    kept = [(name, value) for name, value in rows if value]
+    width = max((len(name) for name, _ in kept), default=0)
+    for name, value in kept:
+        yield f"{click.style(name.ljust(width), dim=True)}{GAP}{value}"
+
+
+def _text(cell: Cell) -> str:
+    return cell.text if isinstance(cell, Styled) else cell
+
+
+def _narrow(columns: Sequence[Column], widths: list[int], width: int) -> None:
+    """Take what is too much from the columns that may be cut, the widest first."""
+    spare = width - sum(widths) - len(GAP) * (len(widths) - 1)
+    while spare < 0:
+        cuttable = [at for at, column in enumerate(columns) if column.cut and widths[at] > NARROWEST]
+        if not cuttable:
+            return
+        widest = max(cuttable, key=widths.__getitem__)
+        widths[widest] -= 1
+        spare += 1
+
+
+def _line(columns: Sequence[Column], widths: Sequence[int], row: Sequence[Cell]) -> str:
+    parts = []
+    for at, (column, width, cell) in enumerate(zip(columns, widths, row, strict=True)):
+        text = clipped(_text(cell), width) if column.cut else _text(cell)
+        last = at == len(columns) - 1
+        padded = text.rjust(width) if column.right else text if last else text.ljust(width)
+        parts.append(click.style(padded, fg=cell.colour) if isinstance(cell, Styled) else padded)
+    return GAP.join(parts)
+
+
+def clipped(text: str, width: int) -> str:
+    """The text in at most ``width`` characters, with a mark where something is missing."""
+    return text if len(text) <= width else f"{text[: max(0, width - 2)]}.."
