@@ -18,6 +18,7 @@ from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.points import Point, SampleBlock
 from anubis.model.problem import Problem
 from anubis.model.run import Event, Run
+from anubis.model.status import Status
 from anubis.model.verdict import Comparison
 from anubis.pipeline import scripts, subject, worker
 from anubis.pipeline.compare import compare_points
@@ -132,17 +133,10 @@ class Client:
     def drive(self, run_ids: Sequence[str], changed: Callable[[Run], None] | None = None) -> list[Run]:
         """Drive due runs from this process until these are final; the runs as they ended.
 
-        Another process may drive some of them; ``changed`` hears of every step this process applied.
+        Another process may drive some of them; ``changed`` hears of every change of these runs, whoever made it.
         """
-        waiting = _Waiting(self._world.runs, run_ids)
-
-        def note(run: Run) -> None:
-            if run.status.final:
-                waiting.ids.discard(run.id)
-            if changed:
-                changed(run)
-
-        self._reconciler(note).drive(until=waiting.over)
+        waiting = _Waiting(self._world.runs, run_ids, changed)
+        self._reconciler(waiting.note).drive(until=waiting.over)
         return [self._world.runs.get(run_id) for run_id in run_ids]
 
     def work(self) -> bool:
@@ -307,15 +301,29 @@ def run(
 class _Waiting:
     """Which of some runs are not final yet; asks the store now and then, for others may drive them."""
 
-    def __init__(self, runs: Runs, run_ids: Sequence[str]) -> None:
-        self.ids = set(run_ids)
+    def __init__(self, runs: Runs, run_ids: Sequence[str], changed: Callable[[Run], None] | None) -> None:
+        #: Run id -> status and reason when it was last heard of.
+        self._known: dict[str, tuple[Status, str] | None] = dict.fromkeys(run_ids)
         self._runs = runs
+        self._changed = changed
         self._looked_s = 0.0
+
+    def note(self, run: Run) -> None:
+        """The run has changed."""
+        if run.id not in self._known:
+            return
+        if run.status.final:
+            del self._known[run.id]
+        else:
+            self._known[run.id] = (run.status, run.reason)
+        if self._changed:
+            self._changed(run)
 
     def over(self) -> bool:
         now_s = time.monotonic()
-        if self.ids and now_s - self._looked_s >= LOOK_EVERY_S:
+        if self._known and now_s - self._looked_s >= LOOK_EVERY_S:
             self._looked_s = now_s
-            rows = self._runs.find(RunQuery(ids=tuple(self.ids), limit=len(self.ids)))
-            self.ids -= {row.id for row in rows if row.status.final}
-        return not self.ids
+            for row in self._runs.find(RunQuery(ids=tuple(self._known), limit=len(self._known))):
+                if self._known[row.id] != (row.status, row.reason):
+                    self.note(self._runs.get(row.id))
+        return not self._known
