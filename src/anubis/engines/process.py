@@ -136,7 +136,7 @@ class ProcessEngine:
                 return slot
         raise NoCapacityError(
             f"all {self._settings.slots} slots of this machine are measuring",
-            again_after_s=0.05,
+            again_after_s=1.0,
             remedy="wait, or raise ANUBIS_PROCESS_SLOTS if runs may disturb one another",
         )
 
@@ -240,7 +240,7 @@ def _ended(record: Path) -> Observation | None:
     return Observation(
         seen=Seen.ENDED,
         exit_code=last.get("code"),
-        reason=last.get("message", ""),
+        reason=last.get("reason", ""),
         cause=Cause(cause) if cause else None,
     )
 

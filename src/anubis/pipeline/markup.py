@@ -5,11 +5,7 @@ import unicodedata
 
 
 def one_line(text: str, most: int = 200) -> str:
-    """The text on one line of at most ``most`` characters, without control, bidirectional or unpaired characters.
-
-    >>> one_line("two\\nlines")
-    'two lines'
-    """
+    """The text on one line of at most ``most`` characters, without control, bidirectional or unpaired characters."""
     spaced = " ".join(text.split())
     visible = "".join(char for char in spaced if not unicodedata.category(char).startswith("C")).strip()
     return visible if len(visible) <= most else f"{visible[: most - 1]}…"

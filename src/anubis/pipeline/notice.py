@@ -90,9 +90,9 @@ def is_bad(alert: Alert) -> bool:
     return is_open(alert) and alert.kind not in (AlertKind.IMPROVEMENT, AlertKind.CHANGE)
 
 
-def title(alert: Alert, most: int = 150) -> str:
-    """One line of plain text: benchmark, kind, state, subject and the gravest row."""
-    words = [f"{one_line(alert.benchmark, 60)}: {alert.kind}", _STANDINGS[alert.state]]
+def title(alert: Alert, most: int = 150, *, standing: bool = True) -> str:
+    """One line of plain text: benchmark, kind, where it stands unless told not to, subject and the gravest row."""
+    words = [f"{one_line(alert.benchmark, 60)}: {alert.kind}", _STANDINGS[alert.state] if standing else ""]
     if alert.first_new:
         words.append(f"at {short_subject(alert.first_new)}")
     text = " ".join(word for word in words if word)

@@ -15,6 +15,7 @@ from anubis.model.status import Status
 from anubis.pipeline import collect, fetch, place, watch
 from anubis.pipeline.contracts import World
 from anubis.pipeline.owner import is_dead
+from anubis.pipeline.watch import BACK_OFF, SOONEST_S
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +57,8 @@ class Reconciler:
         self.changed = changed
         self._held: dict[str, _Held] = {}
         self._claim_s = self._renew_s = self._cancel_s = 0.0
+        #: When a run that held room last ended: the sooner after it, the likelier there is room again.
+        self._freed_s = 0.0
 
     def drive(self, until: Callable[[], bool]) -> None:
         """Work until the condition holds, then give all leases back."""
@@ -87,11 +90,11 @@ class Reconciler:
         self._claim(now_s)
         due = [held for held in self._held.values() if held.look_s <= now_s]
         watched = [held for held in due if held.run.status is Status.WATCH]
-        full: set[str] = set()
+        full: dict[str, float] = {}
         for held in due:
-            if held.run.status is not Status.WATCH and not (
-                held.run.status is Status.PLACE and held.run.engine in full and not held.run.cancel_requested
-            ):
+            if held.run.status is Status.PLACE and held.run.engine in full and not held.run.cancel_requested:
+                held.look_s = full[held.run.engine]
+            elif held.run.status is not Status.WATCH:
                 self._step(held, full)
         self._watch(watched)
         now_s = self.world.clock.now_s()
@@ -131,14 +134,20 @@ class Reconciler:
         else:
             self._held[run.id] = _Held(run, look_s)
 
-    def _step(self, held: _Held, full: set[str]) -> None:
-        """Ask stages about one run until it has to wait, is watched, or is final."""
+    def _step(self, held: _Held, full: dict[str, float]) -> None:
+        """Ask stages about one run until it has to wait, is watched, or is final.
+
+        An engine without room is noted in ``full`` with the time to ask it again: runs behind this one wait too.
+        """
         while held.run.id in self._held and held.run.status is not Status.WATCH:
             try:
                 step = self._ask(held.run)
             except NoCapacityError as error:
-                full.add(held.run.engine)
-                held.look_s = self.world.clock.now_s() + error.again_after_s
+                now_s = self.world.clock.now_s()
+                held.look_s = now_s + min(
+                    max(BACK_OFF * (now_s - self._freed_s), SOONEST_S), error.again_after_s
+                )
+                full[held.run.engine] = held.look_s
                 return
             if not self._apply(held, step) or step.again_after_s > 0:
                 return
@@ -168,7 +177,15 @@ class Reconciler:
             if look.step is None:
                 held.look_s = self.world.clock.now_s() + look.again_after_s
             elif self._apply(held, look.step):
-                self._step(held, set())
+                self._free(held.run.engine)
+                self._step(held, {})
+
+    def _free(self, engine: str) -> None:
+        """Room may have been freed: what waits for it is looked at next."""
+        self._freed_s = self.world.clock.now_s()
+        for held in self._held.values():
+            if held.run.status is Status.PLACE and held.run.engine == engine:
+                held.look_s = self._freed_s
 
     def _apply(self, held: _Held, step: Step) -> bool:
         now_s = self.world.clock.now_s()

@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 #: The next look comes after this share of the time since placement, within the bounds below (seconds).
 BACK_OFF = 0.05
-SOONEST_S = 0.002
+SOONEST_S = 0.005
 LATEST_S = 1.0
 
 
