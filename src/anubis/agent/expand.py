@@ -1,0 +1,36 @@
+"""Variables in a command: ``${NAME}`` and ``$(NAME)`` are replaced by the benchmark's environment, in every word alone.
+
+Nothing is split again afterwards, so a value with spaces stays one argument. A name that is not set stays as it is
+written, and ``$$`` is one dollar sign, as in Kubernetes
+(https://kubernetes.io/docs/tasks/inject-data-application/define-interdependent-environment-variables/).
+"""
+
+from __future__ import annotations
+
+_CLOSES = {"{": "}", "(": ")"}
+
+
+def expand(words: list[str], environment: dict[str, str]) -> list[str]:
+    """The words with their variables replaced."""
+    return [_expand(word, environment) if "$" in word else word for word in words]
+
+
+def _expand(word: str, environment: dict[str, str]) -> str:
+    done, at = [], 0
+    while True:
+        dollar = word.find("$", at)
+        if dollar < 0 or dollar + 1 == len(word):
+            return "".join([*done, word[at:]])
+        done.append(word[at:dollar])
+        opened = word[dollar + 1]
+        end = word.find(_CLOSES[opened], dollar) if opened in _CLOSES else -1
+        name = word[dollar + 2 : end]
+        if opened == "$":
+            done.append("$")
+            at = dollar + 2
+        elif end > 0 and name in environment:
+            done.append(environment[name])
+            at = end + 1
+        else:
+            done.append("$")
+            at = dollar + 1
