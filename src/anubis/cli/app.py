@@ -9,7 +9,7 @@ from anubis.cli import errors, exit_codes, terminal
 from anubis.cli.lazy import LazyGroup
 
 SECTIONS = {
-    "Measure": ("submit", "cancel", "worker"),
+    "Measure": ("run", "submit", "watch", "cancel", "worker"),
     "Look": ("status", "logs", "results", "show", "descriptor", "history", "compare"),
     "Descriptors": ("validate", "schema"),
     "Keep house": ("purge", "completion"),

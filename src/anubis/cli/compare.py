@@ -1,34 +1,20 @@
 """``anubis compare``: whether one set of runs is better or worse than another."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
-from anubis.analysis.wording import effect_text, next_step, render
-from anubis.cli import exit_codes, plain, refs, terminal
+from anubis.cli import plain, refs, terminal
+from anubis.cli.families import Key, cells_of, two_files, words_of
 from anubis.cli.home import open_client
+from anubis.cli.judging import comparison_json, exit_code, judged, show
 from anubis.cli.params import LAST, PAIR, REF, SHARE, json_option, mapping
-from anubis.cli.plot import strips
-from anubis.model.errors import BadInputError, NotFoundError
-from anubis.model.points import Point
-from anubis.model.verdict import Comparison, Judgement, Sides, Verdict
+from anubis.model.errors import BadInputError
 from anubis.pipeline.contracts import RunQuery
-from anubis.pipeline.summarise import OWN_METRICS
 
 if TYPE_CHECKING:
     from anubis.client import Client
-
-COLOURS = {
-    Judgement.REGRESSED: "red",
-    Judgement.IMPROVED: "green",
-    Judgement.CHANGED: "yellow",
-    Judgement.UNDECIDED: "cyan",
-}
-#: More strips than these fill the screen and help nobody.
-MOST_STRIPS = 4
 
 
 @click.command()
@@ -71,154 +57,29 @@ def compare(
     Exits 3 when a metric regressed, else 4 when one is undecided, else 0.
     """
     with open_client() as client:
-        sides = _sides(client, baseline, contender, mapping(labels))
-        found = judged(client, *sides, min_effect=min_effect, metrics=metrics)
+        found = [
+            (key, judged(client, old, new, min_effect=min_effect, metrics=metrics))
+            for key, old, new in _sides(client, baseline, contender, mapping(labels))
+        ]
     if as_json:
-        plain.show(comparison_json(*sides, found.comparison))
+        plain.show([{"cell": dict(key), **comparison_json(one)} for key, one in found])
     else:
-        show(found, plot=terminal.width() is not None if plot is None else plot)
-    return exit_code(found.comparison)
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """Two sides and what was found about them."""
-
-    baseline: Sequence[Point]
-    contender: Sequence[Point]
-    comparison: Comparison
-
-
-def judged(
-    client: "Client",
-    baseline: Sequence[str],
-    contender: Sequence[str],
-    *,
-    min_effect: float,
-    metrics: Sequence[str] = (),
-) -> Judged:
-    """Compare two sets of runs, by id. Raises BadInputError when there is nothing to compare."""
-    if both := set(baseline) & set(contender):
-        raise BadInputError(
-            f"run {min(both)} is on both sides", remedy="name each run on one side of the comparison only"
-        )
-    old, new = client.points(baseline), client.points(contender)
-    common = {point.metric for point in old} & {point.metric for point in new}
-    if missing := sorted(set(metrics) - common):
-        raise NotFoundError(
-            f"metric {missing[0]!r} was not measured on both sides",
-            remedy=f"both sides have: {', '.join(sorted(common)) or 'none'}",
-        )
-    if not common:
-        raise NotFoundError(
-            "the two sides have no metric in common", remedy="see what they measured with anubis results RUN"
-        )
-    chosen = metrics or sorted(common - set(OWN_METRICS)) or sorted(common)
-    found = client.compare(baseline, contender, min_effect=min_effect, metrics=chosen)
-    return Judged(old, new, found)
-
-
-def show(found: Judged, *, plot: bool) -> None:
-    """A line for each metric, what to do next below it, and the runs as strips of dots."""
-    width = terminal.width()
-    for at, verdict in enumerate(found.comparison.verdicts):
-        for line in verdict_lines(verdict, width):
-            click.echo(line)
-        if plot and at < MOST_STRIPS:
-            for line in strips(_values(found, verdict), width=width or 80):
-                click.echo(f"  {line}")
-    if mean := mean_line(found.comparison):
-        click.echo(mean)
-    for text in _doubts(found):
-        terminal.warn(text)
-
-
-def verdict_lines(verdict: Verdict, width: int | None) -> Iterator[str]:
-    """The verdict in one line, or in as many as the terminal needs; then what to do next."""
-    head, *more = folded(render(verdict), width)
-    for line in (head, *more):
-        yield click.style(line, fg=COLOURS.get(verdict.judgement), bold=True)
-    for line in wrap(next_step(verdict), width=(width or 200) - 4):
-        yield f"    {line}"
-
-
-def folded(line: str, width: int | None) -> list[str]:
-    """A line of parts with two spaces between them, broken between parts where it is too long."""
-    lines: list[str] = []
-    for part in line.split("  "):
-        if lines and (width is None or len(lines[-1]) + 2 + len(part) <= width):
-            lines[-1] += f"  {part}"
-        else:
-            lines.append(f"    {part}" if lines else part)
-    return lines
-
-
-def mean_line(comparison: Comparison) -> str:
-    """The geometric mean over several metrics; empty for one."""
-    if comparison.mean_effect is None or comparison.mean_count < 2:
-        return ""
-    text = effect_text(comparison.mean_effect, comparison.mean_interval)
-    return f"geometric mean of {comparison.mean_count} metrics (up is better)  {text}"
-
-
-def comparison_json(
-    baseline: Sequence[str], contender: Sequence[str], comparison: Comparison
-) -> dict[str, Any]:
-    """A comparison as scripts read it; effects are ratios minus one."""
-    return {
-        "baseline": list(baseline),
-        "contender": list(contender),
-        "verdicts": [
-            {**asdict(verdict), "text": render(verdict), "next_step": next_step(verdict)}
-            for verdict in comparison.verdicts
-        ],
-        "mean_effect": comparison.mean_effect,
-        "mean_interval": comparison.mean_interval,
-        "mean_count": comparison.mean_count,
-        "exit_code": exit_code(comparison),
-    }
-
-
-def exit_code(comparison: Comparison) -> int:
-    """3 when anything regressed, else 4 when anything is undecided, else 0."""
-    judgements = {verdict.judgement for verdict in comparison.verdicts}
-    if Judgement.REGRESSED in judgements:
-        return exit_codes.REGRESSION
-    return exit_codes.UNDECIDED if Judgement.UNDECIDED in judgements else exit_codes.OK
+        for key, one in found:
+            show(one, about=words_of(key), plot=terminal.width() is not None if plot is None else plot)
+    return exit_code(one for _, one in found)
 
 
 def _sides(
     client: "Client", baseline: str, contender: str | None, labels: dict[str, str]
-) -> tuple[list[str], list[str]]:
+) -> Sequence[tuple[Key, Sequence[str], Sequence[str]]]:
     if contender is not None:
         within = RunQuery(labels=labels)
-        return refs.expand(client, baseline, within), refs.expand(client, contender, within)
-    rows = client.family(baseline)
-    by_file: dict[object, list[str]] = {}
-    for run_id, cell in refs.cells(client, rows).items():
-        by_file.setdefault(cell.get("file"), []).append(run_id)
-    if len(by_file) != 2:
+        return [((), refs.expand(client, baseline, within), refs.expand(client, contender, within))]
+    runs = [client.get(row.id) for row in client.family(baseline)]
+    sides = list(two_files(cells_of(client, runs)))
+    if not sides:
         raise BadInputError(
             f"{baseline} is no comparison of two files, so the contender must be named",
             remedy="anubis compare BASELINE CONTENDER",
         )
-    first, second = by_file.values()
-    return first, second
-
-
-def _values(found: Judged, verdict: Verdict) -> Sides:
-    old, new = (
-        tuple(point.value for point in side if point.metric == verdict.metric)
-        for side in (found.baseline, found.contender)
-    )
-    return Sides(metric=verdict.metric, units=verdict.units, baseline=old, contender=new)
-
-
-def _doubts(found: Judged) -> Iterator[str]:
-    """What a reader must know before believing the verdicts."""
-    everything = (*found.baseline, *found.contender)
-    if len({point.fingerprint for point in everything}) > 1:
-        yield "the runs were made on different machines, so the verdicts are not about the code alone"
-    disturbed = {point.run_id for point in everything if point.contaminated}
-    if disturbed:
-        yield f"the machine was disturbed during {len(disturbed)} of the runs: see anubis show RUN"
+    return sides

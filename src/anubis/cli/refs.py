@@ -58,16 +58,10 @@ def family(client: "Client", family_id: str) -> Sequence[RunRow]:
     return client.find(RunQuery(family_id=family_id, limit=MOST, newest_first=False))
 
 
-def cells(client: "Client", rows: Sequence[RunRow]) -> dict[str, dict[str, object]]:
-    """Run id -> what tells the run apart in its family (file, axis values, round)."""
-    return {row.id: _cell(client, row.id) for row in rows}
-
-
-def _cell(client: "Client", run_id: str) -> dict[str, object]:
-    for event in client.events(run_id):
-        if event.kind == "submitted":
-            return dict(event.data.get("cell", {}))
-    return {}
+def cell_of(client: "Client", run_id: str) -> dict[str, object]:
+    """What tells a run apart in its family: file, axis values, round."""
+    submitted = next((event for event in client.events(run_id) if event.kind == "submitted"), None)
+    return dict(submitted.data.get("cell", {})) if submitted else {}
 
 
 def completions(incomplete: str) -> Iterator[tuple[str, str]]:

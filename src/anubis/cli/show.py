@@ -5,12 +5,12 @@ from typing import Any
 
 import click
 
-from anubis.cli import plain, record_files, tables, units
+from anubis.cli import plain, tables, units
 from anubis.cli.home import open_client
 from anubis.cli.params import json_option, ref_argument
 from anubis.cli.status import about
-from anubis.model.errors import NotFoundError
 from anubis.model.run import Event
+from anubis.pipeline.record import Record
 
 #: Longer lists of facts (CPU features, packages) are left to ``--json``.
 MOST_CHARACTERS = 100
@@ -24,25 +24,21 @@ def show(*, ref: str, as_json: bool) -> None:
     with open_client() as client:
         run = client.get(ref)
         points, events = client.points([run.id]), client.events(run.id)
-        try:
-            folder = client.record(run.id)
-        except NotFoundError:
-            folder = None
-    facts = record_files.read_json(folder / "facts.json") if folder else {}
-    ended = record_files.read_json(folder / "exit.json") if folder else {}
+        record = Record(client.record_folder(run))
+    folder = str(record.folder) if record.folder.exists() else ""
     if as_json:
         extra = {
             "events": [plain.event_json(event) for event in events],
-            "machine": facts,
-            "exit": ended,
-            "record": str(folder) if folder else None,
+            "machine": dict(record.facts),
+            "exit": dict(record.exit),
+            "record": folder or None,
         }
         plain.show({**plain.run_json(run, points), **extra})
         return
-    _section("", tables.pairs([*about(run), ("record", str(folder) if folder else "")]))
+    _section("", tables.pairs([*about(run), ("record", folder)]))
     _section("timeline", _timeline(events, run.created_s))
-    _section("executions", _executions(ended))
-    _section("machine", tables.pairs(flat(facts)))
+    _section("executions", _executions(record.exit))
+    _section("machine", tables.pairs(flat(record.facts)))
 
 
 @click.command()
@@ -90,7 +86,7 @@ def _executions(ended: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _execution(execution: Mapping[str, Any]) -> list[tables.Cell]:
-    wall_s, peak = execution.get("wall_s"), execution.get("peak_bytes")
+    wall_s, peak = execution.get("wall_s"), execution.get("peak_memory_bytes")
     cpu_s = execution.get("user_s", 0.0) + execution.get("system_s", 0.0)
     signal, code = execution.get("signal"), execution.get("code")
     return [

@@ -4,8 +4,10 @@ import time
 
 import click
 
-from anubis.cli import plain, tables, units, words
+from anubis.cli import plain, refs, tables, units, words
+from anubis.cli.follow import follow
 from anubis.cli.home import open_client
+from anubis.cli.outcome import show_outcome
 from anubis.cli.params import json_option, ref_argument
 from anubis.model.ids import short_id
 from anubis.model.run import Run
@@ -43,3 +45,16 @@ def about(run: Run) -> list[tuple[str, str]]:
         ("attempt", str(run.attempt) if run.attempt > 1 else ""),
         ("family", short_id(run.family_id) if run.family_id else ""),
     ]
+
+
+@click.command()
+@ref_argument
+@json_option
+def watch(*, ref: str, as_json: bool) -> int:
+    """Stay with a run, or all runs of a family, until it is final; exits as the run did."""
+    with open_client() as client:
+        runs = [client.get(run_id) for run_id in refs.expand(client, ref)]
+        if any(not run.status.final for run in runs):
+            runs = follow(client, runs, cancels=False)
+        show_outcome(client, runs, as_json=as_json)
+    return words.exit_code([run.status for run in runs])

@@ -43,7 +43,8 @@ def validate(
             "--upgrade prints one file and nothing else", remedy="give one FILE and no --json or --plan"
         )
     if upgrade:
-        return _upgrade(files[0])
+        click.echo(_upgraded(files[0]), nl=False)
+        return exit_codes.OK
     reports = [_report(file, mapping(overrides)) for file in files]
     if as_json:
         plain.show([_report_json(report, plan=plan) for report in reports])
@@ -84,15 +85,18 @@ def _report(file: Path, overrides: dict[str, str]) -> _Report:
         return _Report(file, (*reading.problems, *error.problems), ())
 
 
-def _upgrade(file: Path) -> int:
+def _upgraded(file: Path) -> str:
     from anubis import describe  # noqa: PLC0415  pydantic stands behind it
 
-    text, problems = describe.upgrade(read_file(file), filename=str(file))
-    errors.show_problems(problems, file=str(file))
-    if text is None:
-        raise BadInputError(f"{file} cannot be upgraded", remedy="correct the problems above first")
-    click.echo(text, nl=False)
-    return exit_codes.OK
+    try:
+        return describe.upgrade(read_file(file))
+    except BadInputError as error:
+        raise BadInputError(
+            f"{file}: {error.message}",
+            remedy=error.remedy,
+            problems=error.problems,
+            file=error.file or str(file),
+        ) from error
 
 
 def read_file(file: Path) -> bytes:

@@ -1,0 +1,136 @@
+"""What came out of runs: values, a table for each cell of a family, verdicts when two files were weighed."""
+
+from collections.abc import Mapping, Sequence
+from statistics import median, stdev
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from anubis.cli import judging, plain, record_files, tables, terminal, units, words
+from anubis.cli.families import Cell, Key, cells_of, two_files, words_of
+from anubis.cli.results import show_points
+from anubis.model.points import Point
+from anubis.model.run import Run
+from anubis.model.status import Status
+from anubis.pipeline.summarise import OWN_METRICS
+
+if TYPE_CHECKING:
+    from anubis.client import Client
+
+#: More metrics than this make a table that is too wide for a line of each cell.
+WIDEST = 3
+TAIL_LINES = 5
+
+
+def show_outcome(client: "Client", runs: Sequence[Run], *, as_json: bool) -> None:
+    """Print the values of final runs on standard output."""
+    points = client.points([run.id for run in runs])
+    cells = cells_of(client, runs) if len(runs) > 1 else []
+    found = _judged(client, cells)
+    if as_json:
+        plain.show(_outcome_json(runs, points, found))
+        return
+    if len(runs) == 1:
+        _show_one(client, runs[0], points)
+    else:
+        _show_cells(cells, points)
+        for run in [run for run in runs if run.status is not Status.SUCCEEDED][:WIDEST]:
+            click.echo()
+            _show_end(client, run)
+    for key, one in found:
+        click.echo()
+        judging.show(one, about=words_of(key), plot=terminal.width() is not None)
+
+
+def _judged(client: "Client", cells: Sequence[Cell]) -> list[tuple[Key, judging.Judged]]:
+    return [(key, judging.judged(client, old, new)) for key, old, new in two_files(cells)]
+
+
+def _show_one(client: "Client", run: Run, points: Sequence[Point]) -> None:
+    if points:
+        show_points(points, client.summaries(run.id))
+        click.echo()
+    _show_end(client, run)
+
+
+def _show_end(client: "Client", run: Run) -> None:
+    """How a run ended, in a line; for one that did not succeed the reason, the remedy and its last words."""
+    cell = words.status_cell(run.status)
+    took = words.took(run.placed_s, run.ended_s)
+    end = click.style(cell.text, fg=cell.colour)
+    click.echo(f"{run.descriptor.info.name}  {run.id}  {end}{f' in {took}' if took else ''}")
+    if run.status is Status.SUCCEEDED:
+        return
+    if run.reason:
+        click.echo(f"  {run.reason}")
+    for line in _last_words(client, run):
+        click.secho(f"  > {line}", dim=True)
+    if run.cause and run.cause.remedy not in run.reason:
+        click.echo(f"  help: {run.cause.remedy}")
+
+
+def _last_words(client: "Client", run: Run) -> list[str]:
+    folder = client.record_folder(run)
+    return record_files.last_lines(folder / "stderr", TAIL_LINES) or record_files.last_lines(
+        folder / "stdout", TAIL_LINES
+    )
+
+
+def _show_cells(cells: Sequence[Cell], points: Sequence[Point]) -> None:
+    """One line for each cell, or one for each cell and metric where there are too many metrics for a line."""
+    metrics = _metrics(points)
+    names = list(dict.fromkeys(name for cell in cells for name, _ in cell.key))
+    about = [tables.Column(title=name.rpartition(".")[2].upper()) for name in names]
+    about += [tables.Column(title="RUNS", right=True), tables.Column(title="STATUS")]
+    if len(metrics) <= WIDEST:
+        columns = [tables.Column(title=_heading(*metric), right=True) for metric in metrics.items()]
+        rows = [[*_about(cell, names), *(_value(cell, points, name) for name in metrics)] for cell in cells]
+    else:
+        columns = [tables.Column(title=title) for title in ("METRIC", "UNIT")]
+        columns.insert(1, tables.Column(title="VALUE", right=True))
+        rows = [
+            [*_about(cell, names), name, _value(cell, points, name), "" if unit == "none" else unit]
+            for cell in cells
+            for name, unit in metrics.items()
+        ]
+    tables.show([*about, *columns], rows)
+
+
+def _metrics(points: Sequence[Point]) -> Mapping[str, str]:
+    """Metric -> unit; what every run has anyway only where there is nothing else."""
+    found = {point.metric: point.units for point in points}
+    return {name: unit for name, unit in found.items() if name not in OWN_METRICS} or found
+
+
+def _heading(metric: str, unit: str) -> str:
+    return metric if unit == "none" else f"{metric} [{unit}]"
+
+
+def _about(cell: Cell, names: Sequence[str]) -> list[tables.Cell]:
+    values = dict(cell.key)
+    statuses = [run.status for run in cell.runs]
+    bad = len(statuses) - statuses.count(Status.SUCCEEDED)
+    same = len(set(statuses)) == 1
+    status = words.status_cell(statuses[0]) if same else tables.Styled(f"{bad} not succeeded", "red")
+    return [*(str(values.get(name, "")) for name in names), str(len(cell.runs)), status]
+
+
+def _value(cell: Cell, points: Sequence[Point], metric: str) -> str:
+    """Median over the runs, with the relative spread between them (or between the repeats of a single one)."""
+    ids = {run.id for run in cell.runs}
+    mine = [point for point in points if point.metric == metric and point.run_id in ids]
+    if not mine:
+        return ""
+    middle = median(point.value for point in mine)
+    spread = stdev(point.value for point in mine) if len(mine) > 1 else mine[0].spread
+    text = units.number(middle)
+    return text if spread is None or not middle else f"{text} ±{units.share(abs(spread / middle))}"
+
+
+def _outcome_json(
+    runs: Sequence[Run], points: Sequence[Point], found: Sequence[tuple[Key, judging.Judged]]
+) -> dict[str, Any]:
+    return {
+        "runs": [plain.run_json(run, [point for point in points if point.run_id == run.id]) for run in runs],
+        "comparisons": [{"cell": dict(key), **judging.comparison_json(one)} for key, one in found],
+    }
