@@ -11,6 +11,7 @@ from anubis.describe.findings import Findings, Remark, did_you_mean, nearest
 from anubis.describe.limits import check, check_key, quoted
 from anubis.describe.paths import Path, leaves
 from anubis.describe.schedule import check_schedule, check_timezone
+from anubis.model.alert import AlertKind
 from anubis.model.descriptor import DEFAULT_ENGINE
 from anubis.model.labels import is_reserved
 from anubis.model.problem import Severity
@@ -27,7 +28,7 @@ ENGINES = (
     "aws.sagemaker",
 )
 #: What a notification may be about.
-NOTIFY_ON = ("regression", "improvement", "failure", "recovery", "success")
+NOTIFY_ON = tuple(kind.value for kind in AlertKind)
 #: Schemes of the notifiers that come with Anubis; others may be installed.
 NOTIFY_SCHEMES = ("mailto", "slack", "https", "http", "github", "gitlab", "alertmanager")
 

@@ -4,6 +4,8 @@ A field is named by its pattern: the dotted path with ``[]`` for a position in a
 """
 
 import dataclasses
+import inspect
+import re
 import types
 import typing
 from collections.abc import Iterator
@@ -120,3 +122,20 @@ def pattern_of(path: Path) -> str:
             text += ("." if text else "") + ("*" if free else part)
         kind = Any if kind is UNKNOWN else _step(bare(kind), part)
     return text
+
+
+@cache
+def docs(section: type) -> dict[str, str]:
+    """The ``#:`` lines above the fields of one dataclass, by field name."""
+    found: dict[str, str] = {}
+    lines: list[str] = []
+    for line in inspect.getsource(section).splitlines():
+        text = line.strip()
+        if text.startswith("#:"):
+            lines.append(text[2:].strip())
+        elif match := re.match(r"(\w+): ", text):
+            found.setdefault(match[1], " ".join(lines).replace("``", "`"))
+            lines = []
+        else:
+            lines = []
+    return {name: text for name, text in found.items() if name in members(section)}

@@ -54,7 +54,7 @@ _LABEL = Limit(
     meaning="1 to 63 letters, digits, '-', '_' or '.', with a letter or digit at both ends",
 )
 _LABEL_VALUE = Limit(pattern=f"(?:{LABEL})?", meaning=f"empty, or {_LABEL.meaning}")
-_NOT_EMPTY = Limit(pattern=r"(?s).*\S.*", meaning="not empty")
+_NOT_EMPTY = Limit(pattern=r"[\s\S]*\S[\s\S]*", meaning="more than white space")
 _ONE_WORD = Limit(pattern=r"\S+", meaning="one word without spaces")
 _COUNT = Limit(minimum=1)
 _PORT = Limit(minimum=1, maximum=65535)

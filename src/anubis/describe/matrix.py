@@ -11,21 +11,18 @@ from anubis.describe.checks import remarks
 from anubis.describe.fields import UNKNOWN, kind_at, members, section_of
 from anubis.describe.findings import Findings, did_you_mean
 from anubis.describe.limits import quoted
-from anubis.describe.paths import Path, get, parsed, put
+from anubis.describe.paths import Path, parsed, put
 from anubis.describe.rewriting import Rewriter
 from anubis.model.descriptor import Descriptor, Matrix
 
 #: More cells than this are a mistake, or belong in several sweeps.
 MOST_CELLS = 10_000
 #: Sections that say nothing about one run.
-_FIXED = ("spec_version", "matrix", "notify")
+FIXED = ("spec_version", "matrix", "notify")
 
 
 def normalise_matrix(rewriter: Rewriter) -> None:
-    """Bring ``[matrix]`` to the model's shape: the values of every axis as a list. Sets what the base lacks.
-
-    A field that only an axis gives has, in the base descriptor, the first value of the axis.
-    """
+    """Bring ``[matrix]`` to the model's shape: the values of every axis as a list."""
     tree, findings = rewriter.tree, rewriter.findings
     written = tree.get("matrix")
     if not isinstance(written, dict):
@@ -47,10 +44,6 @@ def normalise_matrix(rewriter: Rewriter) -> None:
         findings.error(("matrix",), message, "take fewer values, or split it into several descriptors")
     elif axes and next(combinations(Matrix(axes=_tuples(axes), exclude=tuple(exclude))), None) is None:
         findings.error(("matrix", "exclude"), "every cell is excluded", "remove some of exclude")
-    for key, values in axes.items():
-        path = axis_path(key)
-        if get(tree, path, UNKNOWN) is UNKNOWN and _is_required(path):
-            put(tree, path, values[0])
 
 
 def axis_path(key: str) -> Path:
@@ -83,7 +76,7 @@ def _axis(key: str, values: Any, findings: Findings) -> list[Any] | None:
     """The values of one axis; None, with the reason in ``findings``, when it is not valid."""
     at: Path = ("matrix", key)
     path = parsed(key)
-    if path is None or path[0] in _FIXED or kind_at(path) is UNKNOWN:
+    if path is None or path[0] in FIXED or kind_at(path) is UNKNOWN:
         findings.error(
             at, f"{quoted(key)} is no path that a matrix can vary", _path_remedy(key, values, path)
         )
@@ -111,7 +104,7 @@ def _axis(key: str, values: Any, findings: Findings) -> list[Any] | None:
 def _path_remedy(key: str, values: Any, path: Path | None) -> str:
     if isinstance(values, dict) and not values.keys() & {"from", "to", "step", "times"} and values:
         return f'write the whole path in quotes: "{key}.{next(iter(values))}" = [...]'
-    if path is None or path[0] in _FIXED:
+    if path is None or path[0] in FIXED:
         return 'write a path such as "env.vars.BATCH"'
     for length in range(len(path), 0, -1):
         section = section_of(kind_at(path[: length - 1])) if length > 1 else Descriptor
@@ -125,11 +118,6 @@ def fitting(path: Path, value: Any) -> Any:
     if kind_at(path) is str and isinstance(value, (int, float)):
         return str(value).lower() if isinstance(value, bool) else str(value)
     return value
-
-
-def _is_required(path: Path) -> bool:
-    section = section_of(kind_at(path[:-1])) if len(path) > 1 else None
-    return section is not None and members(section)[str(path[-1])].required
 
 
 def _range(at: Path, written: dict[str, Any], findings: Findings) -> list[Any] | None:

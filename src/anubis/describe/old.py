@@ -100,7 +100,9 @@ def _image(rewriter: Rewriter) -> None:
     if rewriter.table("info").get("execution_engine") != "aws.ec2":
         return
     for path in (("env", "image"), ("aws", "ec2", "image")):
-        if "image" in rewriter.table(*path[:-1]) and "docker_image" not in rewriter.table("env"):
+        if isinstance(rewriter.table(*path[:-1]).get("image"), str) and "docker_image" not in rewriter.table(
+            "env"
+        ):
             target = ("env", "docker_image")
             rewriter.deviation(
                 path,
@@ -109,7 +111,7 @@ def _image(rewriter: Rewriter) -> None:
                 Move(path=path, to=target),
             )
     if rewriter.tree.get("aws") == {"ec2": {}}:
-        del rewriter.tree["aws"]
+        rewriter.silently(Remove(path=("aws",)))
 
 
 def respell_strategy(rewriter: Rewriter) -> None:

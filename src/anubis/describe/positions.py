@@ -37,6 +37,8 @@ class Mark(NamedTuple):
     end: int
     value_start: int
     value_end: int
+    #: It stands in a table in braces.
+    inline: bool = False
 
 
 class _Stop(Exception):  # noqa: N818  not an error: the end of what can be read
@@ -49,12 +51,15 @@ class Scan:
     def __init__(self, text: str) -> None:
         self.text = text
         self.marks: dict[Path, Mark] = {}
+        #: Every place at which a key is written, also as a part of others: offsets.
+        self.written: dict[Path, list[tuple[int, int]]] = {}
         #: The first key that is written a second time: its path, where first and where again.
         self.duplicate: tuple[Path, int, int] | None = None
         #: Offset of the innermost bracket or quote that was never closed, when the scan stopped.
         self.open_at: int | None = None
         self._at = 0
-        self._written: set[Path] = set()
+        self._defined: set[Path] = set()
+        self._braces = 0
         self._lengths: dict[Path, int] = {}
         with suppress(_Stop, RecursionError):
             self._document()
@@ -113,40 +118,46 @@ class Scan:
         path: Path = ()
         for key, start, end in parts[:-1]:
             path = self._resolve(path, key)
-            self.marks.setdefault(path, Mark(statement, start, end, self._at, self._at))
+            self._pass(path, Mark(statement, start, end, self._at, self._at))
         key, start, end = parts[-1]
         mark = Mark(statement, start, end, self._at, self._at)
         path = (*path, key)
         if listed:
-            self.marks.setdefault(path, mark)
+            self._pass(path, mark)
             self._lengths[path] = self._lengths.get(path, 0) + 1
             path = (*path, self._lengths[path] - 1)
-        self._write(path, mark)
+        self._define(path, mark)
         return path
 
-    def _write(self, path: Path, mark: Mark) -> None:
-        if path in self._written and self.duplicate is None:
+    def _pass(self, path: Path, mark: Mark) -> None:
+        """A key on the way to another one: it is there, but defined elsewhere or nowhere."""
+        self.marks.setdefault(path, mark)
+        self.written.setdefault(path, []).append((mark.start, mark.end))
+
+    def _define(self, path: Path, mark: Mark) -> None:
+        if path in self._defined and self.duplicate is None:
             self.duplicate = (path, self.marks[path].start, mark.start)
-            return
-        self._written.add(path)
+        self._defined.add(path)
         self.marks[path] = mark
+        self.written.setdefault(path, []).append((mark.start, mark.end))
 
     def _key_value(self, table: Path) -> None:
         statement = self._at
+        inline = self._braces > 0
         parts = self._key()
         self._expect("=")
         self._skip(_SPACE)
         path = table
         for key, start, end in parts[:-1]:
             path = (*path, key)
-            self.marks.setdefault(path, Mark(statement, start, end, self._at, self._at))
+            self._pass(path, Mark(statement, start, end, self._at, self._at, inline))
         key, start, end = parts[-1]
         path = (*path, key)
-        # Marked before the value is read, so that an unclosed value still has its key; marked again with its end.
-        self._write(path, Mark(statement, start, end, self._at, self._at))
+        # Defined before the value is read, so that an unclosed value still has its key; marked again with its end.
+        self._define(path, Mark(statement, start, end, self._at, self._at, inline))
         value_start = self._at
         self._value(path)
-        self.marks[path] = Mark(statement, start, end, value_start, self._at)
+        self.marks[path] = Mark(statement, start, end, value_start, self._at, inline)
 
     def _value(self, path: Path) -> None:
         character = self._peek()
@@ -185,10 +196,12 @@ class Scan:
     def _inline_table(self, path: Path) -> None:
         opened = self._at
         self._at += 1
+        self._braces += 1
         while True:
             self._skip(_BLANK)
             if self._peek() == "}":
                 self._at += 1
+                self._braces -= 1
                 return
             if not self._peek():
                 self._stop_open(opened)

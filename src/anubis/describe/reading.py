@@ -43,6 +43,7 @@ class Respelt:
     """A file read as far as its values, and the edits that would bring it to 1.0."""
 
     scan: Scan
+    findings: Findings
     edits: tuple[Edit, ...]
 
 
@@ -89,7 +90,7 @@ def examine(
         descriptor=None if findings.refused else descriptor,
         problems=findings.problems(),
     )
-    return reading, Respelt(scan=scan, edits=tuple(rewriter.edits))
+    return reading, Respelt(scan=scan, findings=findings, edits=tuple(rewriter.edits))
 
 
 def _check(rewriter: Rewriter, instances: Instances | None) -> Descriptor | None:

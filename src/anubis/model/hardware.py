@@ -19,8 +19,9 @@ class Strategy(StrEnum):
 class Distributed:
     """How many machines, and processes on each."""
 
+    #: Machines.
     num_instances: int = 2
-    #: Digits, or "gpus": one process for each GPU of the instance.
+    #: Processes on each machine: a number, or "gpus" for one on each GPU.
     processes_per_instance: str = "1"
 
 
@@ -28,21 +29,23 @@ class Distributed:
 class Hardware:
     """The machine asked for. On this machine (engine ``process``) the instance type is only recorded."""
 
-    #: EC2 API name, "local", or a node label elsewhere.
+    #: EC2 name, `local` on this machine, a node label elsewhere.
     instance_type: str
+    #: How the benchmark spreads over processes and machines.
     strategy: Strategy = Strategy.SINGLE_NODE
-    #: GPUs; None: from the instance table.
+    #: GPUs; left out: what the instance table says.
     gpus: int | None = None
-    #: Cores; None: from the instance table, or unlimited.
+    #: Cores; left out: what the instance table says, or no limit.
     cpus: float | None = None
-    #: Memory in GiB; None: from the instance table, or unlimited.
+    #: Memory in GiB; left out: what the instance table says, or no limit.
     memory_gb: float | None = None
-    #: Zone name (us-east-1a).
+    #: Zone by its name. Client and server always share one zone.
     availability_zone: str | None = None
-    #: Zone id (use1-az2); must agree with the name when both are given.
+    #: Zone by its id; must agree with the name when both are given.
     aws_zone_id: str | None = None
-    #: Longest wait for a machine; then the run ends with cause ``no_capacity``. None: for as long as it takes.
+    #: Longest wait for a machine; then the run ends with cause `no_capacity`. Left out: for as long as it takes.
     max_wait_s: float | None = None
-    #: "25 USD": refuse, or stop cleanly, above this. None: no limit.
+    #: Refuse, or stop cleanly, above this. Left out: no limit.
     max_cost: str | None = None
+    #: Machines and processes of the strategies that use several.
     distributed: Distributed | None = None

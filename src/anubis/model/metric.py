@@ -40,7 +40,7 @@ class Threshold:
     sigma: float | None = None
     #: Largest acceptable change for the worse, as a ratio: 0.05 is 5 %.
     change: float | None = None
-    #: Effects smaller than this never alert, as a ratio; None: the service's default of 0.02.
+    #: Effects smaller than this never alert, as a ratio; left out: the service's default of 0.02.
     min_effect: float | None = None
 
 
@@ -48,16 +48,20 @@ class Threshold:
 class Metric:
     """One declared figure."""
 
+    #: What the metric is called; unique in the descriptor.
     name: str
     #: Unit as it is shown; "none" for a plain number.
     units: str = "none"
-    #: Python regular expression applied to every output line; group ``value``, else group 1, is the value.
-    #: None: the benchmark gives the metric with ``emit()``.
+    #: Python regular expression applied to every output line; group `value`, else group 1, is the value.
+    #: Left out: the benchmark gives the metric with `emit()`.
     pattern: str | None = None
+    #: The better direction.
     better: Better = Better.NONE
+    #: How the samples of one execution become its one value.
     summary: Summary = Summary.LAST
-    #: Declared but never seen fails the run with cause ``metric_missing``.
+    #: Declared but never seen fails the run with cause `metric_missing`.
     required: bool = True
+    #: Bounds; any of them may be set.
     threshold: Threshold | None = None
 
 
@@ -65,4 +69,5 @@ class Metric:
 class Output:
     """What to read from the benchmark."""
 
+    #: The declared figures.
     metrics: tuple[Metric, ...] = field(default=())
