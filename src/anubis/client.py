@@ -323,7 +323,10 @@ class _Waiting:
         now_s = time.monotonic()
         if self._known and now_s - self._looked_s >= LOOK_EVERY_S:
             self._looked_s = now_s
-            for row in self._runs.find(RunQuery(ids=tuple(self._known), limit=len(self._known))):
+            rows = self._runs.find(RunQuery(ids=tuple(self._known), limit=len(self._known)))
+            for purged in self._known.keys() - {row.id for row in rows}:
+                del self._known[purged]
+            for row in rows:
                 if self._known[row.id] != (row.status, row.reason):
                     self.note(self._runs.get(row.id))
         return not self._known

@@ -3,8 +3,9 @@
 import os
 import threading
 import time
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib.metadata import entry_points
+from functools import cached_property
 
 from anubis.model.errors import AnubisError
 from anubis.pipeline.contracts import Engine, Surroundings, World
@@ -59,7 +60,7 @@ def build(settings: Settings | None = None) -> House:
     clock = WallClock()
     surroundings = Surroundings(settings=settings, objects=objects, records=records)
     world = World(
-        engines=_engines(surroundings),
+        engines=_Engines(surroundings),
         objects=objects,
         records=records,
         runs=store.runs,
@@ -69,9 +70,26 @@ def build(settings: Settings | None = None) -> House:
     return House(settings, store, clock, world)
 
 
-def _engines(surroundings: Surroundings) -> dict[str, Engine]:
-    found: dict[str, Engine] = {}
-    for entry in entry_points(group="anubis.engines"):
-        engine: Engine = entry.load()(surroundings)
-        found[engine.name] = engine
-    return found
+class _Engines(Mapping[str, Engine]):
+    """Engines by name, loaded when one is asked for: a listing needs none."""
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self._surroundings = surroundings
+
+    @cached_property
+    def _found(self) -> dict[str, Engine]:
+        from importlib.metadata import entry_points  # noqa: PLC0415  10 ms
+
+        engines: list[Engine] = [
+            entry.load()(self._surroundings) for entry in entry_points(group="anubis.engines")
+        ]
+        return {engine.name: engine for engine in engines}
+
+    def __getitem__(self, name: str) -> Engine:
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
