@@ -19,7 +19,10 @@ class StoredPoints:
     def of(self, run_ids: Sequence[str]) -> Sequence[Point]:
         """See the contract. Oldest run first, metrics by name."""
         ids = sorted(set(map(id_bytes, run_ids)))
-        return [point_of(row) for some in chunked(ids) for row in self._database.rows("points", ids=some)]
+        found = [point_of(row) for some in chunked(ids) for row in self._database.rows("points", ids=some)]
+        # In Python, because databases order text by the language of their users.
+        order = {run_id: at for at, run_id in enumerate(dict.fromkeys(point.run_id for point in found))}
+        return sorted(found, key=lambda point: (order[point.run_id], point.metric))
 
     def history(
         self, series_key: str, metric: str, fingerprint: str | None = None, *, limit: int = 10_000
@@ -36,7 +39,7 @@ class StoredPoints:
         return read_samples(self._database, run_id, metric, most)
 
     def summaries(self, run_id: str) -> Sequence[MetricSummary]:
-        return [
+        found = [
             MetricSummary(
                 metric=metric,
                 units=units,
@@ -50,3 +53,4 @@ class StoredPoints:
                 "summaries", run_id=id_bytes(run_id)
             )
         ]
+        return sorted(found, key=lambda summary: summary.metric)

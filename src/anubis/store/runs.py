@@ -1,5 +1,6 @@
 """Runs and their events. Everything that changes a run is guarded by its lease."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -18,6 +19,7 @@ from anubis.store.writing import Measured
 #: How many candidates of an ambiguous prefix a message names.
 _CANDIDATES = 5
 _ID_DIGITS = 32
+_PREFIX = re.compile(rf"[0-9a-f]{{1,{_ID_DIGITS}}}")
 
 
 class StoredRuns:
@@ -107,11 +109,10 @@ class StoredRuns:
     def get(self, run_id: str) -> Run:
         """See the contract. Case and dashes do not matter."""
         digits = run_id.replace("-", "").lower()
-        try:
+        rows = []
+        if _PREFIX.fullmatch(digits):
             low, high = (bytes.fromhex(digits.ljust(_ID_DIGITS, filler)) for filler in "0f")
             rows = self._database.rows("get", low=low, high=high, most=_CANDIDATES + 1)
-        except ValueError:
-            rows = []
         if len(rows) == 1:
             return run_of(rows[0])
         if not rows:

@@ -346,7 +346,7 @@ INSERT INTO points (run, metric, series, value, spread, count, better, order_s, 
 -- name: points
 SELECT runs.id, series.series_key, series.fingerprint, metrics.name, metrics.units, points.value, points.spread, points.count, points.better, points.order_s, subject.word AS subject, points.contaminated 
 FROM points JOIN runs ON runs.no = points.run JOIN series ON series.id = points.series JOIN metrics ON metrics.id = points.metric JOIN words AS subject ON subject.id = points.subject 
-WHERE runs.id IN (__[POSTCOMPILE_ids]) ORDER BY points.run, metrics.name
+WHERE runs.id IN (__[POSTCOMPILE_ids]) ORDER BY points.run
 
 -- name: history
 SELECT runs.id, series.series_key, series.fingerprint, metrics.name, metrics.units, points.value, points.spread, points.count, points.better, points.order_s, subject.word AS subject, points.contaminated 
@@ -411,7 +411,7 @@ WHERE runs.id = :run_id AND metrics.name = :name ORDER BY samples.start
 -- name: summaries
 SELECT metrics.name, metrics.units, summaries.count, summaries.last, summaries.min, summaries.max, summaries.sum 
 FROM summaries JOIN runs ON runs.no = summaries.run JOIN metrics ON metrics.id = summaries.metric 
-WHERE runs.id = :run_id ORDER BY metrics.name
+WHERE runs.id = :run_id
 
 -- name: put_alert
 INSERT INTO alerts (id, benchmark, state, opened_s, body) VALUES (:id, :benchmark, :state, :opened_s, :body) ON CONFLICT (id) DO UPDATE SET benchmark = excluded.benchmark, state = excluded.state, opened_s = excluded.opened_s, body = excluded.body

@@ -292,7 +292,7 @@ def _points() -> dict[str, Executable]:
         "forget_points": delete(points).where(points.c.run == _p("run")),
         "remove_points": delete(points).where(points.c.run == _p("run"), points.c.metric.in_(named)),
         "add_point": insert(points).values({column.name: _p(column.name) for column in points.c}),
-        "points": rows.where(_in(runs.c.id, "ids")).order_by(points.c.run, metrics.c.name),
+        "points": rows.where(_in(runs.c.id, "ids")).order_by(points.c.run),
         "history": history,
         "history_on_machine": history.where(series.c.fingerprint == _p("fingerprint")),
     }
@@ -335,7 +335,7 @@ def _samples() -> dict[str, Executable]:
         "segments": of_run(samples, metrics.c.units, samples.c.body)
         .where(metrics.c.name == _p("name"))
         .order_by(samples.c.start),
-        "summaries": of_run(summaries, *summary).order_by(metrics.c.name),
+        "summaries": of_run(summaries, *summary),
     }
 
 

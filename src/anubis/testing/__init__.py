@@ -1,0 +1,34 @@
+"""For authors of plug-ins: fakes that obey the contracts, builders of runs, and the contracts as test suites.
+
+A suite is a class of tests; a subclass gives it the implementation as a fixture and is then a test of it::
+
+    class TestMyEngine(EngineContract):
+        @pytest.fixture
+        def engine(self): return MyEngine(...)
+
+The suites import pytest; fakes and builders need nothing but Anubis.
+"""
+
+from anubis.testing.builders import a_descriptor, a_placement, a_point, a_run, an_event, samples_of
+from anubis.testing.engine import FakeEngine
+from anubis.testing.folders import FakeObjects, FakeRecords
+from anubis.testing.store import FakeAlerts, FakeCursors, FakePoints, FakeRuns, FakeStore
+from anubis.testing.time import FakeClock
+
+__all__ = [
+    "FakeAlerts",
+    "FakeClock",
+    "FakeCursors",
+    "FakeEngine",
+    "FakeObjects",
+    "FakePoints",
+    "FakeRecords",
+    "FakeRuns",
+    "FakeStore",
+    "a_descriptor",
+    "a_placement",
+    "a_point",
+    "a_run",
+    "an_event",
+    "samples_of",
+]

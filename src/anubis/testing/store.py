@@ -1,0 +1,361 @@
+"""The store in memory, as one page of plain Python: what every real one has to agree with."""
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import isnan
+
+from anubis.model.alert import Alert, AlertState
+from anubis.model.errors import LeaseLostError, NotFoundError
+from anubis.model.points import Point, SampleBlock
+from anubis.model.run import Event, Run, Step, stepped
+from anubis.pipeline.contracts import MetricSummary, RunQuery, RunRow
+
+
+@dataclass(slots=True)
+class _Lease:
+    owner: str
+    until_s: float
+
+
+@dataclass(slots=True)
+class _Shelf:
+    """Everything, shared by the four faces of the store."""
+
+    runs: dict[str, Run] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+    leases: dict[str, _Lease] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+    points: dict[tuple[str, str], Point] = field(default_factory=dict)
+    samples: dict[tuple[str, str], SampleBlock] = field(default_factory=dict)
+    alerts: dict[str, Alert] = field(default_factory=dict)
+    cursors: dict[str, int] = field(default_factory=dict)
+    last_seq: int = 0
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def append(self, events: Iterable[Event]) -> None:
+        for event in events:
+            self.last_seq += 1
+            self.events.append(replace(event, seq=self.last_seq))
+
+    def put_samples(self, run_id: str, block: SampleBlock) -> None:
+        before = self.samples.get((run_id, block.metric))
+        stored = len(before.values) if before else 0
+        if stored < block.start:
+            raise ValueError(
+                f"samples of {block.metric}: {stored} are stored, the block starts at {block.start}"
+            )
+        if before and block.start:
+            block = replace(
+                block,
+                values=before.values[: block.start] + block.values,
+                times_s=before.times_s[: block.start] + block.times_s,
+                steps=before.steps[: block.start] + block.steps,
+                repeats=before.repeats[: block.start] + block.repeats,
+            )
+        self.samples[run_id, block.metric] = replace(block, start=0)
+
+    def forget_measured(self, run_id: str) -> None:
+        for key in [key for key in self.points if key[0] == run_id]:
+            del self.points[key]
+        for key in [key for key in self.samples if key[0] == run_id]:
+            del self.samples[key]
+
+
+class FakeRuns:
+    """``Runs`` in memory."""
+
+    def __init__(self, shelf: _Shelf) -> None:
+        self._shelf = shelf
+
+    def add(self, runs: Sequence[tuple[Run, str]], events: Sequence[Event]) -> None:
+        with self._shelf.lock:
+            given = {run.id for run, _ in runs}
+            new = [(run, text) for run, text in runs if run.id not in self._shelf.runs]
+            if runs and not new:
+                return
+            for run, text in new:
+                self._shelf.runs[run.id] = run
+                self._shelf.texts[run.id] = text
+            fresh = {run.id for run, _ in new}
+            self._shelf.append(e for e in events if e.run_id in fresh or e.run_id not in given)
+
+    def claim(self, owner: str, *, now_s: float, lease_s: float, limit: int) -> Sequence[Run]:
+        with self._shelf.lock:
+            ready = [
+                run
+                for run in self._shelf.runs.values()
+                if not run.status.final and run.due_s <= now_s and not self._is_held(run, now_s)
+            ]
+            ready.sort(key=lambda run: (-run.descriptor.info.priority, run.due_s))
+            for run in ready[: max(0, limit)]:
+                self._shelf.leases[run.id] = _Lease(owner, now_s + lease_s)
+            return ready[: max(0, limit)]
+
+    def renew(
+        self, owner: str, run_ids: Sequence[str], *, now_s: float, lease_s: float
+    ) -> Mapping[str, bool]:
+        with self._shelf.lock:
+            kept = [run_id for run_id in run_ids if self._holds(owner, run_id)]
+            for run_id in kept:
+                self._shelf.leases[run_id].until_s = now_s + lease_s
+            return {run_id: self._shelf.runs[run_id].cancel_requested for run_id in kept}
+
+    def release(self, owner: str, run_ids: Sequence[str] | None = None) -> None:
+        with self._shelf.lock:
+            for run_id in list(self._shelf.leases) if run_ids is None else run_ids:
+                if self._holds(owner, run_id):
+                    del self._shelf.leases[run_id]
+
+    def owners(self) -> Sequence[str]:
+        with self._shelf.lock:
+            return sorted({lease.owner for lease in self._shelf.leases.values()})
+
+    def apply(self, owner: str, run: Run, step: Step, *, now_s: float) -> Run:
+        with self._shelf.lock:
+            if not self._holds(owner, run.id):
+                raise LeaseLostError(f"run {run.id} is held by another reconciler, or final")
+            asked = self._shelf.runs[run.id].cancel_requested
+            after = replace(stepped(run, step, now_s=now_s), cancel_requested=asked)
+            if step.next_attempt:
+                self._shelf.forget_measured(run.id)
+            for block in step.samples:
+                self._shelf.put_samples(run.id, block)
+            self._shelf.points |= {(point.run_id, point.metric): point for point in step.points}
+            self._shelf.alerts |= {alert.id: alert for alert in step.alerts}
+            self._shelf.append(step.events)
+            self._shelf.runs[run.id] = after
+            if after.status.final:
+                del self._shelf.leases[run.id]
+            return after
+
+    def request_cancel(self, run_ids: Sequence[str], events: Sequence[Event]) -> Sequence[str]:
+        with self._shelf.lock:
+            marked = []
+            for run_id in sorted(set(run_ids)):
+                run = self._shelf.runs.get(run_id)
+                if run and not run.status.final and not run.cancel_requested:
+                    self._shelf.runs[run_id] = replace(run, cancel_requested=True, due_s=run.created_s)
+                    marked.append(run_id)
+            self._shelf.append(event for event in events if event.run_id in marked)
+            return marked
+
+    def cancelled(self, owner: str) -> Sequence[str]:
+        with self._shelf.lock:
+            held = [run_id for run_id in self._shelf.leases if self._holds(owner, run_id)]
+            return sorted(run_id for run_id in held if self._shelf.runs[run_id].cancel_requested)
+
+    def get(self, run_id: str) -> Run:
+        digits = run_id.replace("-", "").lower()
+        found = [run for run in self._shelf.runs.values() if run.id.replace("-", "").startswith(digits)]
+        if len(found) == 1 and digits:
+            return found[0]
+        if not found or not digits:
+            raise NotFoundError(f"no run has the id {run_id}", remedy="look at the list of runs")
+        shown = ", ".join(sorted(run.id for run in found)[:5])
+        raise NotFoundError(f"several runs begin with {run_id}: {shown}", remedy="give more digits")
+
+    def text(self, run_id: str) -> str:
+        return self._shelf.texts[self.get(run_id).id]
+
+    def find(self, query: RunQuery) -> Sequence[RunRow]:
+        with self._shelf.lock:
+            runs = list(self._shelf.runs.values())
+            found = [run for run in runs if self._matches(run, query)]
+            found.sort(key=lambda run: (run.created_s, runs.index(run)), reverse=query.newest_first)
+            return [self._row(run) for run in found[: query.limit]]
+
+    def unfinished(self) -> int:
+        with self._shelf.lock:
+            return sum(not run.status.final for run in self._shelf.runs.values())
+
+    def events(self, run_id: str | None = None, *, after_seq: int = 0, limit: int = 1000) -> Sequence[Event]:
+        with self._shelf.lock:
+            return [
+                event
+                for event in self._shelf.events
+                if (event.seq or 0) > after_seq and run_id in {None, event.run_id}
+            ][:limit]
+
+    def remove(self, run_ids: Iterable[str]) -> None:
+        with self._shelf.lock:
+            gone = {i for i in run_ids if i in self._shelf.runs and self._shelf.runs[i].status.final}
+            for run_id in gone:
+                del self._shelf.runs[run_id], self._shelf.texts[run_id]
+                self._shelf.forget_measured(run_id)
+            self._shelf.events = [event for event in self._shelf.events if event.run_id not in gone]
+
+    def _holds(self, owner: str, run_id: str) -> bool:
+        lease = self._shelf.leases.get(run_id)
+        return lease is not None and lease.owner == owner
+
+    def _is_held(self, run: Run, now_s: float) -> bool:
+        lease = self._shelf.leases.get(run.id)
+        return lease is not None and lease.until_s > now_s
+
+    def _points(self, run: Run) -> list[Point]:
+        return [point for (run_id, _), point in self._shelf.points.items() if run_id == run.id]
+
+    def _matches(self, run: Run, query: RunQuery) -> bool:
+        info = run.descriptor.info
+        return (
+            (not query.ids or run.id in query.ids)
+            and (not query.statuses or run.status in query.statuses)
+            and query.name in {None, info.name}
+            and query.labels.items() <= info.labels.items()
+            and query.family_id in {None, run.family_id}
+            and query.parent_id in {None, run.parent_id}
+            and (query.metric is None or any(p.metric == query.metric for p in self._points(run)))
+            and (query.since_s is None or run.created_s >= query.since_s)
+            and (query.until_s is None or run.created_s < query.until_s)
+        )
+
+    def _row(self, run: Run) -> RunRow:
+        subject = run.descriptor.subject
+        return RunRow(
+            id=run.id,
+            name=run.descriptor.info.name,
+            status=run.status,
+            cause=run.cause,
+            engine=run.engine,
+            created_s=run.created_s,
+            placed_s=run.placed_s,
+            ended_s=run.ended_s,
+            reason=run.reason,
+            family_id=run.family_id,
+            labels=run.descriptor.info.labels,
+            subject=subject.commit or subject.version or "",
+            values={point.metric: (point.value, point.units) for point in self._points(run)},
+        )
+
+
+class FakePoints:
+    """``Points`` in memory."""
+
+    def __init__(self, shelf: _Shelf) -> None:
+        self._shelf = shelf
+
+    def of(self, run_ids: Sequence[str]) -> Sequence[Point]:
+        order = list(self._shelf.runs)
+        found = [point for (run_id, _), point in self._shelf.points.items() if run_id in set(run_ids)]
+        return sorted(found, key=lambda point: (order.index(point.run_id), point.metric))
+
+    def history(
+        self, series_key: str, metric: str, fingerprint: str | None = None, *, limit: int = 10_000
+    ) -> Sequence[Point]:
+        order = list(self._shelf.runs)
+        found = [
+            point
+            for point in self._shelf.points.values()
+            if (point.series_key, point.metric) == (series_key, metric)
+            and fingerprint in {None, point.fingerprint}
+        ]
+        return sorted(found, key=lambda point: (point.order_s, order.index(point.run_id)))[-limit:]
+
+    def samples(self, run_id: str, metric: str, *, most: int | None = None) -> SampleBlock:
+        block = self._shelf.samples.get((run_id, metric))
+        if block is None:
+            raise NotFoundError(f"run {run_id} has no samples of {metric!r}", remedy="look at its results")
+        length = len(block.values)
+        if most is None or length <= most:
+            return block
+        if most < 1:
+            raise ValueError("most must be at least 1")
+        kept: set[int] = set() if most > 1 else {length - 1}
+        for bucket in range(most // 2):
+            places = range(length * bucket // (most // 2), length * (bucket + 1) // (most // 2))
+            kept |= {min(places, key=block.values.__getitem__), max(places, key=block.values.__getitem__)}
+        return replace(
+            block,
+            values=type(block.values)("d", [block.values[i] for i in sorted(kept)]),
+            times_s=type(block.times_s)("d", [block.times_s[i] for i in sorted(kept)]),
+            steps=type(block.steps)("q", [block.steps[i] for i in sorted(kept)]),
+            repeats=type(block.repeats)("i", [block.repeats[i] for i in sorted(kept)]),
+        )
+
+    def summaries(self, run_id: str) -> Sequence[MetricSummary]:
+        return [
+            _summary(block)
+            for (owner_id, _), block in sorted(self._shelf.samples.items())
+            if owner_id == run_id and len(block.values)
+        ]
+
+
+class FakeAlerts:
+    """``Alerts`` in memory."""
+
+    def __init__(self, shelf: _Shelf) -> None:
+        self._shelf = shelf
+
+    def put(self, alerts: Sequence[Alert], events: Sequence[Event]) -> None:
+        with self._shelf.lock:
+            self._shelf.alerts |= {alert.id: alert for alert in alerts}
+            self._shelf.append(events)
+
+    def get(self, alert_id: str) -> Alert:
+        if alert_id in self._shelf.alerts:
+            return self._shelf.alerts[alert_id]
+        found = [alert for alert in self._shelf.alerts.values() if alert_id and alert.id.startswith(alert_id)]
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            raise NotFoundError(f"no alert has the id {alert_id}", remedy="look at the list of alerts")
+        shown = ", ".join(sorted(alert.id for alert in found))
+        raise NotFoundError(f"several alerts begin with {alert_id}: {shown}", remedy="give more digits")
+
+    def find(
+        self,
+        *,
+        states: Sequence[AlertState] = (),
+        benchmark: str | None = None,
+        series_key: str | None = None,
+    ) -> Sequence[Alert]:
+        found = [
+            alert
+            for alert in self._shelf.alerts.values()
+            if (not states or alert.state in states)
+            and benchmark in {None, alert.benchmark}
+            and (series_key is None or any(row.series_key == series_key for row in alert.rows))
+        ]
+        return sorted(found, key=lambda alert: (-alert.opened_s, alert.id))
+
+
+class FakeCursors:
+    """``Cursors`` in memory."""
+
+    def __init__(self, shelf: _Shelf) -> None:
+        self._shelf = shelf
+
+    def all(self, prefix: str) -> Mapping[str, int]:
+        return {name: seq for name, seq in self._shelf.cursors.items() if name.startswith(prefix)}
+
+    def advance(self, name: str, seq: int) -> None:
+        with self._shelf.lock:
+            self._shelf.cursors[name] = max(seq, self._shelf.cursors.get(name, seq))
+
+
+class FakeStore:
+    """The four together, as ``anubis.store.open_store`` gives them."""
+
+    def __init__(self) -> None:
+        shelf = _Shelf()
+        self.runs = FakeRuns(shelf)
+        self.points = FakePoints(shelf)
+        self.alerts = FakeAlerts(shelf)
+        self.cursors = FakeCursors(shelf)
+
+    def close(self) -> None:
+        """Nothing to close; a fake store lives as long as the test."""
+
+
+def _summary(block: SampleBlock) -> MetricSummary:
+    numbers = [value for value in block.values if not isnan(value)]
+    return MetricSummary(
+        metric=block.metric,
+        units=block.units,
+        count=len(block.values),
+        last=block.values[-1],
+        min=min(numbers, default=float("nan")),
+        max=max(numbers, default=float("nan")),
+        mean=sum(block.values) / len(block.values),
+    )

@@ -1,0 +1,17 @@
+import pytest
+
+from anubis.store import open_store
+from anubis.testing import FakeStore
+from support.postgresql import postgresql, postgresql_url  # noqa: F401  fixtures
+
+
+@pytest.fixture(params=["fake", "sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
+def store(request, tmp_path):
+    """Every implementation of the store, one after the other."""
+    opened = {
+        "fake": FakeStore,
+        "sqlite": lambda: open_store(f"sqlite:///{tmp_path}/anubis.db"),
+        "postgresql": lambda: open_store(request.getfixturevalue("postgresql_url")),
+    }[request.param]()
+    yield opened
+    opened.close()

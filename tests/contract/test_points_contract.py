@@ -1,0 +1,5 @@
+from anubis.testing.points_contract import PointsContract
+
+
+class TestPoints(PointsContract):
+    pass
