@@ -6,9 +6,9 @@ import unicodedata
 
 def one_line(text: str, most: int = 200) -> str:
     """The text on one line of at most ``most`` characters, without control, bidirectional or unpaired characters."""
-    spaced = " ".join(text.split())
-    visible = "".join(char for char in spaced if not unicodedata.category(char).startswith("C")).strip()
-    return visible if len(visible) <= most else f"{visible[: most - 1]}…"
+    kept = (char for char in text if char.isspace() or not unicodedata.category(char).startswith("C"))
+    visible = " ".join("".join(kept).split())
+    return visible if len(visible) <= most else f"{visible[: most - 1].rstrip()}…"
 
 
 def code(text: str, most: int = 120) -> str:

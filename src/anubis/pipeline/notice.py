@@ -117,6 +117,8 @@ def sentences(alert: Alert, mark: Mark = one_line) -> list[str]:
             "In brackets: the 95 % interval of the effect. n: points before + after. Noise: one standard deviation"
             " between runs."
         )
+    if not is_open(alert):
+        said.append("Nothing is left to do.")
     return [sentence for sentence in said if sentence]
 
 

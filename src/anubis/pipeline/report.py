@@ -160,10 +160,13 @@ def _bytes(path: Path) -> bytes:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise _refused(f"it cannot be opened ({error.strerror})") from None
-    with os.fdopen(handle, "rb") as stream:
+    try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise _refused("it is no regular file")
-        content = stream.read(MOST_BYTES + 1)
+        with open(handle, "rb", closefd=False) as stream:
+            content = stream.read(MOST_BYTES + 1)
+    finally:
+        os.close(handle)
     if len(content) > MOST_BYTES:
         raise _refused(f"it is larger than {MOST_BYTES >> 20} MiB")
     return content
@@ -187,11 +190,11 @@ def _finite(plain: Any) -> Any:
 
 
 def _row(benchmark: str, verdict: Verdict) -> str:
-    units = "" if verdict.units in ("", "none") else f" {verdict.units}"
+    units = "" if verdict.units in ("", "none") else f" {one_line(verdict.units, 20)}"
     cells = [
         code(benchmark, 60),
         code(verdict.metric, 80),
-        code(f"{level_text(verdict.baseline)} -> {level_text(verdict.contender)}{one_line(units, 20)}"),
+        code(f"{level_text(verdict.baseline)} -> {level_text(verdict.contender)}{units}"),
         "none" if verdict.effect is None else effect_text(verdict.effect, verdict.interval),
         f"{verdict.n_baseline}+{verdict.n_contender}",
         "not known yet" if verdict.noise_floor is None else f"{percent(verdict.noise_floor)} %",

@@ -1,0 +1,111 @@
+"""Notifier ``alertmanager``: alerts through version 2 of the API of Prometheus' Alertmanager.
+
+API: https://github.com/prometheus/alertmanager/blob/main/api/v2/openapi.yaml
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Self
+
+from anubis.model.alert import Alert
+from anubis.model.errors import NotifyError
+from anubis.notifiers.exchange import send, service_url, token
+from anubis.pipeline import notice
+from anubis.pipeline.contracts import Surroundings
+from anubis.pipeline.markup import one_line
+
+#: An open alert fires until Anubis ends it. Without an end of its own Alertmanager would call it resolved after
+#: ``resolve_timeout`` (5 minutes), because it expects clients to repeat themselves.
+_NEVER_S = 10 * 365 * 86_400.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlertmanagerSettings:
+    """What an operator may set about Alertmanager."""
+
+    #: ``ANUBIS_ALERTMANAGER_URL``: its address, with its prefix if it has one.
+    url: str = ""
+    #: ``ANUBIS_ALERTMANAGER_TOKEN``: sent as a bearer token, for a proxy in front of it.
+    token: str = field(default="", repr=False)
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str]) -> Self:
+        return cls(
+            url=service_url(environ, "ANUBIS_ALERTMANAGER_URL"),
+            token=token(environ, "ANUBIS_ALERTMANAGER_TOKEN"),
+        )
+
+
+def build(surroundings: Surroundings) -> "Alertmanager":
+    """The notifier as the entry point makes it."""
+    del surroundings
+    return Alertmanager(AlertmanagerSettings.from_env(os.environ))
+
+
+class Alertmanager:
+    """Posts alerts to ``alertmanager:``, or to ``alertmanager:severity=page,team=vision`` with these labels added."""
+
+    schemes = frozenset({"alertmanager"})
+
+    def __init__(self, settings: AlertmanagerSettings) -> None:
+        self._settings = settings
+
+    def notify(self, to: str, alert: Alert) -> None:
+        if not self._settings.url:
+            raise NotifyError(
+                "no Alertmanager is known",
+                permanent=True,
+                remedy="set ANUBIS_ALERTMANAGER_URL to its address",
+            )
+        bearer = self._settings.token
+        headers = {"Authorization": f"Bearer {bearer}"} if bearer else {}
+        send("POST", f"{self._settings.url}/api/v2/alerts", [posted(to, alert)], headers=headers)
+
+
+def posted(to: str, alert: Alert) -> dict[str, Any]:
+    """The alert as Alertmanager takes it.
+
+    Labels are its identity there, so they hold only what never changes in the life of an alert: kind, state and
+    figures are annotations. To route by them, give the address labels of its own.
+    """
+    end_s = alert.opened_s + _NEVER_S if notice.is_open(alert) else alert.changed_s
+    return {
+        "labels": {
+            **labels(to.partition(":")[2]),
+            "alertname": "Anubis",
+            "alert": alert.id,
+            "benchmark": one_line(alert.benchmark) or "unnamed",
+        },
+        "annotations": {
+            "summary": notice.title(alert),
+            "description": notice.text(alert),
+            "kind": str(alert.kind),
+            "state": str(alert.state),
+            "next_step": notice.next_steps(alert)[0].command,
+        },
+        "startsAt": _rfc3339(alert.opened_s),
+        "endsAt": _rfc3339(max(end_s, alert.opened_s)),
+    }
+
+
+def labels(text: str) -> dict[str, str]:
+    """``name=value,name=value`` as labels whose names are legal; a permanent NotifyError for what is no pair."""
+    found = {}
+    for pair in filter(None, map(str.strip, text.split(","))):
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals or not name or not value:
+            raise NotifyError(
+                f"{one_line(pair, 80)!r} is no label",
+                permanent=True,
+                remedy="write alertmanager:NAME=VALUE,NAME=VALUE",
+            )
+        legal = re.sub(r"[^a-zA-Z0-9_]", "_", name)
+        found[f"_{legal}" if legal[0].isdigit() else legal] = one_line(value)
+    return found
+
+
+def _rfc3339(time_s: float) -> str:
+    return datetime.fromtimestamp(time_s, UTC).isoformat(timespec="milliseconds")

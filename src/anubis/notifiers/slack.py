@@ -1,0 +1,118 @@
+"""Notifier ``slack``: a message through an incoming webhook of Slack, Mattermost or another that speaks its form.
+
+Incoming webhooks: https://api.slack.com/messaging/webhooks; blocks: https://api.slack.com/reference/block-kit/blocks
+"""
+
+import hashlib
+import io
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from anubis.model.alert import Alert
+from anubis.model.errors import BadInputError, NotFoundError, NotifyError
+from anubis.notifiers.exchange import send, service_url
+from anubis.pipeline import notice
+from anubis.pipeline.contracts import Objects, Surroundings
+from anubis.pipeline.markup import one_line
+
+#: Slack's own limits: characters of a header, and of the text of a section.
+_HEADER, _SECTION = 150, 3000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlackSettings:
+    """What an operator may set about Slack."""
+
+    #: ``ANUBIS_SLACK_URL``: the incoming webhook of channels that have none of their own; a secret.
+    url: str = field(default="", repr=False)
+    #: ``ANUBIS_SLACK_URLS``: ``#perf=https://... #infra=https://...``, a webhook for each channel; a secret.
+    urls: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str]) -> Self:
+        urls = {}
+        for entry in environ.get("ANUBIS_SLACK_URLS", "").split():
+            channel, equals, _ = entry.partition("=")
+            if not equals or not channel:
+                raise BadInputError(
+                    "ANUBIS_SLACK_URLS holds an entry without a channel", remedy="write #CHANNEL=https://..."
+                )
+            urls[channel] = service_url({"ANUBIS_SLACK_URLS": entry[len(channel) + 1 :]}, "ANUBIS_SLACK_URLS")
+        return cls(url=service_url(environ, "ANUBIS_SLACK_URL"), urls=urls)
+
+
+def build(surroundings: Surroundings) -> "Slack":
+    """The notifier as the entry point makes it."""
+    return Slack(SlackSettings.from_env(os.environ), surroundings.objects)
+
+
+class Slack:
+    """Posts alerts to ``slack:#channel``.
+
+    An incoming webhook knows no keys, so what was told is remembered among the objects.
+    """
+
+    schemes = frozenset({"slack"})
+
+    def __init__(self, settings: SlackSettings, objects: Objects) -> None:
+        self._settings = settings
+        self._objects = objects
+
+    def notify(self, to: str, alert: Alert) -> None:
+        channel = to.partition(":")[2].strip()
+        url = self._settings.urls.get(channel, self._settings.url)
+        if not url:
+            raise NotifyError(
+                f"no webhook is known for the Slack channel {one_line(channel, 80) or '(none)'}",
+                permanent=True,
+                remedy="set ANUBIS_SLACK_URL, or add the channel to ANUBIS_SLACK_URLS",
+            )
+        told = hashlib.sha256(f"slack\0{channel}\0{notice.key(alert)}".encode()).hexdigest()
+        if self._was(told):
+            return
+        content = message(alert)
+        if channel and channel not in self._settings.urls:
+            content["channel"] = channel
+        send("POST", url, content)
+        self._objects.put(told, io.BytesIO(b""))
+
+    def _was(self, told: str) -> bool:
+        try:
+            self._objects.open(told).close()
+        except NotFoundError:
+            return False
+        return True
+
+
+def message(alert: Alert) -> dict[str, Any]:
+    """The message as blocks, and as text for screens that show none."""
+    shown, more = notice.lines(alert)
+    rows = "\n".join(line.text() for line in shown)
+    rows += f"\nand {more} more" if more else ""
+    steps = "\n".join(f"{_mark(step.command)} {step.purpose}" for step in notice.next_steps(alert))
+    blocks: list[dict[str, Any]] = [
+        {
+            "type": "header",
+            "text": {"type": "plain_text", "text": notice.title(alert, _HEADER), "emoji": False},
+        }
+    ]
+    if rows:
+        blocks.append(_section(f"```{_escape(rows)[: _SECTION - 6]}```"))
+    blocks.append(_section("\n".join(notice.sentences(alert, _mark))))
+    blocks.append(_section(steps))
+    return {"text": _escape(notice.title(alert)), "blocks": blocks}
+
+
+def _section(text: str) -> dict[str, Any]:
+    return {"type": "section", "text": {"type": "mrkdwn", "text": text[:_SECTION]}}
+
+
+def _mark(word: str) -> str:
+    return f"`{_escape(one_line(word)) or ' '}`"
+
+
+def _escape(text: str) -> str:
+    """Slack's three entities; without them ``<!channel>`` would wake everybody. No backtick ends our code."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("`", "'")

@@ -1,0 +1,138 @@
+"""Notifier ``webhook``: a signed JSON body to an address, by the rules of Standard Webhooks 1.0.0.
+
+Specification: https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+"""
+
+import base64
+import binascii
+import dataclasses
+import hashlib
+import hmac
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+from anubis.model.alert import Alert
+from anubis.model.errors import BadInputError, NotifyError
+from anubis.notifiers.exchange import send, shown
+from anubis.pipeline import notice
+from anubis.pipeline.contracts import Surroundings
+
+#: Version of the body; a field may be added without a new one.
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookSettings:
+    """What an operator may set about webhooks."""
+
+    #: ``ANUBIS_WEBHOOK_SECRET``: keys of the signature, apart by spaces while one replaces another; unset: unsigned.
+    secrets: tuple[bytes, ...] = field(default=(), repr=False)
+    #: ``ANUBIS_WEBHOOK_HOSTS``: the only hosts that may be told, also by plain http; unset: any host by https.
+    hosts: frozenset[str] = frozenset()
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str]) -> Self:
+        secrets = environ.get("ANUBIS_WEBHOOK_SECRET", "").split()
+        hosts = environ.get("ANUBIS_WEBHOOK_HOSTS", "").replace(",", " ").lower().split()
+        return cls(secrets=tuple(map(_key, secrets)), hosts=frozenset(hosts))
+
+
+def build(surroundings: Surroundings) -> "Webhook":
+    """The notifier as the entry point makes it."""
+    del surroundings
+    return Webhook(WebhookSettings.from_env(os.environ))
+
+
+class Webhook:
+    """Posts alerts to ``https://...``."""
+
+    schemes = frozenset({"https", "http"})
+
+    def __init__(self, settings: WebhookSettings, now_s: Callable[[], float] = time.time) -> None:
+        self._settings = settings
+        self._now_s = now_s
+
+    def notify(self, to: str, alert: Alert) -> None:
+        self._refuse(to)
+        message = body(alert)
+        send("POST", to, message, headers=self._headers(notice.key(alert), message))
+
+    def _headers(self, key: str, message: bytes) -> dict[str, str]:
+        moment = str(int(self._now_s()))
+        headers = {"Content-Type": "application/json", "webhook-id": key, "webhook-timestamp": moment}
+        if self._settings.secrets:
+            signed = b".".join([key.encode(), moment.encode(), message])
+            headers["webhook-signature"] = " ".join(_signature(key, signed) for key in self._settings.secrets)
+        return headers
+
+    def _refuse(self, to: str) -> None:
+        """A permanent NotifyError for an address the operator does not allow."""
+        try:
+            parts = urlsplit(to)
+            host, user = (parts.hostname or "").lower(), parts.username
+        except ValueError:
+            host, user = "", None
+        if not host or user:
+            raise NotifyError(
+                f"{shown(to)} is no address of a webhook",
+                permanent=True,
+                remedy="write https://HOST/PATH, without a user or a password",
+            )
+        if host in self._settings.hosts or (parts.scheme == "https" and not self._settings.hosts):
+            return
+        raise NotifyError(
+            f"{shown(to)} may not be told",
+            permanent=True,
+            remedy="use https, or ask the operator to add the host to ANUBIS_WEBHOOK_HOSTS",
+        )
+
+
+def body(alert: Alert) -> bytes:
+    """The message as JSON: ``type``, ``timestamp`` and ``data`` as Standard Webhooks has them."""
+    content = {
+        "version": VERSION,
+        "type": f"alert.{alert.state}",
+        "timestamp": datetime.fromtimestamp(alert.changed_s, UTC).isoformat(),
+        "data": {
+            "title": notice.title(alert),
+            "text": notice.text(alert),
+            "next_steps": [dataclasses.asdict(step) for step in notice.next_steps(alert)],
+            "alert": _finite(dataclasses.asdict(alert)),
+        },
+    }
+    return json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
+
+
+def _signature(key: bytes, signed: bytes) -> str:
+    return f"v1,{base64.b64encode(hmac.digest(key, signed, hashlib.sha256)).decode()}"
+
+
+def _key(secret: str) -> bytes:
+    """The bytes of a secret: base64 behind ``whsec_``, or the text itself."""
+    encoded = secret.removeprefix("whsec_")
+    try:
+        key = secret.encode() if encoded == secret else base64.b64decode(encoded, validate=True)
+    except binascii.Error:
+        key = b""
+    if len(key) < 24:  # the least that Standard Webhooks allows
+        raise BadInputError(
+            "ANUBIS_WEBHOOK_SECRET holds a secret that is too short or not base64",
+            remedy='make one: python -c "import secrets; print(secrets.token_urlsafe(32))"',
+        )
+    return key
+
+
+def _finite(plain: Any) -> Any:
+    """Plain values with null for what JSON has no number for."""
+    if isinstance(plain, dict):
+        return {key: _finite(item) for key, item in plain.items()}
+    if isinstance(plain, list | tuple):
+        return [_finite(item) for item in plain]
+    return None if isinstance(plain, float) and not math.isfinite(plain) else plain
