@@ -1,0 +1,42 @@
+"""A CPU budget for regular expressions: a catastrophic pattern is stopped in the middle of a match.
+
+sre looks for signals while it backtracks, so a handler that raises ends the match. The timer runs all the time and the
+handler raises only when it finds the same attempt for the second time: an attempt costs one addition, and is stopped after
+one to two budgets of CPU time (``ITIMER_VIRTUAL`` counts this process's own). Works in the main thread only.
+"""
+
+from __future__ import annotations
+
+import signal
+
+#: CPU seconds between two looks.
+BUDGET_S = 0.05
+
+
+class OverrunError(Exception):
+    """The attempt took more CPU time than its budget."""
+
+
+class Guard:
+    """Add 1 to ``attempt`` before and after each guarded match, and catch OverrunError around it."""
+
+    def __init__(self) -> None:
+        #: Odd while a match is being attempted.
+        self.attempt = 0
+        self._seen = -1
+
+    def start(self) -> None:
+        """Begin to look; matches before this are not guarded."""
+        signal.signal(signal.SIGVTALRM, self._look)
+        signal.setitimer(signal.ITIMER_VIRTUAL, BUDGET_S, BUDGET_S)
+
+    def stop(self) -> None:
+        """Look no more; never raises afterwards."""
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, signal.SIG_IGN)
+
+    def _look(self, _number: int, _frame: object) -> None:
+        if self._seen == self.attempt and self.attempt % 2:
+            self._seen = -1
+            raise OverrunError
+        self._seen = self.attempt

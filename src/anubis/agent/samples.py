@@ -1,0 +1,187 @@
+"""The file ``samples``: every measured value of the record, in columns, so that loading costs nanoseconds a sample.
+
+After a header of 16 bytes it is a sequence of frames: kind uint8, three zero bytes, length uint32, then as many bytes.
+Little endian throughout.
+
+=========== =====================================================================================================
+SERIES (1)  JSON ``{"id": n, "metric": ..., "units": ..., "labels": {...}}``; comes before the first block of its id
+BLOCK (2)   id uint32, count n uint32; then n values float64, n times float64 (UTC s), n steps int64, n repeats int32
+STATE (3)   JSON: how far the extractor has read; what follows the last one may be written again
+=========== =====================================================================================================
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from array import array
+from struct import Struct
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import BinaryIO, Iterator, Mapping, NamedTuple
+else:
+    from collections import namedtuple
+
+NAME = "samples"
+HEADER = b"anubis samples 1"
+SERIES, BLOCK, STATE = 1, 2, 3
+#: Stands for "no step".
+NO_STEP = -(2**63)
+
+_FRAME = Struct("<BxxxI")
+_BLOCK = Struct("<II")
+_ROW_BYTES = 8 + 8 + 8 + 4
+
+if TYPE_CHECKING:
+
+    class Sample(NamedTuple):
+        """One measured value."""
+
+        metric: str
+        value: float
+        units: str
+        time_s: float
+        step: int | None
+        repeat: int
+        phase: str
+        labels: Mapping[str, str]
+
+else:
+    Sample = namedtuple("Sample", "metric value units time_s step repeat phase labels")
+    Sample.__doc__ = (
+        "One measured value; ``phase`` is warmup or measure, ``step`` None when the benchmark gave none."
+    )
+
+
+class Columns:
+    """Samples of one metric, as columns of equal length, in order of arrival."""
+
+    __slots__ = ("metric", "repeats", "steps", "times_s", "units", "values")
+
+    def __init__(self, metric: str, units: str) -> None:
+        self.metric = metric
+        self.units = units
+        self.values = array("d")
+        #: UTC seconds.
+        self.times_s = array("d")
+        #: NO_STEP where the sample has none.
+        self.steps = array("q")
+        #: From 0 for measured executions, negative for warm-ups.
+        self.repeats = array("i")
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def append(self, value: float, time_s: float, step: int, repeat: int) -> None:
+        """One more sample."""
+        self.values.append(value)
+        self.times_s.append(time_s)
+        self.steps.append(step)
+        self.repeats.append(repeat)
+
+    def to_bytes(self) -> bytes:
+        """The columns one after the other, little endian."""
+        return b"".join(_swapped(column).tobytes() for column in self._columns())
+
+    def extend_from(self, data: memoryview, count: int) -> None:
+        """Append ``count`` rows of what ``to_bytes`` gave."""
+        at = 0
+        for column in self._columns():
+            size = count * column.itemsize
+            more = array(column.typecode)
+            more.frombytes(data[at : at + size])
+            column.extend(_swapped(more))
+            at += size
+
+    def _columns(self) -> tuple[array[float], array[float], array[int], array[int]]:
+        return self.values, self.times_s, self.steps, self.repeats
+
+
+def _swapped(column: array) -> array:  # type: ignore[type-arg]  # of float or int
+    if sys.byteorder == "big":
+        column = column[:]
+        column.byteswap()
+    return column
+
+
+def frame(kind: int, payload: bytes) -> bytes:
+    """One frame of the file."""
+    return _FRAME.pack(kind, len(payload)) + payload
+
+
+def block(number: int, columns: Columns) -> bytes:
+    """The frame of a block of the series with this id."""
+    return frame(BLOCK, _BLOCK.pack(number, len(columns)) + columns.to_bytes())
+
+
+class SampleFile:
+    """Reads a record's samples, also while they are being written: each call gives what is new."""
+
+    def __init__(self, record: str) -> None:
+        self._path = os.path.join(record, NAME)
+        self._offset = len(HEADER)
+        #: Series by id: metric, units, labels.
+        self._series: dict[int, tuple[str, str, dict[str, str]]] = {}
+
+    def read_new(self) -> dict[str, Columns]:
+        """Columns of the samples since the last call, by metric; a sample's labels are left out."""
+        found: dict[str, Columns] = {}
+        for number, count, data in self._blocks():
+            metric, units, _ = self._series[number]
+            if metric not in found:
+                found[metric] = Columns(metric, units)
+            found[metric].extend_from(data, count)
+        return found
+
+    def iterate(self) -> Iterator[Sample]:
+        """One sample after the other, in order of arrival within each block."""
+        for number, count, data in self._blocks():
+            metric, units, labels = self._series[number]
+            part = Columns(metric, units)
+            part.extend_from(data, count)
+            for value, time_s, step, repeat in zip(part.values, part.times_s, part.steps, part.repeats):
+                phase = "warmup" if repeat < 0 else "measure"
+                yield Sample(
+                    metric, value, units, time_s, None if step == NO_STEP else step, repeat, phase, labels
+                )
+
+    def _blocks(self) -> Iterator[tuple[int, int, memoryview]]:
+        try:
+            file = open(self._path, "rb")  # noqa: SIM115  closed below
+        except FileNotFoundError:
+            return
+        with file:
+            file.seek(self._offset)
+            for kind, payload in frames(file):
+                self._offset += _FRAME.size + len(payload)
+                if kind == SERIES:
+                    facts = json.loads(payload)
+                    self._series[facts["id"]] = (facts["metric"], facts["units"], facts["labels"])
+                elif kind == BLOCK:
+                    number, count = _BLOCK.unpack_from(payload)
+                    yield number, count, memoryview(payload)[_BLOCK.size :]
+
+
+def frames(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Complete frames from here on: kind and payload. A truncated tail ends the sequence."""
+    while True:
+        head = file.read(_FRAME.size)
+        if len(head) < _FRAME.size:
+            return
+        kind, length = _FRAME.unpack(head)
+        payload = file.read(length)
+        if len(payload) < length:
+            return
+        yield kind, payload
+
+
+def load(record: str) -> dict[str, Columns]:
+    """All samples of a record, by metric; empty when there are none."""
+    return SampleFile(record).read_new()
+
+
+def iterate(record: str) -> Iterator[Sample]:
+    """All samples of a record, one by one, with their labels."""
+    return SampleFile(record).iterate()

@@ -1,0 +1,158 @@
+r"""Patterns against many lines of one stream at once.
+
+Lines end at ``\n`` or ``\r``. Of a line only the first 16 KiB are matched: quadratic patterns exist, and programs that
+print a megabyte without a line end too.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from anubis.agent.emitted import Emitted
+from anubis.agent.guard import Guard, OverrunError
+from anubis.agent.patterns import Pattern
+from anubis.agent.tally import Tallies
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Iterator
+
+LONGEST_LINE = 16_384
+#: A pattern with more candidates than one in so many bytes is searched in bulk.
+_DENSE_BYTES = 2048
+_OBJECT = b'{"'
+
+
+class Lines:
+    """Complete lines of one stream: bytes, and when each part of them arrived."""
+
+    __slots__ = ("body", "ends", "has_returns", "repeat", "times")
+
+    def __init__(self, body: bytes, ends: list[int], times: list[float], repeat: int) -> None:
+        self.body = body
+        #: Offsets in ``body`` up to which bytes had arrived at ``times`` (UTC s), ascending; the last covers all.
+        self.ends = ends
+        self.times = times
+        self.repeat = repeat
+        self.has_returns = b"\r" in body
+
+    def time_of(self, end: int) -> float:
+        """When the byte before this offset arrived."""
+        return self.times[min(bisect_left(self.ends, end), len(self.times) - 1)]
+
+    def holding(self, literal: bytes) -> Iterator[tuple[bytes, int]]:
+        """Every line that holds the literal, cut to its longest length, with the offset of its end."""
+        body, at = self.body, 0
+        while True:
+            hit = body.find(literal, at)
+            if hit < 0:
+                return
+            start = max(at, body.rfind(b"\n", at, hit) + 1)
+            end = body.find(b"\n", hit)
+            end = len(body) if end < 0 else end
+            if self.has_returns:
+                start = max(start, body.rfind(b"\r", start, hit) + 1)
+                cut = body.find(b"\r", hit, end)
+                end = end if cut < 0 else cut
+            yield body[start : min(end, start + LONGEST_LINE)], min(end + 1, len(body))
+            at = end + 1
+
+    def all(self) -> Iterator[tuple[bytes, int]]:
+        """Every line, cut to its longest length, with the offset of its end."""
+        at = 0
+        for whole in self.body.split(b"\n"):
+            for line in whole.split(b"\r") if self.has_returns else (whole,):
+                at += len(line) + 1
+                if line:
+                    yield line[:LONGEST_LINE], min(at, len(self.body))
+
+    def whole(self) -> Iterator[tuple[bytes, int]]:
+        """Every line as it is, with the offset of its end."""
+        at = 0
+        for line in self.body.split(b"\n"):
+            at += len(line) + 1
+            if line:
+                yield line, min(at, len(self.body))
+
+    def pieces(self) -> Iterator[tuple[str, float]]:
+        """The lines in one text for each moment of arrival."""
+        start = 0
+        for end, time_s in zip(self.ends, self.times):
+            cut = len(self.body) if end >= len(self.body) else self.body.rfind(b"\n", start, end) + 1
+            if cut > start:
+                yield self.body[start:cut].decode("utf-8", "replace"), time_s
+                start = cut
+
+    def are_short(self) -> bool:
+        """Whether no line is longer than the longest: each half of that length holds a line end."""
+        half = LONGEST_LINE // 2
+        return all(self.body.find(b"\n", at, at + half) >= 0 for at in range(0, len(self.body) - half, half))
+
+
+class Scanner:
+    """Searches lines for every pattern, and stdout for emitted objects."""
+
+    def __init__(self, patterns: list[Pattern], tallies: Tallies, emitted: Emitted, guard: Guard) -> None:
+        self._patterns = patterns
+        self._tallies = tallies
+        self._emitted = emitted
+        self._guard = guard
+
+    def scan(self, lines: Lines, is_stdout: bool) -> None:
+        """Keep every sample these lines hold."""
+        for pattern in self._patterns:
+            if not pattern.off and not self._scan_in_bulk(pattern, lines):
+                self._scan_by_line(pattern, lines)
+        if is_stdout:
+            for line, end in lines.holding(_OBJECT):
+                if line.startswith(_OBJECT):
+                    self._emitted.take_stdout(line, lines.time_of(end), lines.repeat)
+
+    def _scan_in_bulk(self, pattern: Pattern, lines: Lines) -> bool:
+        """Search all lines at once where that finds the same and pays; whether it was done."""
+        if pattern.bulk is None or lines.has_returns:
+            return False
+        literal = pattern.literal
+        if literal is not None and lines.body.count(literal) * _DENSE_BYTES < len(lines.body):
+            return False
+        if not lines.are_short():
+            return False
+        found = []
+        group = pattern.value_group
+        try:
+            for text, time_s in lines.pieces():
+                self._guard.attempt += 1
+                texts = pattern.bulk.findall(text)
+                self._guard.attempt += 1
+                if pattern.bulk.groups > 1:
+                    texts = [groups[group - 1] for groups in texts]
+                found.append((texts, time_s))
+        except OverrunError:
+            self._guard.attempt += self._guard.attempt % 2
+            return False
+        tally = self._tallies[pattern.metric, None, ()]
+        for texts, time_s in found:
+            if texts:
+                tally.take_many(texts, time_s, lines.repeat)
+        return True
+
+    def _scan_by_line(self, pattern: Pattern, lines: Lines) -> None:
+        tally = self._tallies[pattern.metric, None, ()]
+        finditer, value, step = pattern.regex.finditer, pattern.value_group, pattern.step_group
+        guard = self._guard
+        for line, end in lines.all() if pattern.literal is None else lines.holding(pattern.literal):
+            try:
+                guard.attempt += 1
+                found = [
+                    (match[value], match[step] if step else None)
+                    for match in finditer(line.decode("utf-8", "replace"))
+                ]
+                guard.attempt += 1
+            except OverrunError:
+                guard.attempt += guard.attempt % 2
+                pattern.slow_lines += 1
+                if pattern.off:
+                    return
+                continue
+            for text, step_text in found:
+                tally.take("" if text is None else text, lines.time_of(end), step_text, lines.repeat)

@@ -1,0 +1,284 @@
+"""``exec``: one run of the agent, from claiming the record to its last file, ``exit.json``."""
+
+from __future__ import annotations
+
+import posix
+import resource
+import sys
+from _signal import SIG_IGN, SIGCHLD, SIGHUP, SIGINT, SIGPIPE, SIGTERM, set_wakeup_fd, signal
+
+from anubis.agent import alive, evidence, native
+from anubis.agent.capture import Capture
+from anubis.agent.cgroup import MemoryGroup
+from anubis.agent.child import CannotStartError
+from anubis.agent.clock import now_s
+from anubis.agent.execution import Execution, Family
+from anubis.agent.expand import expand
+from anubis.agent.indexfile import EMIT
+from anubis.agent.options import Options
+from anubis.agent.plainjson import dumps
+from anubis.agent.sidecars import Sidecars
+from anubis.agent.spool import enlarge
+
+VERSION = 1
+#: Space kept for exit.json from the start, so that a full disk cannot keep the run from ending.
+_RESERVED = 1 << 16
+#: What a benchmark finds in its environment unless its descriptor or engine says otherwise.
+_DEFAULTS = {
+    "BENCHMARK_AI": "fifo",
+    "BENCHMARK_AI_FIFO_MAX_WAIT_TIME": "60",
+    "ANUBIS_RANK": "0",
+    "ANUBIS_WORLD_SIZE": "1",
+}
+
+
+def run(options: Options) -> int:
+    """Weigh the command and keep the record; the benchmark's exit code, 0 at once when the record has an agent already."""
+    while (
+        spare := posix.open("/dev/null", posix.O_RDWR)
+    ) <= 2:  # whoever starts agents may have closed stdin and friends
+        pass
+    posix.close(spare)
+    for number in (SIGHUP, SIGINT, SIGPIPE):  # the terminal's business, not the run's
+        signal(number, SIG_IGN)
+    for number in (SIGTERM, SIGCHLD):
+        signal(number, _noted)
+    _keep_to_itself()
+    _make_folder(options.record)
+    lock = alive.claim(options.record)
+    if lock is None:
+        return 0
+    session = Session(options)
+    try:
+        session.weigh()
+    except Exception as error:  # noqa: BLE001  whatever it is, the run must end with a cause
+        import traceback
+
+        traceback.print_exc()
+        session.note_cause(evidence.INTERNAL, f"The agent failed: {error!r}.")
+    return session.close()
+
+
+def _keep_to_itself() -> None:
+    """What the engine lent the agent (a slot's lock) must not live on in the benchmark."""
+    try:
+        names = posix.listdir("/dev/fd")
+    except OSError:
+        return
+    for name in names:
+        if int(name) > 2:
+            try:
+                posix.set_inheritable(int(name), False)
+            except OSError:  # the listing's own
+                continue
+
+
+def _make_folder(path: str) -> None:
+    try:
+        posix.mkdir(path)
+    except FileExistsError:
+        pass
+    except FileNotFoundError:
+        _make_folder(path.rpartition("/")[0] or "/")
+        posix.mkdir(path)
+
+
+class Session:
+    """The executions of one run and what they add up to."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._record = options.record
+        self._events = posix.open(
+            self._record + "/events.jsonl", posix.O_WRONLY | posix.O_CREAT | posix.O_APPEND, 0o644
+        )
+        self._exit = posix.open(
+            self._record + "/exit.json.part", posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC, 0o644
+        )
+        self._started_s = now_s()
+        self._capture = Capture(self._record)
+        self._family = Family()
+        self._sidecars = Sidecars(options, self._family, self._capture)
+        self._memory = MemoryGroup()
+        self._executions: list[dict[str, object]] = []
+        self._cause: str | None = None
+        self._reason = ""
+        self._fifo = ""
+        set_wakeup_fd(self._capture.wake_write, warn_on_full_buffer=False)
+        self._write_early(self._exit, b" " * (_RESERVED + 1024 * (options.repeats + options.warmups)))
+
+    def weigh(self) -> None:
+        """Facts, then every execution until one fails."""
+        from anubis.agent.facts import gather
+
+        native.adopt_orphans()
+        facts = {"version": VERSION, "started_s": self._started_s, "run_id": self._options.run_id}
+        facts.update(command=self._options.command, **gather(self._memory))
+        self._store("facts.json", facts)
+        self._open_fifo()
+        for repeat in range(-self._options.warmups, self._options.repeats):
+            if self._cause is None:
+                self._execute(repeat)
+
+    def note_cause(self, cause: str | None, reason: str) -> None:
+        """The first cause stays."""
+        if self._cause is None:
+            self._cause, self._reason = cause, reason
+
+    def close(self) -> int:
+        """Complete the record and write exit.json; the exit code."""
+        self._capture.finish()
+        sidecars = self._sidecars.finish()
+        if self._fifo:
+            posix.unlink(self._fifo)
+        last = self._executions[-1] if self._executions else {}
+        code = last.get("code")
+        if any(spool.lost for spool in self._capture.spools):
+            self.note_cause(
+                evidence.DISK_FULL, "The disk of the record is full: a part of the output was lost."
+            )
+        self._note("ended", cause=self._cause, code=code)
+        facts = {
+            "version": VERSION,
+            "code": code,
+            "signal": last.get("signal"),
+            "cause": self._cause,
+            "reason": self._reason,
+            "started_s": self._started_s,
+            "ended_s": now_s(),
+            "executions": self._executions,
+            "streams": {s.name: {"bytes": s.size, "lost_bytes": s.lost} for s in self._capture.spools},
+            "cgroup_peak_bytes": self._memory.peak_bytes(),
+            "extraction": sidecars["extraction"],
+            "sampling": sidecars["sampling"],
+            "agent": self._own_usage(sidecars["cpu_s"]),
+        }
+        self._finish_exit(dumps(facts).encode() + b"\n")
+        return code if isinstance(code, int) else 1
+
+    def _execute(self, repeat: int) -> None:
+        phase = "warmup" if repeat < 0 else "measure"
+        self._capture.repeat = repeat
+        execution = Execution(self._capture, self._family, phase, repeat)
+        self._executions.append(execution.facts)
+        kills_before = self._memory.kills()
+        try:
+            environment = self._environment(repeat)
+            execution.start(expand(self._options.command, environment), environment, self._options.cwd)
+        except CannotStartError as error:
+            execution.give_up()
+            execution.facts["code"] = 127
+            self.note_cause(evidence.COMMAND_NOT_FOUND, f"The benchmark was not started: {error.strerror}.")
+            return
+        self._note("execution_started", repeat=repeat, pid=execution.pid)
+        self._watch(execution)
+        execution.finish(self._options.grace_s)
+        self._note(
+            "execution_ended",
+            repeat=repeat,
+            code=execution.facts["code"],
+            leftovers=execution.facts["leftovers"],
+        )
+        self._judge(execution, kills_before)
+
+    def _watch(self, execution: Execution) -> None:
+        options = self._options
+        seconds = 0
+        while execution.alive() and not execution.hopeless():
+            self._capture.pump(execution.next_look_ns(options.timeout_s))
+            if not execution.ended_for and SIGTERM in _ARRIVED:
+                execution.end(evidence.CANCELLED, options.grace_s)
+                self._note("cancelling")
+            elif not execution.ended_for and execution.overdue(options.timeout_s):
+                execution.end(evidence.TIMEOUT, options.grace_s)
+                self._note("timeout")
+            execution.insist()
+            if execution.seconds() > seconds:
+                seconds = execution.seconds()
+                execution.look()
+                self._sidecars.each_second()
+
+    def _judge(self, execution: Execution, kills_before: int | None) -> None:
+        code, signal_number = execution.facts["code"], execution.facts["signal"]
+        if execution.ended_for == evidence.CANCELLED:
+            self.note_cause(evidence.CANCELLED, "The run was cancelled.")
+        elif execution.ended_for == evidence.TIMEOUT:
+            limit = f"{self._options.timeout_s:g} s"
+            self.note_cause(evidence.TIMEOUT, f"The benchmark ran longer than its {limit} and was ended.")
+        elif any(spool.lost for spool in self._capture.spools):
+            self.note_cause(
+                evidence.DISK_FULL, "The disk of the record is full: a part of the output was lost."
+            )
+        elif code != 0 and isinstance(code, int):
+            kills = self._memory.kills()
+            more = 0 if kills is None or kills_before is None else kills - kills_before
+            number = signal_number if isinstance(signal_number, int) else None
+            self.note_cause(*evidence.judge(code, number, more, self._memory.alone, self._record))
+
+    def _environment(self, repeat: int) -> dict[str, str]:
+        """The engine's environment plus what a benchmark may rely on; BENCHMARK_AI is the user's to override."""
+        ours = {
+            "BENCHMARK_AI_FIFO_FILEPATH": self._fifo,
+            "ANUBIS_RECORD": self._record,
+            "ANUBIS_RUN_ID": self._options.run_id,
+            "ANUBIS_REPEAT": str(repeat),
+            "ANUBIS_SEED": str(self._options.seed),
+        }
+        coding = sys.getfilesystemencoding()
+        given = {
+            name.decode(coding, "surrogateescape"): value.decode(coding, "surrogateescape")
+            for name, value in posix.environ.items()
+        }
+        return {**_DEFAULTS, **given, **ours}
+
+    def _open_fifo(self) -> None:
+        """Made in the record, or in a private folder where the record's file system has no FIFOs."""
+        self._fifo = self._record + "/fifo"
+        try:
+            posix.mkfifo(self._fifo)
+        except OSError:
+            folder = f"{posix.environ.get(b'TMPDIR', b'/tmp').decode()}/anubis-{posix.urandom(8).hex()}"
+            posix.mkdir(folder, 0o700)
+            self._fifo = folder + "/fifo"
+            posix.mkfifo(self._fifo)
+        # Open for writing too: writers may come and go, and the agent never sees an end.
+        fifo = posix.open(self._fifo, posix.O_RDWR | posix.O_NONBLOCK)
+        enlarge(fifo)
+        self._capture.listen(EMIT, fifo)
+
+    def _own_usage(self, sidecars_cpu_s: object) -> dict[str, object]:
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        return {
+            "cpu_s": usage.ru_utime + usage.ru_stime,
+            "max_rss_bytes": usage.ru_maxrss * 1024,
+            "sidecars_cpu_s": sidecars_cpu_s,
+            "python": sys.version.split()[0],
+        }
+
+    def _note(self, kind: str, **data: object) -> None:
+        self._write_early(self._events, dumps({"time_s": now_s(), "event": kind, **data}).encode() + b"\n")
+
+    def _write_early(self, file: int, data: bytes) -> None:
+        try:
+            posix.write(file, data)
+        except OSError:  # a full disk is reported by what it does to the output
+            pass
+
+    def _store(self, name: str, facts: dict[str, object]) -> None:
+        file = posix.open(f"{self._record}/{name}", posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC, 0o644)
+        self._write_early(file, dumps(facts).encode() + b"\n")
+        posix.close(file)
+
+    def _finish_exit(self, text: bytes) -> None:
+        posix.pwrite(self._exit, text, 0)
+        posix.ftruncate(self._exit, len(text))
+        posix.fsync(self._exit)
+        posix.rename(self._record + "/exit.json.part", self._record + "/exit.json")
+
+
+_ARRIVED: set[int] = set()
+
+
+def _noted(number: int, _frame: object) -> None:
+    """Signals that arrived; the wake-up pipe ends whatever wait they arrive in."""
+    _ARRIVED.add(number)

@@ -1,0 +1,118 @@
+"""The agent's other processes: the sampler beside a run that lasts, the extractor, and the one that waits for the disk."""
+
+from __future__ import annotations
+
+import posix
+import sys
+from _signal import SIGKILL, SIGTERM
+from time import monotonic_ns
+
+from anubis.agent.capture import Capture
+from anubis.agent.execution import Family
+from anubis.agent.indexfile import EMIT, STDOUT
+from anubis.agent.options import Options
+
+#: The extractor reads 30 MB/s at its slowest; beyond this plus a minute it is stuck, and extraction can be repeated later.
+_SLOWEST_BYTES_PER_S = 5_000_000
+
+
+class Sidecars:
+    """Started once the run has lasted a second, so that a short one does not pay for them."""
+
+    def __init__(self, options: Options, family: Family, capture: Capture) -> None:
+        self._options = options
+        self._family = family
+        self._capture = capture
+        self._running: dict[str, int] = {}
+        self._syncing = 0
+        self._old_protocol = posix.environ.get(b"BENCHMARK_AI", b"").lower() == b"stdout"
+
+    def each_second(self) -> None:
+        """Start what is wanted and not there yet; let what has arrived become safe on the disk."""
+        if "sample" not in self._running:
+            self._start("sample")
+        if "extract" not in self._running and self._has_samples():
+            self._start("extract")
+        self.sync()
+
+    def sync(self) -> None:
+        """Write dirty files through to the disk from a short-lived fork: a slow disk must never stall the capture."""
+        dirty = [spool for spool in self._capture.spools if spool.dirty]
+        if not dirty or (self._syncing and self._syncing not in self._family.ended):
+            return
+        self._family.ended.pop(self._syncing, None)
+        self._family.own.discard(self._syncing)
+        for spool in dirty:
+            spool.dirty = False
+        self._syncing = posix.fork()
+        if self._syncing == 0:
+            try:
+                self._sync_now([spool.file for spool in dirty])
+            finally:
+                posix._exit(0)
+        self._family.own.add(self._syncing)
+
+    def finish(self) -> dict[str, object]:
+        """End them, when the streams are complete; what became of them, and the CPU seconds they took."""
+        self._sync_now([spool.file for spool in self._capture.spools if spool.dirty])
+        if "extract" not in self._running and self._has_samples():
+            self._start("extract")
+        for pid in self._running.values():
+            if pid not in self._family.ended:
+                posix.kill(pid, SIGTERM)
+        size = sum(spool.size for spool in self._capture.spools)
+        self._wait(60.0 + size / _SLOWEST_BYTES_PER_S)
+        outcome = {verb: self._outcome(pid) for verb, pid in self._running.items()}
+        used = sum(row[1] + row[2] for row in self._family.ended.values())
+        return {
+            "extraction": outcome.get("extract", "none"),
+            "sampling": outcome.get("sample", "none"),
+            "cpu_s": used,
+        }
+
+    def _sync_now(self, files: list[int]) -> None:
+        for file in [*files, self._capture.index.file] if files else []:
+            try:
+                posix.fsync(file)
+            except (
+                OSError
+            ):  # the disk's own trouble: what could not be written is counted where it was written
+                continue
+
+    def _has_samples(self) -> bool:
+        """Is there anything to extract? Metrics are declared, or were emitted in one of the two protocols."""
+        if self._options.patterns or self._capture.spools[EMIT].size:
+            return True
+        size = self._capture.spools[STDOUT].size
+        if not size or self._old_protocol:
+            return bool(size)
+        with open(self._options.record + "/stdout", "rb", buffering=0) as file:
+            return b'{"' in file.read(1 << 20)
+
+    def _start(self, verb: str) -> None:
+        words = [sys.executable, "-I", "-S", "-c"]
+        words.append(
+            f"import sys; sys.path.insert(0, {sys.path[0]!r}); from anubis.agent.launch import main; main()"
+        )
+        words += [verb, "--record", self._options.record]
+        if verb == "extract" and self._options.patterns:
+            words += ["--patterns", self._options.patterns]
+        self._running[verb] = posix.posix_spawn(
+            sys.executable, words, posix.environ, setpgroup=0, setsigmask=[SIGTERM]
+        )
+        self._family.own.add(self._running[verb])
+
+    def _wait(self, longest_s: float) -> None:
+        until = monotonic_ns() + int(longest_s * 1e9)
+        while not all(pid in self._family.ended for pid in self._running.values()):
+            if not self._family.reap():
+                return
+            if monotonic_ns() > until:
+                for pid in self._running.values():
+                    if pid not in self._family.ended:
+                        posix.kill(pid, SIGKILL)
+            self._capture.pump(monotonic_ns() + 1_000_000_000)
+
+    def _outcome(self, pid: int) -> str:
+        row = self._family.ended.get(pid)
+        return "complete" if row and row[0] == 0 else "failed"

@@ -1,0 +1,70 @@
+"""The file ``telemetry``: the machine and the benchmark's processes, once a second.
+
+The first line is JSON: ``{"version": 1, "period_s": 1.0, "columns": [{"name": ..., "unit": ...}, ...]}``. Then come rows of
+equal size, little endian: UTC seconds as float64, then one float32 for each column. NaN: the system did not tell.
+Figures are means over the interval that ends at the row's time, or the state at that time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from array import array
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+NAME = "telemetry"
+VERSION = 1
+
+
+def header(columns: list[tuple[str, str]], period_s: float) -> bytes:
+    """The first line."""
+    named = [{"name": name, "unit": unit} for name, unit in columns]
+    return json.dumps({"version": VERSION, "period_s": period_s, "columns": named}).encode() + b"\n"
+
+
+def row(time_s: float, values: list[float]) -> bytes:
+    """One row."""
+    time, figures = array("d", [time_s]), array("f", values)
+    if sys.byteorder == "big":
+        time.byteswap()
+        figures.byteswap()
+    return time.tobytes() + figures.tobytes()
+
+
+class Telemetry:
+    """A record's telemetry as columns of equal length; empty when the run was too short to have any."""
+
+    def __init__(self, record: str) -> None:
+        self.times_s = array("d")
+        #: Column name -> values (float32, NaN where unknown), and its unit.
+        self.columns: dict[str, array[float]] = {}
+        self.units: dict[str, str] = {}
+        try:
+            file = open(os.path.join(record, NAME), "rb")  # noqa: SIM115  closed below
+        except FileNotFoundError:
+            return
+        with file:
+            first = file.readline()
+            if first.endswith(b"\n"):
+                self._read(json.loads(first)["columns"], file.read())
+
+    def __len__(self) -> int:
+        return len(self.times_s)
+
+    def _read(self, columns: list[dict[str, Any]], data: bytes) -> None:
+        size = 8 + 4 * len(columns)
+        count = len(data) // size
+        figures = array("f")
+        for at in range(0, count * size, size):
+            self.times_s.frombytes(data[at : at + 8])
+            figures.frombytes(data[at + 8 : at + size])
+        if sys.byteorder == "big":
+            self.times_s.byteswap()
+            figures.byteswap()
+        for number, column in enumerate(columns):
+            self.columns[column["name"]] = figures[number :: len(columns)]
+            self.units[column["name"]] = column["unit"]
