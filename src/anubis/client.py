@@ -172,6 +172,10 @@ class Client:
             ref = rows[back].id
         return self._world.runs.get(ref)
 
+    def engines(self) -> list[str]:
+        """The names of the engines of this installation."""
+        return sorted(self._world.engines)
+
     def find(self, query: RunQuery) -> Sequence[RunRow]:
         """Runs for a listing."""
         return self._world.runs.find(query)

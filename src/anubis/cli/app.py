@@ -12,7 +12,7 @@ SECTIONS = {
     "Measure": ("run", "submit", "watch", "cancel", "worker"),
     "Look": ("status", "logs", "results", "show", "descriptor", "history", "compare"),
     "Descriptors": ("validate", "schema"),
-    "Keep house": ("purge", "completion"),
+    "Keep house": ("doctor", "purge", "completion"),
 }
 
 PLACES = {
