@@ -85,7 +85,7 @@ class Record:
                 steps=columns.steps,
                 repeats=columns.repeats,
             )
-            for metric, columns in samples.load(str(path)).items()
+            for metric, columns in samples.load(str(self.folder)).items()
         ]
 
     def _json(self, name: str) -> Mapping[str, Any]:
