@@ -26,8 +26,12 @@ class Problem:
     #: 1-based column in the line.
     column: int | None = None
     severity: Severity = Severity.ERROR
+    #: The file, where several are read together; empty where the caller knows which one it is.
+    file: str = ""
 
     def __str__(self) -> str:
-        place = f"{self.line}:{self.column or 1}: " if self.line else ""
+        place = f"{self.file}:" if self.file else ""
+        place += f"{self.line}:{self.column or 1}:" if self.line else ""
+        place += " " if place else ""
         path = f"{self.path}: " if self.path else ""
         return f"{place}{path}{self.message}" + (f" ({self.remedy})" if self.remedy else "")

@@ -1,0 +1,180 @@
+"""github-action-benchmark: the ``data.js`` that the action keeps on the pages branch.
+
+Format: https://github.com/benchmark-action/github-action-benchmark (src/write.ts, src/extract.ts).
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from anubis.histories import units, values
+from anubis.histories.formats import Format, Head, Reading
+from anubis.histories.jsonfile import BROKEN, listing, mapping, parse
+from anubis.model.history import Measurement
+from anubis.model.metric import Better
+
+_PREFIX = re.compile(r"\ufeff?\s*(?:window\s*\.\s*BENCHMARK_DATA\s*=)?\s*")
+_DETECT = re.compile(r"\s*(?:window\s*\.\s*BENCHMARK_DATA\s*=|\{\s*\"lastUpdate\"\s*:)")
+_STDDEV = re.compile(r"stddev: (\S+)")
+_ROUNDS = re.compile(r"^rounds: (\d+)", re.MULTILINE)
+
+#: Which direction the action itself assumes for its tools (src/write.ts); the unit decides where it is certain.
+_DIRECTIONS = dict.fromkeys(
+    (
+        "cargo",
+        "cargo-criterion",
+        "go",
+        "googlecpp",
+        "catch2",
+        "julia",
+        "benchmarkdotnet",
+        "benchmarkluau",
+        "customSmallerIsBetter",
+    ),
+    Better.LOWER,
+) | dict.fromkeys(("benchmarkjs", "pytest", "customBiggerIsBetter"), Better.HIGHER)
+
+
+def detect(head: Head) -> bool:
+    return _DETECT.match(head.text) is not None
+
+
+def read(reading: Reading) -> Iterator[Measurement]:
+    """One measurement for each entry of each commit."""
+    document = _document(reading)
+    if document is BROKEN:
+        return
+    document = mapping(document, reading.findings, "")
+    repository = values.text(document.get("repoUrl"))
+    for suite, entries in mapping(document.get("entries"), reading.findings, "entries").items():
+        path = f"entries.{suite}"
+        labels = {"suite": values.text(suite)} if suite else {}
+        for position, entry in enumerate(listing(entries, reading.findings, path)):
+            yield from _of_entry(reading, entry, f"{path}[{position}]", repository, labels)
+
+
+def _document(reading: Reading) -> Any:
+    """The JSON between the JavaScript: an assignment before it, perhaps a semicolon after it."""
+    content = reading.path.read_bytes()
+    try:
+        source = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return parse(content, reading.findings)
+    start = _PREFIX.match(source)
+    try:
+        document, end = json.JSONDecoder().raw_decode(source, start.end() if start else 0)
+    except json.JSONDecodeError as error:
+        reading.findings.error(
+            f"no valid JSON after the assignment: {error.msg}",
+            "fetch data.js again from the pages branch",
+            line=error.lineno,
+        )
+        return BROKEN
+    except (ValueError, RecursionError):
+        return parse(source[start.end() if start else 0 :], reading.findings)
+    if source[end:].strip(" \t\r\n;"):
+        reading.findings.error(
+            "something follows the data",
+            "fetch data.js again from the pages branch",
+            line=source.count("\n", 0, end) + 1,
+        )
+    return document
+
+
+def _of_entry(
+    reading: Reading, entry: Any, path: str, repository: str, labels: dict[str, str]
+) -> Iterator[Measurement]:
+    findings = reading.findings
+    entry = mapping(entry, findings, path)
+    if not entry:
+        return
+    time_s = values.seconds(entry.get("date"), 1e-3)
+    commit = mapping(entry.get("commit"), findings, f"{path}.commit")
+    commit_s = _commit_s(commit)
+    if time_s is None:
+        findings.error(
+            "the entry has no valid date", "correct it, in milliseconds since 1970", path=f"{path}.date"
+        )
+        return
+    tool = entry.get("tool")
+    commit_id = values.text(commit.get("id"))
+    seen: set[tuple[str, str]] = set()
+    for position, bench in enumerate(listing(entry.get("benches"), findings, f"{path}.benches")):
+        found = _value(reading, bench, f"{path}.benches[{position}]", seen)
+        if found is None:
+            continue
+        name, value, unit = found
+        dimension = units.dimension(unit)
+        spread, repeats = _spread(bench, value) if tool == "pytest" else (None, 1)
+        better = units.direction(unit)
+        yield Measurement(
+            benchmark=name,
+            metric=dimension,
+            value=value,
+            units=unit,
+            better=_DIRECTIONS.get(tool, better) if better is Better.NONE else better,
+            spread=spread,
+            count=repeats,
+            time_s=time_s,
+            commit_s=commit_s,
+            commit=commit_id,
+            repository=repository,
+            labels=labels,
+        )
+
+
+def _commit_s(commit: dict[str, Any]) -> float | None:
+    """When the commit was made. For pull requests the action stores when the repository was updated instead."""
+    if "/pull/" in values.text(commit.get("url")):
+        return None
+    return values.seconds(commit.get("timestamp"))
+
+
+def _value(
+    reading: Reading, bench: Any, path: str, seen: set[tuple[str, str]]
+) -> tuple[str, float, str] | None:
+    """Name, value and unit of one row; None when it has none (counted or noted)."""
+    findings = reading.findings
+    bench = mapping(bench, findings, path)
+    if not bench:
+        return None
+    name = values.text(bench.get("name"))
+    if not name:
+        findings.error("the benchmark has no name", "name it", path=f"{path}.name")
+        return None
+    value = reading.value(bench.get("value"), f"{path}.value")
+    if value is None:
+        return None
+    # Older versions of the action kept all of Go's figures in the unit: "ns/op\t16 B/op\t1 allocs/op".
+    unit = values.text(bench.get("unit")).partition("\t")[0].strip() or "none"
+    if (name, unit) in seen:
+        findings.warn(
+            f'"{name}" stands twice in one entry; the first is kept',
+            "give each benchmark its own name",
+            path=path,
+        )
+        return None
+    seen.add((name, unit))
+    return name, value, unit
+
+
+def _spread(bench: dict[str, Any], rate: float) -> tuple[float | None, int]:
+    """Standard deviation of the rate, and rounds, of a pytest-benchmark entry.
+
+    The entry holds the deviation of the time t; the rate is 1/t, so its deviation is about rate squared times that
+    (first-order propagation). The other tools write ranges that are no standard deviations, or have other units
+    than the value (Catch2).
+    """
+    stddev = _STDDEV.match(values.text(bench.get("range")))
+    rounds = _ROUNDS.search(values.text(bench.get("extra")))
+    deviation = values.soft_number(stddev[1]) if stddev else None
+    repeats = values.count(rounds[1]) if rounds else 1
+    if deviation is None or repeats < 2:
+        return None, repeats
+    return rate * rate * deviation, repeats
+
+
+FORMAT = Format(
+    name="github-action-benchmark", title="github-action-benchmark data.js", detect=detect, read=read
+)

@@ -1,0 +1,161 @@
+"""Google Benchmark: what ``--benchmark_format=json`` and ``--benchmark_out`` write.
+
+Format: https://github.com/google/benchmark/blob/main/docs/user_guide.md
+"""
+
+import statistics
+from collections.abc import Iterator
+from typing import Any
+
+from anubis.histories import units, values
+from anubis.histories.formats import Format, Head, Reading
+from anubis.histories.jsonfile import BROKEN, listing, mapping, parse
+from anubis.model.history import Measurement
+
+#: Fields of a row that are no figures of the benchmark.
+_NO_FIGURES = {
+    "name",
+    "family_index",
+    "per_family_instance_index",
+    "run_name",
+    "run_type",
+    "repetitions",
+    "repetition_index",
+    "threads",
+    "iterations",
+    "time_unit",
+    "label",
+    "aggregate_name",
+    "aggregate_unit",
+    "error_occurred",
+    "error_message",
+    "skipped",
+    "skip_message",
+}
+_UNITS = {"bytes_per_second": "B/s", "items_per_second": "items/s", "max_bytes_used": "B"}
+
+Row = dict[str, Any]
+
+
+def detect(head: Head) -> bool:
+    return '"context"' in head.text and any(
+        key in head.text for key in ('"library_build_type"', '"mhz_per_cpu"', '"real_time"')
+    )
+
+
+def read(reading: Reading) -> Iterator[Measurement]:
+    """Each figure of each benchmark: median and deviation over its repetitions, or the aggregates if only those exist."""
+    findings = reading.findings
+    document = parse(reading.path.read_bytes(), findings)
+    if document is BROKEN or not (document := mapping(document, findings, "")):
+        return
+    context = mapping(document.get("context", {}), findings, "context")
+    time_s = values.seconds(context.get("date"))
+    if time_s is None:
+        time_s = reading.time_s()
+    facts = _facts(context)
+    for name, rows in _by_name(reading, document).items():
+        threads = values.text(rows[0].get("threads"))
+        parameters = {"threads": threads} if threads not in {"", "1"} else {}
+        for metric, (value, spread, count) in _figures(reading, name, rows).items():
+            unit = _unit(metric, rows[0])
+            yield Measurement(
+                benchmark=name,
+                metric=metric,
+                value=value,
+                units=unit,
+                better=units.direction(unit),
+                spread=spread,
+                count=count,
+                time_s=time_s,
+                parameters=parameters,
+                facts=facts,
+            )
+
+
+def _by_name(reading: Reading, document: Row) -> dict[str, list[Row]]:
+    """Rows of one benchmark together. Failed and skipped ones are noted and left out."""
+    groups: dict[str, list[Row]] = {}
+    failed: set[str] = set()
+    for position, raw in enumerate(listing(document.get("benchmarks"), reading.findings, "benchmarks")):
+        path = f"benchmarks[{position}]"
+        row = mapping(raw, reading.findings, path)
+        name = values.text(row.get("run_name") or row.get("name"))
+        if not name or row.get("aggregate_name") in {"BigO", "RMS"} or "big_o" in row or "rms" in row:
+            continue
+        if row.get("error_occurred") or row.get("skipped"):
+            if name not in failed:
+                why = values.text(row.get("error_message") or row.get("skip_message"))
+                reading.findings.warn(
+                    f'"{name}" gave no figures: {why or "it was skipped"}', "nothing to do", path=path
+                )
+            failed.add(name)
+            continue
+        groups.setdefault(name, []).append(row)
+    return groups
+
+
+def _figures(reading: Reading, name: str, rows: list[Row]) -> dict[str, tuple[float, float | None, int]]:
+    """Metric -> (value, standard deviation, repetitions)."""
+    single = [row for row in rows if row.get("run_type", "iteration") == "iteration"]
+    if single:
+        return {
+            metric: (
+                statistics.median(found),
+                statistics.stdev(found) if len(found) > 1 else None,
+                len(found),
+            )
+            for metric in _metrics(single)
+            if (found := _values(reading, name, single, metric))
+        }
+    by_kind = {row.get("aggregate_name"): row for row in rows}
+    middle = by_kind.get("median") or by_kind.get("mean")
+    if middle is None:
+        reading.findings.warn(
+            f'"{name}" has neither a median nor a mean',
+            "write the file with --benchmark_repetitions",
+            path=name,
+        )
+        return {}
+    deviations, repeats = by_kind.get("stddev", {}), values.count(middle.get("repetitions"))
+    return {
+        metric: (found[0], values.soft_number(deviations.get(metric)) if repeats > 1 else None, repeats)
+        for metric in _metrics([middle])
+        if (found := _values(reading, name, [middle], metric))
+    }
+
+
+def _metrics(rows: list[Row]) -> list[str]:
+    return list(
+        dict.fromkeys(
+            key
+            for row in rows
+            for key, value in row.items()
+            if key not in _NO_FIGURES and isinstance(value, (int, float)) and not isinstance(value, bool)
+        )
+    )
+
+
+def _values(reading: Reading, name: str, rows: list[Row], metric: str) -> list[float]:
+    found = [reading.value(row.get(metric), f"{name}.{metric}") for row in rows]
+    return [value for value in found if value is not None]
+
+
+def _unit(metric: str, row: Row) -> str:
+    if metric in {"real_time", "cpu_time"}:
+        return values.text(row.get("time_unit")) or "ns"
+    return _UNITS.get(metric, "none")
+
+
+def _facts(context: Row) -> dict[str, str]:
+    """Cores and cache sizes; the clock rate and the load change from minute to minute, the host name from run to run."""
+    facts = {"cores": values.text(context.get("num_cpus"))}
+    caches = context.get("caches")
+    for cache in caches if isinstance(caches, list) else []:
+        if isinstance(cache, dict):
+            key = f"L{values.text(cache.get('level'))} {values.text(cache.get('type')).lower()}"
+            facts[key] = values.text(cache.get("size"))
+    return {key: value for key, value in facts.items() if value}
+
+
+FORMAT = Format(name="google-benchmark", title="Google Benchmark JSON", detect=detect, read=read)

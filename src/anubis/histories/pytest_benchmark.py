@@ -1,0 +1,75 @@
+"""pytest-benchmark: what ``--benchmark-json`` and ``--benchmark-save`` write.
+
+Format: https://pytest-benchmark.readthedocs.io
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from anubis.histories import values
+from anubis.histories.formats import Format, Head, Reading
+from anubis.histories.jsonfile import BROKEN, listing, mapping, parse
+from anubis.model.history import Measurement
+from anubis.model.metric import Better
+
+
+def detect(head: Head) -> bool:
+    return '"machine_info"' in head.text or ('"benchmarks"' in head.text and '"fullname"' in head.text)
+
+
+def read(reading: Reading) -> Iterator[Measurement]:
+    """The median time of each benchmark, with the standard deviation over its rounds."""
+    findings = reading.findings
+    document = parse(reading.path.read_bytes(), findings)
+    if document is BROKEN:
+        return
+    document = mapping(document, findings, "")
+    time_s = values.seconds(document.get("datetime"))
+    if time_s is None and document:
+        time_s = reading.time_s()
+    if time_s is None:
+        return
+    commit = values.texts(document.get("commit_info"))
+    dirty = "-dirty" if commit.get("dirty") == "true" and commit.get("id") else ""
+    facts = _facts(document.get("machine_info"))
+    for position, entry in enumerate(listing(document.get("benchmarks"), findings, "benchmarks")):
+        path = f"benchmarks[{position}]"
+        bench = mapping(entry, findings, path)
+        stats = mapping(bench.get("stats"), findings, f"{path}.stats") if bench else {}
+        name = values.text(bench.get("fullname") or bench.get("name"))
+        if not stats or not name:
+            continue
+        value = reading.value(stats.get("median"), f"{path}.stats.median")
+        if value is None:
+            continue
+        repeats = values.count(stats.get("rounds"))
+        parameters = values.texts(bench.get("params"))
+        yield Measurement(
+            benchmark=name.removesuffix(f"[{values.text(bench.get('param'))}]") if parameters else name,
+            metric="time",
+            value=value,
+            units="s",
+            better=Better.LOWER,
+            spread=values.soft_number(stats.get("stddev")) if repeats > 1 else None,
+            count=repeats,
+            time_s=time_s,
+            commit_s=values.seconds(commit.get("time")),
+            commit=commit.get("id", "") + dirty,
+            parameters=parameters,
+            labels=values.texts(bench, ("group",)),
+            facts=facts,
+        )
+
+
+def _facts(machine: Any) -> dict[str, str]:
+    """What must match: processor, cores and interpreter; host name and kernel change while the machine does not."""
+    facts = values.texts(machine, ("machine", "system", "python_implementation", "python_version"))
+    cpu = machine.get("cpu") if isinstance(machine, dict) else None
+    for key, names in {"cpu": ("brand_raw", "brand"), "cores": ("count",)}.items():
+        found = values.texts(cpu, names)
+        if found:
+            facts[key] = next(iter(found.values()))
+    return facts
+
+
+FORMAT = Format(name="pytest-benchmark", title="pytest-benchmark JSON", detect=detect, read=read)
