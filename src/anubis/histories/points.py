@@ -65,10 +65,10 @@ def to_points(measurements: Iterable[Measurement], *, origin: str, owner: str, f
     Run ids follow from what the file says, so importing a file twice stores it once. Several values of one run and
     metric are its repeats: their median, deviation and number make the point.
     """
-    groups: dict[_Identity, dict[tuple[str, str], list[Measurement]]] = {}
+    groups: dict[_Identity, dict[str, list[Measurement]]] = {}
     for each in measurements:
         of_run = groups.setdefault(_identity(each), {})
-        of_run.setdefault((each.metric, each.units), []).append(each)
+        of_run.setdefault(each.metric, []).append(each)
     history, made = History(), _Makers(origin, owner)
     for identity, metrics in groups.items():
         first = next(iter(metrics.values()))[0]
@@ -122,6 +122,7 @@ class _Makers:
             due_s=first.time_s,
             placed_s=first.time_s,
             ended_s=first.time_s,
+            order_s=first.commit_s,
             reason=f"imported from {series.info.labels[ORIGIN]}",
         )
         return run, series.text, fingerprint
@@ -219,9 +220,9 @@ def _quoted(words: str) -> str:
 
 def _point(values: list[Measurement], run: Run, fingerprint: str, findings: Findings) -> Point:
     first = values[0]
-    if len(values) > 1:
-        values = [each for position, each in enumerate(values) if each not in values[:position]]
     value, spread, count = first.value, first.spread, first.count
+    if len(values) > 1:
+        values = _repeats(values, findings)
     if len(values) > 1:
         numbers = [each.value for each in values]
         value, spread, count = statistics.median(numbers), statistics.stdev(numbers), len(numbers)
@@ -244,6 +245,18 @@ def _point(values: list[Measurement], run: Run, fingerprint: str, findings: Find
         subject=first.commit or first.version,
         contaminated=any(each.contaminated for each in values),
     )
+
+
+def _repeats(values: list[Measurement], findings: Findings) -> list[Measurement]:
+    """The different ones among the values of one run and metric, all in the unit of the first."""
+    units = values[0].units
+    if any(each.units != units for each in values):
+        findings.warn(
+            f'"{values[0].benchmark}" gives {values[0].metric} in several units; only {units} is kept',
+            "give each figure a name of its own",
+        )
+    same = [each for each in values if each.units == units]
+    return [each for position, each in enumerate(same) if each not in same[:position]]
 
 
 def measurements_of(rows: Sequence[RunRow], points: Iterable[Point]) -> Iterator[Measurement]:

@@ -131,6 +131,13 @@ class Runs(Protocol):
         """Store new runs, each with the original text of its descriptor, and events, in one transaction."""
         ...
 
+    def add_finished(self, runs: Sequence[tuple[Run, str]], points: Sequence[Point]) -> Sequence[str]:
+        """Store runs that ended elsewhere (an imported history) with their points, in one transaction.
+
+        A run whose id is stored already stays as it is, with its points. The ids that are new.
+        """
+        ...
+
     def claim(self, owner: str, *, now_s: float, lease_s: float, limit: int) -> Sequence[Run]:
         """Lease up to ``limit`` due runs that nobody holds, highest priority and oldest first."""
         ...

@@ -1,32 +1,39 @@
 """New runs, with their descriptors and texts stored once however many runs share them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from anubis.model.points import Point
 from anubis.model.run import Event, Run
 from anubis.store.database import Database, Session, chunked
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import event_words, write_events
 from anubis.store.rows import descriptor_values, id_bytes, id_text, new_run_values
 from anubis.store.text import clean, packed, text_digest
+from anubis.store.writing import point_rows
 
 
 def add_runs(
-    database: Database, dictionaries: Dictionaries, runs: Sequence[tuple[Run, str]], events: Sequence[Event]
-) -> None:
-    """Store runs that are not there yet, and events, in one transaction."""
+    database: Database,
+    dictionaries: Dictionaries,
+    runs: Sequence[tuple[Run, str]],
+    events: Sequence[Event] = (),
+    points: Sequence[Point] = (),
+) -> list[str]:
+    """Store runs that are not there yet, with their points, and events, in one transaction; the ids that are new."""
     words = dictionaries.words(
         word for run, _ in runs for word in (run.owner, run.engine, run.folder, run.family_id, run.series_key)
     )
     words = dictionaries.words(event_words(events))
+    measured = point_rows(dictionaries, points)
 
-    def work(session: Session) -> None:
+    def work(session: Session) -> list[str]:
         # First of all the row that every writer of events holds: nobody else adds or forgets descriptors meanwhile.
         session.rows("count_events", count=0)
         new = _unknown(session, runs)
         given = {run.id for run, _ in runs}
         fresh = {run.id for run, _ in new}
         if runs and not new:
-            return
+            return []
         descriptors = _descriptors(session, [run for run, _ in new], words)
         texts = _texts(session, {text_digest(text): text for _, text in new})
         session.write_all(
@@ -37,16 +44,30 @@ def add_runs(
             ],
         )
         write_events(session, [e for e in events if e.run_id in fresh or e.run_id not in given], words)
+        if points:
+            numbers = _numbers(session, fresh)
+            found = zip(points, measured, strict=True)
+            rows = [{"run": numbers[point.run_id], **row} for point, row in found if point.run_id in numbers]
+            session.write_all("add_point", rows)
+        return [run.id for run, _ in new]
 
-    database.transact(work)
+    return database.transact(work)
 
 
 def _unknown(session: Session, runs: Sequence[tuple[Run, str]]) -> list[tuple[Run, str]]:
     by_id = {run.id: (run, text) for run, text in runs}
-    for ids in chunked(map(id_bytes, list(by_id))):
-        for (known,) in session.rows("known_runs", ids=ids):
-            del by_id[id_text(known)]
+    for known in _numbers(session, by_id):
+        del by_id[known]
     return list(by_id.values())
+
+
+def _numbers(session: Session, run_ids: Iterable[str]) -> dict[str, int]:
+    """Id -> number of those of the runs that are stored."""
+    return {
+        id_text(run_id): number
+        for ids in chunked(map(id_bytes, run_ids))
+        for run_id, number in session.rows("known_runs", ids=ids)
+    }
 
 
 def _descriptors(session: Session, runs: Sequence[Run], words: dict[str, int]) -> dict[str, int]:

@@ -227,7 +227,7 @@ WHERE texts.digest IN (__[POSTCOMPILE_digests])
 INSERT INTO texts (digest, body) VALUES (%(digest)s, %(body)s) RETURNING texts.id
 
 -- name: known_runs
-SELECT runs.id 
+SELECT runs.id, runs.no 
 FROM runs 
 WHERE runs.id IN (__[POSTCOMPILE_ids])
 

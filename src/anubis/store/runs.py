@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from anubis.model.errors import LeaseLostError, NotFoundError
+from anubis.model.points import Point
 from anubis.model.run import Event, Run, Step, stepped
 from anubis.pipeline.contracts import RunQuery, RunRow
 from anubis.store.adding import add_runs
@@ -39,6 +40,9 @@ class StoredRuns:
         does not know whether it got through may repeat the call.
         """
         add_runs(self._database, self._dictionaries, runs, events)
+
+    def add_finished(self, runs: Sequence[tuple[Run, str]], points: Sequence[Point]) -> Sequence[str]:
+        return add_runs(self._database, self._dictionaries, runs, points=points)
 
     def claim(self, owner: str, *, now_s: float, lease_s: float, limit: int) -> Sequence[Run]:
         if limit <= 0:

@@ -1,5 +1,6 @@
 """What a step measured and concluded, ready to be written in the step's transaction."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from anubis.model.metric import Better
@@ -24,23 +25,11 @@ class Measured:
         self._names = sorted({clean(point.metric) for point in step.points})
         if not step.points and not step.samples:
             return
-        measured: tuple[Point | SampleBlock, ...] = (*step.points, *step.samples)
-        metrics = dictionaries.metrics((clean(item.metric), clean(item.units)) for item in measured)
+        metrics = _metrics(dictionaries, step.samples)
         self._samples = [
             SampleWriter(block, metrics[clean(block.metric), clean(block.units)]) for block in step.samples
         ]
-        if step.points:
-            series = dictionaries.series((point.series_key, point.fingerprint) for point in step.points)
-            words = dictionaries.words(point.subject for point in step.points)
-            self._points = [
-                _point_values(point)
-                | {
-                    "metric": metrics[clean(point.metric), clean(point.units)],
-                    "series": series[point.series_key, point.fingerprint],
-                    "subject": words[clean(point.subject)],
-                }
-                for point in step.points
-            ]
+        self._points = point_rows(dictionaries, step.points)
 
     def write(self, session: Session, run: int) -> None:
         """In place of what was stored of the same metrics; of everything, when a new attempt begins."""
@@ -54,6 +43,28 @@ class Measured:
             samples.write(session, run)
         if self._alerts:
             session.write_all("put_alert", self._alerts)
+
+
+def point_rows(dictionaries: Dictionaries, points: Sequence[Point]) -> list[dict[str, Any]]:
+    """Parameters of ``add_point`` for each of the points, except the number of the run."""
+    metrics = _metrics(dictionaries, points)
+    series = dictionaries.series((point.series_key, point.fingerprint) for point in points)
+    words = dictionaries.words(point.subject for point in points)
+    return [
+        _point_values(point)
+        | {
+            "metric": metrics[clean(point.metric), clean(point.units)],
+            "series": series[point.series_key, point.fingerprint],
+            "subject": words[clean(point.subject)],
+        }
+        for point in points
+    ]
+
+
+def _metrics(
+    dictionaries: Dictionaries, measured: Sequence[Point | SampleBlock]
+) -> dict[tuple[str, str], int]:
+    return dictionaries.metrics((clean(item.metric), clean(item.units)) for item in measured)
 
 
 def _point_values(point: Point) -> dict[str, Any]:

@@ -87,6 +87,30 @@ class AddContract:
         assert store.runs.events()[0].data == {"\u00fc": "\udc80\0"}
 
 
+class AddFinishedContract:
+    """Runs that ended elsewhere."""
+
+    def test_a_finished_run_comes_with_its_points(self, store: Any) -> None:
+        run = a_run(status=Status.SUCCEEDED, placed_s=NOW_S, ended_s=NOW_S)
+        points = [a_point(run), a_point(run, "throughput", 2.0, spread=0.5, count=3)]
+        assert list(store.runs.add_finished([(run, "its text")], points)) == [run.id]
+        assert store.runs.get(run.id) == run
+        assert store.runs.text(run.id) == "its text"
+        assert sorted(store.points.of([run.id]), key=lambda point: point.metric) == points
+
+    def test_nobody_claims_it(self, store: Any) -> None:
+        store.runs.add_finished([(a_run(status=Status.SUCCEEDED), "")], [])
+        assert claimed(store) == []
+        assert store.runs.unfinished() == 0
+
+    def test_a_run_that_is_there_already_keeps_its_points(self, store: Any) -> None:
+        old, new = a_run(status=Status.SUCCEEDED), a_run(status=Status.SUCCEEDED)
+        store.runs.add_finished([(old, "")], [a_point(old)])
+        again = [a_point(old, value=7.0), a_point(old, "throughput"), a_point(new)]
+        assert list(store.runs.add_finished([(old, ""), (new, "")], again)) == [new.id]
+        assert list(store.points.of([old.id, new.id])) == [a_point(old), a_point(new)]
+
+
 class LeaseContract:
     """Who may change a run."""
 
@@ -362,5 +386,7 @@ class ReadContract:
         assert store.runs.events()[0].seq > last
 
 
-class RunsContract(AddContract, LeaseContract, ApplyContract, CancelContract, ReadContract):
+class RunsContract(
+    AddContract, AddFinishedContract, LeaseContract, ApplyContract, CancelContract, ReadContract
+):
     """All of it but listings, which are ``ListingContract``."""

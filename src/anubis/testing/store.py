@@ -80,6 +80,13 @@ class FakeRuns:
             fresh = {run.id for run, _ in new}
             self._shelf.append(e for e in events if e.run_id in fresh or e.run_id not in given)
 
+    def add_finished(self, runs: Sequence[tuple[Run, str]], points: Sequence[Point]) -> Sequence[str]:
+        with self._shelf.lock:
+            new = [run.id for run, _ in runs if run.id not in self._shelf.runs]
+            self.add(runs, [])
+            self._shelf.points |= {(each.run_id, each.metric): each for each in points if each.run_id in new}
+        return new
+
     def claim(self, owner: str, *, now_s: float, lease_s: float, limit: int) -> Sequence[Run]:
         with self._shelf.lock:
             ready = [
