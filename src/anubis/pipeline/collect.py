@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from anubis.model.cause import Cause
+from anubis.model.descriptor import OnContamination
 from anubis.model.metric import Metric
 from anubis.model.points import SampleBlock
 from anubis.model.run import Event, Run, Step
@@ -11,6 +12,9 @@ from anubis.pipeline.contracts import World
 from anubis.pipeline.record import Execution, Record
 from anubis.pipeline.summarise import Measured, points_of
 
+#: Placements in all, when disturbed repeats are to be measured again.
+MOST_ATTEMPTS = 3
+
 
 def collect(run: Run, world: World) -> Step:
     """Read what the agent left; nothing of it is lost when the run failed, but only a good run gives points."""
@@ -18,33 +22,57 @@ def collect(run: Run, world: World) -> Step:
     cause, reason = _cause(run, record)
     blocks = record.samples()
     if cause is None and (missing := _missing(run, blocks)):
-        cause, reason = Cause.METRIC_MISSING, _explain(missing, record)
-    measured = [_measured(execution) for execution in record.executions if execution.measured]
+        cause, reason = Cause.METRIC_MISSING, "; ".join(_explain(metric, record) for metric in missing)
+    measured = [_measured(execution, record) for execution in record.executions if execution.measured]
+    events = [_note(run, one, world) for one in measured if one.disturbances]
+    if cause is None and any(one.disturbances for one in measured):
+        policy = run.descriptor.measure.on_contamination
+        if policy is OnContamination.VOID and run.attempt < MOST_ATTEMPTS:
+            return _again(run, world, events)
+        if policy is OnContamination.VOID:
+            measured = [one for one in measured if not one.disturbances]
+        if policy is OnContamination.FAIL or not measured:
+            cause, reason = Cause.CONTAMINATED, "the machine was disturbed: " + "; ".join(_words(record))
     points = points_of(run, blocks, measured, record.fingerprint) if cause is None else []
     status = _status(cause)
-    event = Event(
-        run_id=run.id,
-        kind="final",
-        time_s=world.clock.now_s(),
-        message=reason,
-        data={"status": status} | ({"cause": cause} if cause else {}),
-    )
+    data = {"status": status} | ({"cause": cause} if cause else {})
+    events.append(Event(run_id=run.id, kind="final", time_s=world.clock.now_s(), message=reason, data=data))
     return Step(
         status=status,
         cause=cause,
         reason=reason,
         samples=tuple(blocks),
         points=tuple(points),
-        events=(event,),
+        events=tuple(events),
+    )
+
+
+def _again(run: Run, world: World, events: Sequence[Event]) -> Step:
+    """Void what was measured and measure once more, in a new placement."""
+    reason = f"the machine was disturbed; attempt {run.attempt + 1} of {MOST_ATTEMPTS}"
+    voided = Event(run_id=run.id, kind="voided", time_s=world.clock.now_s(), message=reason)
+    return Step(status=Status.PLACE, reason=reason, events=(*events, voided), next_attempt=True)
+
+
+def _words(record: Record) -> list[str]:
+    return sorted({words for execution in record.executions for words in record.disturbances(execution)})
+
+
+def _note(run: Run, one: Measured, world: World) -> Event:
+    return Event(
+        run_id=run.id,
+        kind="contaminated",
+        time_s=world.clock.now_s(),
+        message="; ".join(one.disturbances),
+        data={"repeat": one.repeat, "attempt": run.attempt},
     )
 
 
 def _cause(run: Run, record: Record) -> tuple[Cause | None, str]:
     if run.cause is Cause.LOST and not record.exit:
-        cause = Cause.CANCELLED if run.cancel_requested else Cause.LOST
-        return cause, run.reason
-    cause = record.exit.get("cause")
-    return (Cause(cause) if cause else None), str(record.exit.get("reason", ""))
+        return (Cause.CANCELLED if run.cancel_requested else Cause.LOST), run.reason
+    said = record.exit.get("cause")
+    return (Cause(said) if said else None), str(record.exit.get("reason", ""))
 
 
 def _status(cause: Cause | None) -> Status:
@@ -58,20 +86,26 @@ def _missing(run: Run, blocks: Sequence[SampleBlock]) -> list[Metric]:
     return [metric for metric in run.descriptor.output.metrics if metric.required and metric.name not in seen]
 
 
-def _explain(missing: Sequence[Metric], record: Record) -> str:
-    return "; ".join(_explain_one(metric, record) for metric in missing)
-
-
-def _explain_one(metric: Metric, record: Record) -> str:
+def _explain(metric: Metric, record: Record) -> str:
+    """Why a required metric has no sample: what was rejected, else the pattern and the lines that came closest."""
+    found = record.metrics.get(metric.name, {})
+    if rejected := found.get("rejected"):
+        counts = ", ".join(f"{count} {why}" for why, count in rejected.items())
+        return f'metric "{metric.name}" had no usable value ({counts}; the first: {found.get("rejected_example")!r})'
     if metric.pattern is None:
         return f'metric "{metric.name}" was never emitted'
-    return f'metric "{metric.name}" never appeared: no line matched {metric.pattern!r}'
+    if found.get("switched_off"):
+        return f'the pattern of metric "{metric.name}" took too long and was switched off: {metric.pattern!r}'
+    closest = found.get("closest") or []
+    lines = "; the closest lines: " + ", ".join(repr(line) for line in closest) if closest else ""
+    return f'metric "{metric.name}" never appeared: no line matched {metric.pattern!r}{lines}'
 
 
-def _measured(execution: Execution) -> Measured:
+def _measured(execution: Execution, record: Record) -> Measured:
     return Measured(
         repeat=execution.repeat,
         wall_s=execution.wall_s,
         cpu_s=execution.cpu_s,
         peak_memory_bytes=execution.peak_memory_bytes,
+        disturbances=tuple(record.disturbances(execution)),
     )

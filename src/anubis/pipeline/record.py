@@ -5,9 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anubis.model.points import SampleBlock
+from anubis.pipeline.contamination import disturbances
+
+if TYPE_CHECKING:
+    from anubis.agent.telemetry import Telemetry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +72,27 @@ class Record:
             for one in self.exit.get("executions", ())
             if "wall_s" in one
         ]
+
+    @cached_property
+    def metrics(self) -> Mapping[str, Any]:
+        """What extraction found of each metric (``metrics.json``): counts, rejected values, closest lines."""
+        found: Mapping[str, Any] = self._json("metrics.json").get("metrics", {})
+        return found
+
+    @cached_property
+    def telemetry(self) -> "Telemetry | None":
+        """The machine, second by second; None for a run too short to have any."""
+        if not (self.folder / "telemetry").exists():
+            return None
+        from anubis.agent.telemetry import Telemetry  # noqa: PLC0415  most runs of a large sweep have none
+
+        return Telemetry(str(self.folder))
+
+    def disturbances(self, execution: Execution) -> Sequence[str]:
+        """What disturbed the machine during an execution, in words."""
+        if self.telemetry is None:
+            return ()
+        return disturbances(self.telemetry, execution.started_s, execution.ended_s)
 
     def samples(self) -> Sequence[SampleBlock]:
         """Every sample, one block for each metric."""

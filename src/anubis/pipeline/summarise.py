@@ -47,7 +47,8 @@ class Measured:
     cpu_s: float
     #: None where the machine could not tell.
     peak_memory_bytes: float | None
-    contaminated: bool = False
+    #: What disturbed the machine meanwhile, in words.
+    disturbances: tuple[str, ...] = ()
 
 
 def points_of(
@@ -69,7 +70,7 @@ def points_of(
     ]
     known = {metric.name for metric, _ in found}
     found += [(metric, values) for metric, values in _own(measured) if metric.name not in known]
-    contaminated = any(execution.contaminated for execution in measured)
+    contaminated = any(execution.disturbances for execution in measured)
     subject = run.descriptor.subject
     return [
         Point(

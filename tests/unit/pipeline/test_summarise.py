@@ -115,7 +115,7 @@ def test_a_users_metric_of_the_same_name_replaces_the_agents():
 
 
 def test_a_disturbed_repeat_marks_the_points():
-    points = points_of(a_run(commit="abc"), [], executions(2, contaminated=True), "machine")
+    points = points_of(a_run(commit="abc"), [], executions(2, disturbances=("steal",)), "machine")
 
     assert all(point.contaminated for point in points)
     assert {point.subject for point in points} == {"abc"}
