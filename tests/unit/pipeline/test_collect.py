@@ -1,0 +1,111 @@
+"""From a record to a verdict-ready run, or to a cause that explains itself."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from anubis.agent import samples
+from anubis.model.cause import Cause
+from anubis.model.metric import Metric, Output
+from anubis.model.status import Status
+from anubis.pipeline.collect import collect
+from anubis.testing import a_descriptor, a_run
+
+THROUGHPUT = Metric(name="throughput", pattern=r"Speed: (\d+)", units="img/s")
+
+
+def a_measured_run(*metrics, **changes):
+    return a_run(replace(a_descriptor(), output=Output(metrics=metrics)), status=Status.COLLECT, **changes)
+
+
+def write_samples(folder, metric, values):
+    columns = samples.Columns(metric, "img/s")
+    for value in values:
+        columns.append(value, 0.0, samples.NO_STEP, 0)
+    series = json.dumps({"id": 0, "metric": metric, "units": "img/s", "labels": {}}).encode()
+    (folder / "samples").write_bytes(
+        samples.HEADER + samples.frame(samples.SERIES, series) + samples.block(0, columns)
+    )
+
+
+def test_a_good_run_gives_samples_and_points(house, leave_record):
+    run = a_measured_run(THROUGHPUT)
+    write_samples(leave_record(run), "throughput", [900.0, 912.0])
+
+    step = collect(run, house.world)
+
+    assert step.status is Status.SUCCEEDED
+    assert [(block.metric, list(block.values)) for block in step.samples] == [("throughput", [900.0, 912.0])]
+    assert [(point.value, point.fingerprint) for point in step.points if point.metric == "throughput"] == [
+        (912.0, "machine")
+    ]
+
+
+def test_a_failed_run_keeps_its_samples_and_gives_no_points(house, leave_record):
+    run = a_measured_run(THROUGHPUT)
+    write_samples(leave_record(run, code=1, cause="user_error", reason="exit code 1"), "throughput", [900.0])
+
+    step = collect(run, house.world)
+
+    assert (step.status, step.cause, step.reason, step.points) == (
+        Status.FAILED,
+        Cause.USER_ERROR,
+        "exit code 1",
+        (),
+    )
+    assert len(step.samples) == 1
+
+
+@pytest.mark.parametrize(
+    ("metric", "found", "said"),
+    [
+        (THROUGHPUT, {"closest": ["Speed = 912", "speed: 900"]}, "'Speed = 912', 'speed: 900'"),
+        (THROUGHPUT, {}, "no line matched"),
+        (THROUGHPUT, {"switched_off": True}, "took too long"),
+        (
+            THROUGHPUT,
+            {"rejected": {"not finite": 3}, "rejected_example": "nan"},
+            "3 not finite; the first: 'nan'",
+        ),
+        (Metric(name="throughput"), {}, "never emitted"),
+    ],
+)
+def test_a_required_metric_that_never_appeared_explains_itself(house, leave_record, metric, found, said):
+    run = a_measured_run(metric)
+    folder = leave_record(run)
+    (folder / "metrics.json").write_text(json.dumps({"metrics": {"throughput": found}}))
+
+    step = collect(run, house.world)
+
+    assert (step.status, step.cause) == (Status.FAILED, Cause.METRIC_MISSING)
+    assert said in step.reason
+    assert "throughput" in step.reason
+
+
+def test_a_metric_that_is_not_required_may_be_missing(house, leave_record):
+    run = a_measured_run(replace(THROUGHPUT, required=False))
+    leave_record(run)
+
+    assert collect(run, house.world).status is Status.SUCCEEDED
+
+
+def test_a_record_without_a_last_word_is_lost(house):
+    run = a_measured_run(cause=Cause.LOST, reason="the agent vanished")
+
+    step = collect(run, house.world)
+
+    assert (step.status, step.cause, step.reason) == (Status.FAILED, Cause.LOST, "the agent vanished")
+
+
+def test_a_last_word_that_came_after_all_is_believed(house, leave_record):
+    run = a_measured_run(cause=Cause.LOST)
+    leave_record(run)
+
+    assert collect(run, house.world).status is Status.SUCCEEDED
+
+
+def test_a_lost_run_that_was_to_be_cancelled_is_cancelled(house):
+    run = a_measured_run(cause=Cause.LOST, cancel_requested=True)
+
+    assert collect(run, house.world).status is Status.CANCELLED

@@ -1,0 +1,236 @@
+"""The one loop: what is due is asked about, and the answer is applied or dropped."""
+
+from dataclasses import replace
+
+import pytest
+
+from anubis.model.cause import Cause
+from anubis.model.descriptor import OnContamination
+from anubis.model.errors import StageError, StoreError
+from anubis.model.hardware import Hardware
+from anubis.model.run import Event
+from anubis.model.status import Status
+from anubis.pipeline.reconciler import Reconciler
+from anubis.testing import a_descriptor, a_run
+
+
+def add(house, *runs):
+    house.runs.add([(run, "text") for run in runs], [])
+
+
+def turn(reconciler, house, times=3):
+    for _ in range(times):
+        house.clock.advance(1.0)
+        reconciler.turn()
+
+
+def test_a_run_walks_from_submission_to_its_end(house, reconciler, leave_record):
+    run = a_run()
+    add(house, run)
+    turn(reconciler, house)
+    assert house.runs.get(run.id).status is Status.WATCH
+
+    leave_record(run)
+    house.engine.end(house.runs.get(run.id).placement)
+    turn(reconciler, house)
+
+    ended = house.runs.get(run.id)
+    assert (ended.status, ended.cause) == (Status.SUCCEEDED, None)
+    assert [event.kind for event in house.runs.events(run.id)] == ["placed", "ended", "final"]
+    assert {point.metric for point in house.points.of([run.id])} == {"wall_time", "cpu_time", "peak_memory"}
+
+
+def test_runs_wait_for_room_in_the_order_of_their_submission(house, reconciler, leave_record):
+    house.engine.room = 1
+    runs = [a_run() for _ in range(3)]
+    add(house, *runs)
+    order = []
+
+    for _ in runs:
+        turn(reconciler, house)
+        [placed] = [run for run in runs if house.runs.get(run.id).status is Status.WATCH]
+        order.append(placed.id)
+        leave_record(placed)
+        house.engine.end(house.runs.get(placed.id).placement)
+        turn(reconciler, house)
+
+    assert order == [run.id for run in runs]
+    assert house.runs.unfinished() == 0
+
+
+def test_waiting_for_room_does_not_spin(house, reconciler):
+    house.engine.room = 0
+    add(house, *[a_run() for _ in range(5)])
+
+    reconciler.turn()
+
+    assert all(reconciler.turn() > 0 for _ in range(3))
+
+
+def test_no_room_for_longer_than_asked_is_a_final_status(house, reconciler):
+    house.engine.room = 0
+    run = a_run(a_descriptor(hardware=Hardware(instance_type="local", max_wait_s=60)))
+    add(house, run)
+
+    turn(reconciler, house, times=70)
+
+    ended = house.runs.get(run.id)
+    assert (ended.status, ended.cause) == (Status.FAILED, Cause.NO_CAPACITY)
+    assert "60 s" in ended.reason
+
+
+def test_one_failing_run_never_fails_its_batch(house, reconciler):
+    bad, good = a_run(), a_run()
+    add(house, bad, good)
+    house.engine.trouble = StageError("no such image", cause=Cause.IMAGE_PULL, remedy="push it")
+
+    turn(reconciler, house)
+
+    assert house.runs.get(bad.id).cause is Cause.IMAGE_PULL
+    assert "push it" in house.runs.get(bad.id).reason
+    assert house.runs.get(good.id).status is Status.WATCH
+
+
+def test_a_defect_in_a_stage_ends_its_run_with_a_named_cause(house, reconciler, leave_record):
+    run = a_run()
+    add(house, run)
+    turn(reconciler, house)
+    leave_record(run, executions=[{"wall_s": "not a number"}])
+    house.engine.end(house.runs.get(run.id).placement)
+
+    turn(reconciler, house)
+
+    assert (house.runs.get(run.id).status, house.runs.get(run.id).cause) == (Status.FAILED, Cause.INTERNAL)
+
+
+def test_an_engine_that_does_not_answer_is_unknown_not_gone(house, reconciler):
+    run = a_run()
+    add(house, run)
+    turn(reconciler, house)
+    house.engine.trouble = StoreError("away")
+
+    turn(reconciler, house, times=1)
+
+    assert house.runs.get(run.id).status is Status.WATCH
+
+
+def test_a_lost_run_ends_with_its_cause(house, reconciler):
+    run = a_run()
+    add(house, run)
+    turn(reconciler, house)
+    house.engine.lose(house.runs.get(run.id).placement)
+
+    turn(reconciler, house)
+
+    ended = house.runs.get(run.id)
+    assert (ended.status, ended.cause) == (Status.FAILED, Cause.LOST)
+    assert "lost" in [event.kind for event in house.runs.events(run.id)]
+
+
+def test_a_run_cancelled_while_it_waits_never_starts(house, reconciler):
+    house.engine.room = 0
+    run = a_run()
+    add(house, run)
+    turn(reconciler, house)
+    house.runs.request_cancel([run.id], [Event(run_id=run.id, kind="cancel_requested", time_s=0.0)])
+
+    turn(reconciler, house)
+
+    assert house.runs.get(run.id).status is Status.CANCELLED
+    assert house.engine.bundles == {}
+
+
+def test_a_run_cancelled_while_it_runs_is_ended_and_keeps_its_record(house, reconciler, leave_record):
+    run = a_run()
+    add(house, run)
+    turn(reconciler, house)
+    leave_record(run, code=143, cause="cancelled", reason="The run was cancelled.")
+    house.runs.request_cancel([run.id], [Event(run_id=run.id, kind="cancel_requested", time_s=0.0)])
+
+    turn(reconciler, house)
+
+    assert (house.runs.get(run.id).status, house.runs.get(run.id).cause) == (
+        Status.CANCELLED,
+        Cause.CANCELLED,
+    )
+
+
+def test_a_zombie_writes_nothing_after_its_lease_was_taken_over(house, leave_record):
+    run = a_run()
+    add(house, run)
+    zombie, heir = Reconciler(house.world, "zombie"), Reconciler(house.world, "heir")
+    turn(zombie, house)
+    leave_record(run)
+    house.engine.end(house.runs.get(run.id).placement)
+    house.clock.advance(100.0)
+    zombie._renew_s = house.clock.now_s()  # it slept through its renewal
+    heir.turn()
+
+    zombie.turn()
+
+    assert [event.kind for event in house.runs.events(run.id)].count("final") == 1
+    assert house.runs.get(run.id).status is Status.SUCCEEDED
+
+
+def test_what_a_closed_reconciler_held_is_free_at_once(house):
+    run = a_run()
+    add(house, run)
+    first, second = Reconciler(house.world, "first"), Reconciler(house.world, "second")
+    turn(first, house)
+    first.close()
+
+    second.turn()
+
+    assert house.runs.owners() == ["second"]
+
+
+def test_a_database_that_is_away_is_waited_for(house, reconciler, monkeypatch):
+    away = iter([StoreError("the database is away"), None])
+    turns = []
+
+    def turn_once():
+        turns.append(1)
+        if error := next(away):
+            raise error
+        return 0.0
+
+    monkeypatch.setattr(reconciler, "turn", turn_once)
+
+    reconciler.drive(until=lambda: len(turns) == 2)
+
+    assert house.clock.waits == [1.0]
+
+
+@pytest.mark.parametrize("policy", ["void", "fail", "keep"])
+def test_disturbed_repeats(house, reconciler, leave_record, monkeypatch, policy):
+    descriptor = a_descriptor()
+    run = a_run(
+        replace(
+            descriptor,
+            measure=replace(descriptor.measure, repeats=2, on_contamination=OnContamination(policy)),
+        )
+    )
+    add(house, run)
+    turn(reconciler, house)
+    monkeypatch.setattr(
+        "anubis.pipeline.record.Record.disturbances", lambda self, one: ("steal",) if one.repeat == 0 else ()
+    )
+    for attempt in (1, 2, 3):
+        current = house.runs.get(run.id)
+        if current.status is Status.WATCH and current.attempt == attempt:
+            leave_record(current, repeats=2)
+            house.engine.end(current.placement)
+            turn(reconciler, house)
+
+    ended = house.runs.get(run.id)
+    points = house.points.of([run.id])
+    assert (
+        ended.attempt,
+        ended.status,
+        ended.cause,
+        sorted({(p.count, p.contaminated) for p in points}),
+    ) == {
+        "void": (3, Status.SUCCEEDED, None, [(1, False)]),
+        "fail": (1, Status.FAILED, Cause.CONTAMINATED, []),
+        "keep": (1, Status.SUCCEEDED, None, [(2, True)]),
+    }[policy]
