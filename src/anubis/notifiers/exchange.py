@@ -69,6 +69,8 @@ def send(
     import urllib3  # noqa: PLC0415  20 ms that only a notice has to pay
 
     place = shown(url)
+    if not url.startswith(("http://", "https://")):
+        raise NotifyError(f"{place} is no http or https address", permanent=True)
     content = body if body is None or isinstance(body, bytes) else json.dumps(body, allow_nan=False).encode()
     sent = {
         "User-Agent": f"anubis/{__version__}",

@@ -81,7 +81,7 @@ def expected_form(service: str) -> Iterator[None]:
     """An answer of another form than the API documents becomes a temporary NotifyError."""
     try:
         yield
-    except (KeyError, IndexError, TypeError, AttributeError):
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError):
         raise NotifyError(
             f"{service} answered in a form that its API does not document",
             remedy="check the address of the API",

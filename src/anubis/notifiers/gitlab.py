@@ -58,7 +58,7 @@ def post(report: Report, environ: Mapping[str, str], *, name: str = "Anubis") ->
         environ, "CI_MERGE_REQUEST_IID", "the merge request: run in a merge request pipeline"
     )
     gitlab = GitLab(GitLabSettings.from_env(environ))
-    told = gitlab.note(project, int(number), f"report {name}", reports.markdown(report), new=report.is_news)
+    told = gitlab.note(project, number, f"report {name}", reports.markdown(report), new=report.is_news)
     project_url = environ.get("CI_PROJECT_URL", "")
     return [f"{project_url}/-/merge_requests/{number}#note_{told}"] if told else []
 
@@ -81,10 +81,10 @@ class GitLab:
         if number is not None:
             self.note(project, number, f"alert {alert.id}", notice.markdown(alert), new=notice.is_open(alert))
 
-    def note(self, project: str, number: int, name: str, text: str, *, new: bool) -> int | None:
+    def note(self, project: str, number: int | str, name: str, text: str, *, new: bool) -> int | None:
         """Update our note of that name; without one, write it if ``new``. Its id, None when there is none."""
         body = forge.marked(name, text)
-        notes = f"/projects/{quote(project, safe='')}/merge_requests/{number}/notes"
+        notes = f"/projects/{quote(project, safe='')}/merge_requests/{int(number)}/notes"
         with forge.expected_form("GitLab"):
             me = self._ask("GET", "/user").json()["id"]
             for one in self._pages(notes):

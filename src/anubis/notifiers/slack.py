@@ -34,12 +34,13 @@ class SlackSettings:
     def from_env(cls, environ: Mapping[str, str]) -> Self:
         urls = {}
         for entry in environ.get("ANUBIS_SLACK_URLS", "").split():
-            channel, equals, _ = entry.partition("=")
-            if not equals or not channel:
+            channel, _, url = entry.partition("=")
+            if not channel or not url:
                 raise BadInputError(
-                    "ANUBIS_SLACK_URLS holds an entry without a channel", remedy="write #CHANNEL=https://..."
+                    "ANUBIS_SLACK_URLS holds an entry without a channel or an address",
+                    remedy="write #CHANNEL=https://... for each",
                 )
-            urls[channel] = service_url({"ANUBIS_SLACK_URLS": entry[len(channel) + 1 :]}, "ANUBIS_SLACK_URLS")
+            urls[channel] = service_url({"ANUBIS_SLACK_URLS": url}, "ANUBIS_SLACK_URLS")
         return cls(url=service_url(environ, "ANUBIS_SLACK_URL"), urls=urls)
 
 
