@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import BinaryIO, Self
 
 from anubis import describe
 from anubis.model.errors import BadInputError, NotFoundError
@@ -249,6 +249,20 @@ class Client:
     def record_folder(self, run: Run) -> Path:
         """Where the record of a run's attempt is, or will be."""
         return self._world.records.folder(run.id, run.attempt)
+
+    def export_record(self, ref: str, out: BinaryIO) -> Run:
+        """Write a final run with its record, rows and script as one archive. Raises BadInputError before it is final."""
+        from anubis.pipeline import transfer  # noqa: PLC0415  zstandard and tarfile are needed only here
+
+        run = self.get(ref)
+        transfer.export(run, self._world, out)
+        return run
+
+    def import_record(self, file: Path) -> Run:
+        """Bring the run of an archive into this home, complete or not at all. Raises BadInputError."""
+        from anubis.pipeline import transfer  # noqa: PLC0415
+
+        return transfer.bring_in(file, self._world, self.settings.home)
 
     def compare(
         self,

@@ -1,30 +1,32 @@
 """One run as one file: its record, its rows and its script, to keep elsewhere or to bring to another home.
 
 The file is a tar under zstd. ``manifest.json`` comes first and names every other member with size and SHA-256;
-``run.json`` holds the rows; ``record/a<attempt>/<role>/<rank>/<file>`` is the record as it lies on disk, and
-``script.tar`` the script archive where there is one. The same run gives the same bytes: members are sorted, without
+``run.json`` holds the rows; ``record/a<attempt>/<role>/<rank>/<file>`` is the record, and ``script.tar`` the script
+archive where there is one. The same run gives the same bytes: members are sorted, without
 times, owners or modes.
 """
 
 import hashlib
 import io
 import json
+import shutil
 import tarfile
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
 import zstandard
 
 from anubis.model.errors import BadInputError
+from anubis.model.identity import digest
 from anubis.model.plain import from_plain, to_plain
 from anubis.model.points import Point
 from anubis.model.run import Event, Run
 
 VERSION = 1
 SUFFIX = ".anubis.tar.zst"
-_MANIFEST, _ROWS, _SCRIPT, _RECORD = "manifest.json", "run.json", "script.tar", "record"
+_MANIFEST, _ROWS, _SCRIPT = "manifest.json", "run.json", "script.tar"
 #: Manifest and rows are read into memory; a run's rows are far below this.
 _MOST_JSON_BYTES = 256 << 20
 _BUFFER = 1 << 20
@@ -47,21 +49,22 @@ class Unpacked:
     """An archive that was read: its rows, and where its files lie now."""
 
     archived: Archived
-    #: Holds ``a<attempt>/...``; not there when the run left no record.
-    record: Path
+    #: Attempt -> the folder of its record.
+    records: Mapping[int, Path]
     #: None when the run had no script.
-    script: Path | None = field(default=None)
+    script: Path | None = None
 
 
-def write(archived: Archived, record: Path, script: bytes | None, out: BinaryIO) -> None:
-    """Write the archive of a run. ``record`` holds the attempts' folders; it need not exist."""
+def write(archived: Archived, records: Mapping[int, Path], script: bytes | None, out: BinaryIO) -> None:
+    """Write the archive of a run; ``records`` are the folders of its attempts."""
     rows = json.dumps(to_plain(archived), sort_keys=True, ensure_ascii=False).encode()
     members: dict[str, Path | bytes] = {_ROWS: rows}
     if script is not None:
         members[_SCRIPT] = script
-    for path in sorted(record.rglob("*")) if record.exists() else ():
-        if path.is_file() and not path.is_symlink():
-            members[f"{_RECORD}/{path.relative_to(record).as_posix()}"] = path
+    for attempt, folder in sorted(records.items()):
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and not path.is_symlink():
+                members[f"{_place(attempt)}/{path.relative_to(folder).as_posix()}"] = path
     manifest = {
         "version": VERSION,
         "run": archived.run.id,
@@ -85,7 +88,7 @@ def read(stream: BinaryIO, folder: Path) -> Unpacked:
             tarfile.open(fileobj=packed, mode="r|") as tar,
         ):
             return _read(tar, folder)
-    except (zstandard.ZstdError, tarfile.TarError, EOFError, ValueError, KeyError, TypeError) as error:
+    except (zstandard.ZstdError, tarfile.TarError, EOFError, LookupError, ValueError, TypeError) as error:
         raise BadInputError(f"this is no archive of a run: {error}", remedy=_REMEDY) from error
 
 
@@ -101,6 +104,8 @@ def _read(tar: tarfile.TarFile, folder: Path) -> Unpacked:
             remedy="upgrade Anubis",
         )
     listed: Mapping[str, Mapping[str, Any]] = manifest["members"]
+    if sum(facts["size"] for facts in listed.values()) > shutil.disk_usage(folder).free:
+        raise BadInputError(f"{folder} has no room for the record", remedy="free space, then import it again")
     archived = None
     for member in members:
         facts = listed[_checked_name(member)]
@@ -110,13 +115,18 @@ def _read(tar: tarfile.TarFile, folder: Path) -> Unpacked:
             _unpack(tar, member, facts, folder / member.name)
     missing = [name for name in listed if name != _ROWS and not (folder / name).is_file()]
     if archived is None or missing:
-        raise BadInputError(
-            f"the archive is not complete: {(missing or [_ROWS])[0]} is missing", remedy=_REMEDY
-        )
-    if archived.run.id != manifest["run"] or not archived.run.status.final:
+        raise BadInputError(f"the archive is not complete: {[*missing, _ROWS][0]} is missing", remedy=_REMEDY)
+    run = archived.run
+    if run.id != manifest["run"] or not run.status.final or run.digest != digest(run.descriptor):
         raise BadInputError("the archive contradicts itself about its run", remedy=_REMEDY)
+    attempts = {n: folder / _place(n) for n in range(1, run.attempt + 1) if (folder / _place(n)).exists()}
     script = folder / _SCRIPT
-    return Unpacked(archived=archived, record=folder / _RECORD, script=script if script.exists() else None)
+    return Unpacked(archived=archived, records=attempts, script=script if script.exists() else None)
+
+
+def _place(attempt: int) -> str:
+    """Where the record of an attempt is in the archive (one role, one rank so far)."""
+    return f"record/a{attempt}/benchmark/0"
 
 
 def _add(tar: tarfile.TarFile, name: str, content: Path | bytes) -> None:
@@ -132,20 +142,10 @@ def _add(tar: tarfile.TarFile, name: str, content: Path | bytes) -> None:
 
 
 def _facts(content: Path | bytes) -> dict[str, Any]:
-    digest, size = hashlib.sha256(), 0
-    for piece in _pieces(content):
-        digest.update(piece)
-        size += len(piece)
-    return {"sha256": digest.hexdigest(), "size": size}
-
-
-def _pieces(content: Path | bytes) -> Iterator[bytes]:
     if isinstance(content, bytes):
-        yield content
-        return
+        return {"sha256": hashlib.sha256(content).hexdigest(), "size": len(content)}
     with content.open("rb") as file:
-        while piece := file.read(_BUFFER):
-            yield piece
+        return {"sha256": hashlib.file_digest(file, "sha256").hexdigest(), "size": file.tell()}
 
 
 def _checked_name(member: tarfile.TarInfo) -> str:
@@ -173,16 +173,16 @@ def _verified(tar: tarfile.TarFile, member: tarfile.TarInfo, facts: Mapping[str,
 
 def _unpack(tar: tarfile.TarFile, member: tarfile.TarInfo, facts: Mapping[str, Any], path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    digest, size = hashlib.sha256(), 0
+    found, size = hashlib.sha256(), 0
     source = tar.extractfile(member)
     with path.open("xb") as file:
-        while source and (piece := source.read(_BUFFER)):
-            digest.update(piece)
+        while source and size <= facts["size"] and (piece := source.read(_BUFFER)):
+            found.update(piece)
             size += len(piece)
             file.write(piece)
-    _compare(member.name, digest.hexdigest(), size, facts)
+    _compare(member.name, found.hexdigest(), size, facts)
 
 
-def _compare(name: str, digest: str, size: int, facts: Mapping[str, Any]) -> None:
-    if (digest, size) != (facts["sha256"], facts["size"]):
+def _compare(name: str, found: str, size: int, facts: Mapping[str, Any]) -> None:
+    if (found, size) != (facts["sha256"], facts["size"]):
         raise BadInputError(f"{name} of the archive is damaged: its digest does not match", remedy=_REMEDY)

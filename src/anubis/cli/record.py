@@ -1,0 +1,80 @@
+"""``anubis record``: the files behind a run, and runs as files."""
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from anubis.cli.home import open_client
+from anubis.cli.params import ref_argument
+from anubis.model.errors import BadInputError
+
+SUFFIX = ".anubis.tar.zst"
+
+
+@click.group()
+def record() -> None:
+    """The record of a run: where it lies, and how to take it elsewhere."""
+
+
+@record.command()
+@ref_argument
+def path(*, ref: str) -> None:
+    """Print the folder of a run's record."""
+    with open_client() as client:
+        click.echo(str(client.record(ref)))
+
+
+@record.command()
+@ref_argument
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help=f"Default: the run's id and {SUFFIX} here; - is standard output.",
+)
+def export(*, ref: str, output: Path | None) -> None:
+    """Write a run with its record, values, timeline and script as one file.
+
+    The same run always gives the same bytes. Prints the name of the file.
+    """
+    with open_client() as client:
+        if output is not None and str(output) == "-":
+            client.export_record(ref, sys.stdout.buffer)
+            return
+        target = output or Path(f"{client.get(ref).id}{SUFFIX}")
+        try:
+            file = target.open("xb")
+        except FileExistsError as error:
+            raise BadInputError(
+                f"{target} exists already", remedy="give another --output, or remove it"
+            ) from error
+        except OSError as error:
+            raise BadInputError(f"{target}: {error.strerror}", remedy="give another --output") from error
+        with file, _removed_on_error(target):
+            client.export_record(ref, file)
+    click.echo(str(target))
+
+
+@contextlib.contextmanager
+def _removed_on_error(target: Path) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        target.unlink(missing_ok=True)
+        raise
+
+
+@record.command(name="import")
+@click.argument("files", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="FILE...")
+def import_(*, files: tuple[Path, ...]) -> None:
+    """Bring exported runs into this home; prints their ids.
+
+    A damaged file, or a run that is here already, is refused and nothing of it is stored.
+    """
+    with open_client() as client:
+        for file in files:
+            click.echo(client.import_record(file).id)
