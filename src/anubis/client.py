@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Self
+from typing import TYPE_CHECKING, BinaryIO, Self
 
 from anubis import describe
 from anubis.model.errors import BadInputError, NotFoundError
@@ -24,10 +24,12 @@ from anubis.pipeline import scripts, subject, worker
 from anubis.pipeline.compare import compare_points
 from anubis.pipeline.contracts import MetricSummary, RunQuery, RunRow, Runs
 from anubis.pipeline.owner import new_owner
-from anubis.pipeline.reconciler import Reconciler
 from anubis.pipeline.submit import Submission, runs_of
 from anubis.settings import Settings
 from anubis.wiring import House, build
+
+if TYPE_CHECKING:
+    from anubis.pipeline.reconciler import Reconciler
 
 _LAST = re.compile(r"@last(?:~(\d+))?")
 
@@ -157,7 +159,9 @@ class Client:
         """Start a background worker if there is unfinished work and no worker; whether one was started."""
         return self._world.runs.unfinished() > 0 and worker.start(self.settings.home)
 
-    def _reconciler(self, changed: Callable[[Run], None] | None = None) -> Reconciler:
+    def _reconciler(self, changed: Callable[[Run], None] | None = None) -> "Reconciler":
+        from anubis.pipeline.reconciler import Reconciler  # noqa: PLC0415  20 ms that a listing need not pay
+
         return Reconciler(self._world, new_owner(), lease_s=self.settings.lease_s, changed=changed)
 
     def get(self, ref: str) -> Run:

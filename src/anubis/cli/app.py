@@ -12,7 +12,7 @@ SECTIONS = {
     "Measure": ("run", "submit", "watch", "cancel", "worker"),
     "Look": ("status", "logs", "results", "show", "descriptor", "history", "compare"),
     "Descriptors": ("validate", "schema"),
-    "Keep house": ("doctor", "record", "purge", "completion"),
+    "Keep house": ("doctor", "record", "purge", "gc", "completion"),
 }
 
 PLACES = {

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from anubis.cli import exit_codes, plain, refs, tables, terminal
+from anubis.cli import exit_codes, plain, refs, tables, terminal, units
 from anubis.cli.home import open_client
 from anubis.cli.params import REF, json_option
 from anubis.model.errors import BadInputError
@@ -49,7 +49,7 @@ def purge(*, runs: tuple[str, ...], yes: bool) -> int:
         if not yes:
             if not terminal.can_ask():
                 raise BadInputError(
-                    f"{len(ids)} runs would be deleted for ever, and there is nobody to ask",
+                    f"{units.counted(len(ids), 'run')} would be deleted for ever, and there is nobody to ask",
                     remedy="give --yes if that is meant",
                 )
             rows = client.find(RunQuery(ids=tuple(ids), limit=len(ids)))

@@ -11,9 +11,8 @@ from anubis.analysis.wording import effect_text, next_step, render
 from anubis.cli import exit_codes, terminal
 from anubis.cli.plot import strips
 from anubis.model.errors import BadInputError, NotFoundError
-from anubis.model.points import Point
+from anubis.model.points import OWN_METRICS, Point
 from anubis.model.verdict import Comparison, Judgement, Sides, Verdict
-from anubis.pipeline.summarise import OWN_METRICS
 
 if TYPE_CHECKING:
     from anubis.client import Client

@@ -43,8 +43,8 @@ class LazyGroup(click.Group):
             from difflib import get_close_matches  # noqa: PLC0415  only a mistake pays for it
 
             near = get_close_matches(args[0], self._places, n=2)
-            hint = f"did you mean {' or '.join(near)}?" if near else "see anubis --help"
-            raise click.UsageError(f"there is no command {args[0]!r}: {hint}", ctx)
+            hint = f": did you mean {' or '.join(near)}?" if near else ""
+            raise click.UsageError(f"there is no command {args[0]!r}{hint}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -9,10 +9,9 @@ import click
 from anubis.cli import judging, plain, record_files, tables, terminal, units, words
 from anubis.cli.families import Cell, Key, cells_of, two_files, words_of
 from anubis.cli.results import show_points
-from anubis.model.points import Point
+from anubis.model.points import OWN_METRICS, Point
 from anubis.model.run import Run
 from anubis.model.status import Status
-from anubis.pipeline.summarise import OWN_METRICS
 
 if TYPE_CHECKING:
     from anubis.client import Client

@@ -10,6 +10,7 @@ import click
 from anubis.cli import plain, tables, units
 from anubis.cli.home import open_client
 from anubis.cli.params import json_option, ref_argument
+from anubis.cli.words import own_last
 from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.points import NO_STEP, Point, SampleBlock
 from anubis.pipeline.contracts import MetricSummary
@@ -73,7 +74,8 @@ def results(*, ref: str, metric: str | None, as_csv: bool, as_json: bool) -> Non
 def show_points(points: Sequence[Point], summaries: Sequence[MetricSummary]) -> None:
     """The table of a run's values."""
     behind = {summary.metric: summary for summary in summaries}
-    tables.show(_COLUMNS, [_row(point, behind.get(point.metric)) for point in points])
+    ordered = sorted(points, key=lambda point: own_last(point.metric))
+    tables.show(_COLUMNS, [_row(point, behind.get(point.metric)) for point in ordered])
 
 
 def _row(point: Point, summary: MetricSummary | None) -> list[tables.Cell]:

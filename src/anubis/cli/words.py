@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from anubis.cli import exit_codes, units
 from anubis.cli.tables import Styled
+from anubis.model.points import OWN_METRICS
 from anubis.model.status import Status
 
 COLOURS = {Status.SUCCEEDED: "green", Status.FAILED: "red", Status.CANCELLED: "yellow"}
@@ -33,8 +34,14 @@ def took(placed_s: float | None, ended_s: float | None, *, now_s: float | None =
 
 
 def values_line(values: Mapping[str, tuple[float, str]]) -> str:
-    """All values of a run in one line."""
-    return ", ".join(f"{metric} {units.with_unit(value, unit)}" for metric, (value, unit) in values.items())
+    """The values of a run in one line; what every run has anyway only where there is nothing else."""
+    shown = [metric for metric in values if metric not in OWN_METRICS] or list(values)
+    return ", ".join(f"{metric} {units.with_unit(*values[metric])}" for metric in shown)
+
+
+def own_last(metric: str) -> tuple[bool, str]:
+    """Sorts metrics by name, those that every run has anyway behind the others."""
+    return metric in OWN_METRICS, metric
 
 
 def exit_code(statuses: "list[Status]") -> int:

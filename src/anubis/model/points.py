@@ -20,6 +20,9 @@ class Sample:
     labels: dict[str, str] = field(default_factory=dict)
 
 
+#: Metrics that every run has from the agent's own books, whatever the benchmark gives out.
+OWN_METRICS = ("wall_time", "cpu_time", "peak_memory")
+
 #: Stands for "no step" in a SampleBlock, whose columns hold only numbers.
 NO_STEP = -(2**63)
 

@@ -34,10 +34,6 @@ SUMMARIES: Mapping[Summary, Callable[[Sequence[float]], float]] = {
 }
 
 
-#: What the agent's books say of every run, whatever the benchmark gives out.
-OWN_METRICS = ("wall_time", "cpu_time", "peak_memory")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
     """What one measured execution gave beside its samples, from the agent's own books."""
