@@ -91,6 +91,8 @@ def import_files(
             found[address] = chosen.name
             rows = _read(path, address, chosen, findings, given)
             history = to_points(rows, origin=chosen.name, owner=owner, findings=findings)
+        if not history.points and not findings.refused:
+            findings.warn("no values were found", "check that this is the file that its tool wrote")
         new = {run.id for run, _ in history.runs} - known
         known |= new
         whole.runs.extend(each for each in history.runs if each[0].id in new)

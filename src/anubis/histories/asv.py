@@ -5,6 +5,7 @@ Format: https://asv.readthedocs.io/en/stable/dev.html#file-formats (benchmark re
 
 import ast
 import itertools
+import math
 import re
 import statistics
 from collections.abc import Iterator
@@ -113,7 +114,7 @@ def _of_file(reading: Reading, file: Path, known: dict[str, Any], repository: st
         return
     commit = _Commit(
         commit=values.text(document.get("commit_hash")),
-        commit_s=values.seconds(document.get("date"), 1e-3),
+        commit_s=values.seconds(document.get("date"), 1000),
         environment=values.text(document.get("env_name")),
         repository=repository,
         machine=values.text(machine.get("machine")) or values.text(file.parent.name),
@@ -137,11 +138,12 @@ def _of_benchmark(
     about = about if isinstance(about, dict) else {}
     path = f"results.{name}"
     results = listing(row["result"], reading.findings, f"{path}.result")
-    axes = [axis for axis in row.get("params") or [] if isinstance(axis, list)]
-    cells = list(itertools.product(*axes))
-    if len(cells) != len(results):
+    params = row.get("params")
+    axes = [axis for axis in params if isinstance(axis, list)] if isinstance(params, list) else []
+    expected = math.prod(map(len, axes))
+    if expected != len(results):
         reading.findings.error(
-            f"{len(results)} results for {len(cells)} combinations of parameters",
+            f"{len(results)} results for {expected} combinations of parameters",
             "run this benchmark again with asv, or delete its entry",
             path=path,
         )
@@ -151,7 +153,7 @@ def _of_benchmark(
     written = values.text(about.get("unit"))
     if metric == "value" and written and written != "unit":
         unit = written
-    started_s = values.seconds(row.get("started_at"), 1e-3)
+    started_s = values.seconds(row.get("started_at"), 1000)
     time_s = started_s if started_s is not None else commit.commit_s
     if time_s is None:
         reading.findings.error("the results have no date", "run `asv update` first", path=path)
@@ -160,7 +162,7 @@ def _of_benchmark(
     if version := values.text(row.get("version"))[:12]:
         labels["benchmark_version"] = version
     axis_names = about.get("param_names") or []
-    for position, cell in enumerate(cells):
+    for position, cell in enumerate(itertools.product(*axes)):
         value = reading.value(results[position], f"{path}.result[{position}]")
         if value is None:
             continue

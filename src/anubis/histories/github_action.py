@@ -89,7 +89,7 @@ def _of_entry(
     entry = mapping(entry, findings, path)
     if not entry:
         return
-    time_s = values.seconds(entry.get("date"), 1e-3)
+    time_s = values.seconds(entry.get("date"), 1000)
     commit = mapping(entry.get("commit"), findings, f"{path}.commit")
     commit_s = _commit_s(commit)
     if time_s is None:

@@ -70,7 +70,7 @@ def _of_runs(reading: Reading, database: sqlite3.Connection) -> Iterator[Measure
             f"{unfinished} runs that failed, were stopped or still go on were left out", "nothing to do"
         )
     for run, experiment, start_ms, source_version in database.execute(_RUNS):
-        time_s = values.seconds(start_ms, 1e-3)
+        time_s = values.seconds(start_ms, 1000)
         if time_s is None:
             reading.findings.error(
                 "the run has no start time", "delete the run in MLflow", path=f"runs.{run}"

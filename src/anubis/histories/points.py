@@ -204,7 +204,7 @@ def _own_id(words: str) -> str | None:
 
 
 def _toml(info: Info) -> str:
-    """A descriptor file that says what was imported; its engine does not exist, so submitting it is refused."""
+    """A descriptor file that says what was imported. It lacks what nobody knows (the image), so submitting it is refused."""
     labels = "\n".join(f"{_quoted(key)} = {_quoted(value)}" for key, value in info.labels.items())
     return (
         f'# Made by anubis import: this run was measured by another tool.\nspec_version = "1.0"\n\n'

@@ -71,21 +71,21 @@ def texts(raw: Any, keys: Iterable[str] | None = None) -> dict[str, str]:
     return {key: value for key, value in found.items() if key and value}
 
 
-def seconds(raw: Any, scale: float = 1.0) -> float | None:
-    """UTC seconds since 1970 from a number in units of ``scale`` seconds, or from ISO 8601 text.
+def seconds(raw: Any, per_second: int = 1) -> float | None:
+    """UTC seconds since 1970 from a number, of which ``per_second`` make a second, or from ISO 8601 text.
 
     A text without a zone is read as UTC. None when it is no time between 1970 and 9999.
     """
-    if isinstance(raw, str):
-        try:
-            moment = datetime.fromisoformat(raw.strip())
-            found: float | None = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-        except (ValueError, OverflowError):
-            found = _scaled(soft_number(raw), scale)
-    else:
-        found = _scaled(soft_number(raw), scale)
+    found = _moment(raw) if isinstance(raw, str) else None
+    if found is None:
+        value = soft_number(raw)
+        found = None if value is None else value / per_second
     return found if found is not None and 0 <= found < LATEST_S else None
 
 
-def _scaled(value: float | None, scale: float) -> float | None:
-    return None if value is None else value * scale
+def _moment(words: str) -> float | None:
+    try:
+        moment = datetime.fromisoformat(words.strip())
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None
