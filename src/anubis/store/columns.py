@@ -63,26 +63,39 @@ def _written(column: "array[Any]", integers: str | None) -> bytes:
             how = _DIFFERENCES
         except OverflowError:  # a missing step beside a real one is further away than an integer can tell
             pass
-    size = kept.itemsize
-    raw = _little(kept).tobytes()
-    return bytes([how]) + b"".join(raw[i::size] for i in range(size))
+    return bytes([how]) + _transposed(_little(kept).tobytes(), kept.itemsize)
 
 
 def _read(raw: memoryview, code: str, integers: str | None, size: int) -> "array[Any]":
-    how, length = raw[0], (len(raw) - 1) // size
+    how, together = raw[0], _restored(raw[1:], size)
+    if how == _PLAIN or integers is None:
+        return _little(array(code, together))
+    return array(code, _sums(_little(array(integers, together))).tobytes())
+
+
+def _transposed(raw: bytes, size: int) -> bytes:
+    """First bytes of all elements, then second bytes, and so on."""
+    return b"".join(raw[i::size] for i in range(size))
+
+
+def _restored(raw: memoryview, size: int) -> bytes:
+    """What was transposed."""
+    length = len(raw) // size
+    if worth_numpy(length):
+        import numpy as np  # noqa: PLC0415  heavy, and rarely needed
+
+        return np.frombuffer(raw, dtype=np.uint8).reshape(size, length).T.tobytes()
     together = bytearray(length * size)
     for i in range(size):
-        together[i::size] = raw[1 + i * length : 1 + (i + 1) * length]
-    if how == _PLAIN or integers is None:
-        return _little(array(code, bytes(together)))
-    return array(code, _sums(_little(array(integers, bytes(together)))).tobytes())
+        together[i::size] = raw[i * length : (i + 1) * length]
+    return bytes(together)
 
 
 def _differences(column: "array[int]") -> "array[int]":
     """First element, then each element minus the one before; OverflowError when one does not fit."""
     if not worth_numpy(len(column)):
         return array(column.typecode, [*column[:1], *map(sub, column[1:], column)])
-    import numpy as np  # noqa: PLC0415  heavy, and rarely needed
+    import numpy as np  # noqa: PLC0415
 
     values = np.frombuffer(column, dtype=column.typecode)
     if int(values.max()) - int(values.min()) > np.iinfo(values.dtype).max:
@@ -93,7 +106,7 @@ def _differences(column: "array[int]") -> "array[int]":
 def _sums(column: "array[int]") -> "array[int]":
     if not worth_numpy(len(column)):
         return array(column.typecode, accumulate(column))
-    import numpy as np  # noqa: PLC0415  heavy, and rarely needed
+    import numpy as np  # noqa: PLC0415
 
     values = np.frombuffer(column, dtype=column.typecode)
     return array(column.typecode, np.cumsum(values, dtype=values.dtype).tobytes())

@@ -7,13 +7,13 @@ Compiling ahead of time spares every start the import of SQLAlchemy (0.16 s) and
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Dialect, Select
+from sqlalchemy import Dialect, Table, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from anubis.store.schema import metadata, stamp
+from anubis.store.schema import alerts, metadata, runs, stamp
 from anubis.store.statements import (
     alert_conditions,
     alert_listing,
@@ -50,16 +50,15 @@ def compiled(database: str) -> str:
     found |= {name: text(statement) for name, statement in statements(upsert).items()}
     for name, rows in (("newest", listing(newest_first=True)), ("oldest", listing(newest_first=False))):
         found[f"list_{name}"] = text(rows)
-    found |= {f"where_{name}": _where(rows, text, condition) for name, condition in conditions().items()}
+    found |= {f"where_{name}": _where(runs, text, condition) for name, condition in conditions().items()}
     found |= {"listed_values": text(listed_values), "list_alerts": text(alert_listing())}
     for name, condition in alert_conditions().items():
-        found[f"where_alert_{name}"] = _where(alert_listing(), text, condition)
+        found[f"where_alert_{name}"] = _where(alerts, text, condition)
     return HEAD + "".join(f"\n-- name: {name}\n{sql}\n" for name, sql in found.items())
 
 
-def _where(rows: Select[Any], text: Any, condition: Any) -> str:
-    narrowed = text(rows.where(condition))
-    return str(narrowed.partition("WHERE ")[2].rpartition(" ORDER BY")[0]).strip()
+def _where(table: Table, text: Any, condition: Any) -> str:
+    return str(text(select(table).where(condition)).partition("WHERE ")[2])
 
 
 def main() -> None:

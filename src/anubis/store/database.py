@@ -43,6 +43,8 @@ class Session:
         self.driver = driver
         #: Not to be used again.
         self.broken = False
+        #: Whether commits wait for the disk; None: as the connection came.
+        self.durable: bool | None = None
         self._sql = statements_of(driver.name)
 
     def rows(self, name: str, /, **values: Any) -> list[Row]:
@@ -87,12 +89,18 @@ class Database:
         self._closed = False
 
     def rows(self, name: str, /, **values: Any) -> list[Row]:
-        """The rows of one statement, in a transaction of its own."""
-        return self._again(lambda session: session.rows(name, **dict(values)))
+        """The rows of one statement that only reads."""
+        return self._again(lambda session: session.rows(name, **values))
 
     def write(self, name: str, /, **values: Any) -> int:
         """Execute one statement in a transaction of its own; how many rows it changed."""
-        return self._again(lambda session: session.write(name, **dict(values)))
+        return self._again(lambda session: session.write(name, **values), durable=True)
+
+    def lease(self, name: str, /, **values: Any) -> list[Row]:
+        """The rows of one statement in a transaction that need not survive the machine: whoever forgets a lease
+        because of a power cut is fenced off like anybody else.
+        """
+        return self._again(lambda session: session.rows(name, **values), durable=False)
 
     def transact(self, work: Callable[[Session], T]) -> T:
         """``work`` in one transaction: all of it, or nothing when it raises. It may be called again after a conflict."""
@@ -107,7 +115,7 @@ class Database:
                 raise
             return result
 
-        return self._again(whole)
+        return self._again(whole, durable=True)
 
     @contextmanager
     def session(self) -> Iterator[Session]:
@@ -127,10 +135,13 @@ class Database:
         while self._idle:
             self._idle.pop().connection.close()
 
-    def _again(self, work: Callable[[Session], T]) -> T:
+    def _again(self, work: Callable[[Session], T], *, durable: bool | None = None) -> T:
         for left in reversed(range(_ATTEMPTS)):
             with self.session() as session:
                 try:
+                    if durable is not None and session.durable is not durable:
+                        session.connection.execute(self.driver.durable[durable])
+                        session.durable = durable
                     return work(session)
                 except self.driver.conflict:
                     if not left:

@@ -27,6 +27,8 @@ class Driver:
     connect: Callable[[], Any]
     #: Begins a transaction that writes.
     begin: str
+    #: Whether a commit waits for the disk, from the next transaction on: no, yes.
+    durable: tuple[str, str]
     #: Statements before the first transaction of a new database, and first in every one that changes the schema.
     prepare: tuple[str, ...]
     alone: tuple[str, ...]
@@ -64,8 +66,6 @@ def _sqlite(path: str) -> Driver:
         connection = sqlite3.connect(
             path, timeout=BUSY_S, isolation_level=None, check_same_thread=False, cached_statements=256
         )
-        # FULL: what was acknowledged survives a power cut; one fdatasync for each transaction.
-        connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         return connection
 
@@ -73,6 +73,8 @@ def _sqlite(path: str) -> Driver:
         name="sqlite",
         place=str(Path(path).absolute()),
         connect=connect,
+        # FULL: what was acknowledged survives a power cut, at the price of an fdatasync for each transaction.
+        durable=("PRAGMA synchronous = NORMAL", "PRAGMA synchronous = FULL"),
         begin="BEGIN IMMEDIATE",  # a transaction that reads first could not be upgraded once another wrote
         prepare=("PRAGMA journal_mode = WAL",),
         alone=(),
@@ -95,6 +97,7 @@ def _postgresql(url: str) -> Driver:
         name="postgresql",
         place=url.rpartition("@")[2].partition("?")[0].removeprefix("postgresql://"),
         connect=lambda: psycopg.connect(url, autocommit=True, application_name="anubis"),
+        durable=("SET synchronous_commit = off", "SET synchronous_commit = on"),
         begin="BEGIN",
         prepare=(),
         alone=(f"SELECT pg_advisory_xact_lock({_SCHEMA_LOCK})",),

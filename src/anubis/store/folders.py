@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -28,16 +27,17 @@ class FolderObjects:
         path = self._path(key)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".new-", delete=False) as new:
-                try:
-                    shutil.copyfileobj(stream, new, _BUFFER)
-                    size = new.tell()
-                    new.flush()
-                    os.fsync(new.fileno())
-                    Path(new.name).replace(path)
-                except BaseException:
-                    Path(new.name).unlink(missing_ok=True)
-                    raise
+            new = path.with_name(f".new-{os.urandom(8).hex()}")
+            try:
+                with new.open("xb") as file:
+                    shutil.copyfileobj(stream, file, _BUFFER)
+                    size = file.tell()
+                    file.flush()
+                    os.fsync(file.fileno())
+                new.replace(path)
+            except BaseException:
+                new.unlink(missing_ok=True)
+                raise
         except OSError as error:
             raise StoreError(
                 f"object {key} cannot be stored in {self._folder}: {error.strerror or error}",

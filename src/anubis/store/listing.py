@@ -26,8 +26,8 @@ def find(database: Database, query: RunQuery) -> list[RunRow]:
 
 
 def narrowed(sql: str, where: Sequence[str]) -> str:
-    """An ordered SELECT without a WHERE, with these conditions."""
-    head, order, tail = sql.rpartition(" ORDER BY ")
+    """The SELECT with these conditions before its first ORDER BY."""
+    head, order, tail = sql.partition(" ORDER BY ")
     conditions = "\nWHERE " + "\nAND ".join(where) if where else ""
     return head + conditions + order + tail
 

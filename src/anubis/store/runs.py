@@ -26,7 +26,7 @@ _PREFIX = re.compile(rf"[0-9a-f]{{1,{_ID_DIGITS}}}")
 class StoredRuns:
     """``Runs`` (see the contract) in a database.
 
-    The lease is two columns: who holds the run, and from when on it is claimable. Only a claim puts another holder
+    The lease is two columns: who holds the run, and until when. Only a claim puts another holder
     in; every other write asks for the holder in its WHERE, inside the transaction. So an owner whose lease ran out
     may still go on until somebody else claims the run, and can write nothing from then on.
     """
@@ -47,7 +47,7 @@ class StoredRuns:
     def claim(self, owner: str, *, now_s: float, lease_s: float, limit: int) -> Sequence[Run]:
         if limit <= 0:
             return []
-        claimed = self._database.rows("claim", owner=owner, now_s=now_s, until_s=now_s + lease_s, most=limit)
+        claimed = self._database.lease("claim", owner=owner, now_s=now_s, until_s=now_s + lease_s, most=limit)
         if not claimed:
             return []
         rows = self._database.rows("claimed", numbers=[number for (number,) in claimed])
@@ -58,16 +58,16 @@ class StoredRuns:
     ) -> Mapping[str, bool]:
         kept: dict[str, bool] = {}
         for ids in chunked(sorted(map(id_bytes, run_ids))):
-            rows = self._database.rows("renew", owner=owner, ids=ids, until_s=now_s + lease_s)
+            rows = self._database.lease("renew", owner=owner, ids=ids, until_s=now_s + lease_s)
             kept |= {id_text(run_id): bool(cancel) for run_id, cancel in rows}
         return kept
 
     def release(self, owner: str, run_ids: Sequence[str] | None = None) -> None:
         if run_ids is None:
-            self._database.write("release_all", owner=owner)
+            self._database.lease("release_all", owner=owner)
             return
         for ids in chunked(sorted(map(id_bytes, run_ids))):
-            self._database.write("release", owner=owner, ids=ids)
+            self._database.lease("release", owner=owner, ids=ids)
 
     def owners(self) -> Sequence[str]:
         return sorted(owner for (owner,) in self._database.rows("owners"))

@@ -124,9 +124,8 @@ runs = Table(
     Column("reason", Text, nullable=False),
     Column("placement", Text),  # JSON
     Column("holder", Text),  # who has the lease; NULL: nobody
-    Column("ready_s", Double),  # claimable from then on: due, and any lease run out; NULL: final
+    Column("ready_s", Double),  # when the lease ends, else when it is due; NULL: final
     Index("runs_created", "created_s"),
-    Index("runs_descriptor", "descriptor"),
 )
 _unfinished = text(f"status < {FIRST_FINAL}")
 Index(
@@ -170,7 +169,7 @@ points = Table(
     Column("order_s", Double, nullable=False),
     Column("subject", Integer, nullable=False),  # words
     Column("contaminated", SmallInteger, nullable=False),
-    Index("points_series", "series", "metric"),
+    Index("points_metric", "metric", "series"),
     sqlite_with_rowid=False,
 )
 

@@ -162,8 +162,6 @@ CREATE INDEX descriptors_name ON descriptors (name);
 
 CREATE INDEX runs_created ON runs (created_s);
 
-CREATE INDEX runs_descriptor ON runs (descriptor);
-
 CREATE INDEX runs_family ON runs (family) WHERE family IS NOT NULL;
 
 CREATE INDEX runs_parent ON runs (parent) WHERE parent IS NOT NULL;
@@ -174,7 +172,7 @@ CREATE INDEX events_run ON events (run);
 
 CREATE INDEX labels_descriptor ON labels (descriptor);
 
-CREATE INDEX points_series ON points (series, metric)
+CREATE INDEX points_metric ON points (metric, series)
 
 -- name: stamp
 INSERT INTO alembic_version (version_num) VALUES (:version)
@@ -249,19 +247,19 @@ WHERE runs.id = :run_id), :kind, :actor, :time_s, :message, :data)
 WITH ready AS 
 (SELECT runs.no AS no 
 FROM runs 
-WHERE runs.status < 100 AND runs.ready_s <= :now_s ORDER BY runs.priority DESC, runs.ready_s, runs.no
+WHERE runs.status < 100 AND runs.ready_s <= :now_s AND runs.due_s <= :now_s ORDER BY runs.priority DESC, runs.ready_s, runs.no
  LIMIT :most OFFSET 0)
  UPDATE runs SET holder=:owner, ready_s=:until_s WHERE runs.no IN (SELECT ready.no 
 FROM ready) RETURNING no
 
 -- name: renew
-UPDATE runs SET ready_s=CASE WHEN (runs.due_s > :until_s) THEN runs.due_s ELSE :until_s END WHERE runs.status < 100 AND runs.holder = :owner AND runs.id IN (__[POSTCOMPILE_ids]) RETURNING id, cancel
+UPDATE runs SET ready_s=:until_s WHERE runs.status < 100 AND runs.holder = :owner AND runs.id IN (__[POSTCOMPILE_ids]) RETURNING id, cancel
 
 -- name: release
-UPDATE runs SET holder=NULL, ready_s=runs.due_s WHERE runs.status < 100 AND runs.holder = :owner AND runs.id IN (__[POSTCOMPILE_ids])
+UPDATE runs SET holder=NULL, ready_s=runs.due_s WHERE runs.status < 100 AND runs.holder = :owner AND runs.id IN (__[POSTCOMPILE_ids]) RETURNING id
 
 -- name: release_all
-UPDATE runs SET holder=NULL, ready_s=runs.due_s WHERE runs.status < 100 AND runs.holder = :owner
+UPDATE runs SET holder=NULL, ready_s=runs.due_s WHERE runs.status < 100 AND runs.holder = :owner RETURNING id
 
 -- name: owners
 SELECT DISTINCT runs.holder 
@@ -274,7 +272,7 @@ FROM runs
 WHERE runs.status < 100 AND runs.holder = :owner AND runs.cancel = 1
 
 -- name: apply
-UPDATE runs SET status=:status, cause=:cause, attempt=:attempt, due_s=:due_s, placed_s=:placed_s, ended_s=:ended_s, reason=:reason, placement=:placement, ready_s=CASE WHEN (runs.ready_s > :due_s) THEN runs.ready_s ELSE :due_s END WHERE runs.id = :run_id AND runs.status < 100 AND runs.holder = :owner RETURNING no, cancel
+UPDATE runs SET status=:status, cause=:cause, attempt=:attempt, due_s=:due_s, placed_s=:placed_s, ended_s=:ended_s, reason=:reason, placement=:placement WHERE runs.id = :run_id AND runs.status < 100 AND runs.holder = :owner RETURNING no, cancel
 
 -- name: apply_final
 UPDATE runs SET status=:status, cause=:cause, attempt=:attempt, due_s=:due_s, placed_s=:placed_s, ended_s=:ended_s, reason=:reason, placement=:placement, holder=NULL, ready_s=NULL WHERE runs.id = :run_id AND runs.status < 100 AND runs.holder = :owner RETURNING no, cancel
@@ -324,9 +322,8 @@ WHERE runs.status >= 100 AND runs.id IN (__[POSTCOMPILE_ids])
 DELETE FROM runs WHERE runs.status >= 100 AND runs.id IN (__[POSTCOMPILE_ids])
 
 -- name: remove_descriptors
-DELETE FROM descriptors WHERE descriptors.id IN (__[POSTCOMPILE_numbers]) AND NOT (EXISTS (SELECT * 
-FROM runs 
-WHERE runs.descriptor = descriptors.id))
+DELETE FROM descriptors WHERE descriptors.id IN (__[POSTCOMPILE_numbers]) AND (descriptors.id NOT IN (SELECT runs.descriptor 
+FROM runs))
 
 -- name: remove_texts
 DELETE FROM texts WHERE texts.id IN (__[POSTCOMPILE_numbers]) AND (texts.id NOT IN (SELECT runs.text 
@@ -432,13 +429,17 @@ INSERT INTO cursors (name, seq) VALUES (:name, :seq) ON CONFLICT (name) DO UPDAT
 
 -- name: list_newest
 SELECT runs.no, runs.id, descriptors.name, runs.status, runs.cause, engine.word AS engine, runs.created_s, runs.placed_s, runs.ended_s, runs.reason, family.word AS family, descriptors.labels, descriptors.subject 
-FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family ORDER BY runs.created_s DESC, runs.no DESC
- LIMIT :most OFFSET 0
+FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family 
+WHERE runs.no IN (SELECT runs.no 
+FROM runs ORDER BY runs.created_s DESC, runs.no DESC
+ LIMIT :most OFFSET 0) ORDER BY runs.created_s DESC, runs.no DESC
 
 -- name: list_oldest
 SELECT runs.no, runs.id, descriptors.name, runs.status, runs.cause, engine.word AS engine, runs.created_s, runs.placed_s, runs.ended_s, runs.reason, family.word AS family, descriptors.labels, descriptors.subject 
-FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family ORDER BY runs.created_s, runs.no
- LIMIT :most OFFSET 0
+FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family 
+WHERE runs.no IN (SELECT runs.no 
+FROM runs ORDER BY runs.created_s, runs.no
+ LIMIT :most OFFSET 0) ORDER BY runs.created_s, runs.no
 
 -- name: where_ids
 runs.id IN (__[POSTCOMPILE_ids])
@@ -465,9 +466,11 @@ WHERE words.word = :family)
 runs.parent = :parent
 
 -- name: where_metric
-EXISTS (SELECT points.run 
-FROM metrics JOIN points ON points.metric = metrics.id 
-WHERE points.run = runs.no AND metrics.name = :metric)
+runs.no + 0 IN (SELECT points.run 
+FROM points 
+WHERE points.metric IN (SELECT metrics.id 
+FROM metrics 
+WHERE metrics.name = :metric))
 
 -- name: where_since_s
 runs.created_s >= :since_s

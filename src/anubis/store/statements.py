@@ -62,11 +62,6 @@ def _in(column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
     return column.in_(bindparam(name, expanding=True))
 
 
-def _later(column: ColumnElement[Any], other: Any) -> ColumnElement[Any]:
-    """The greater of two; SQLite and PostgreSQL spell it differently, and a CASE the same."""
-    return case((column > other, column), else_=other)
-
-
 def statements(upsert: Callable[..., Any]) -> dict[str, Executable]:
     """All but listings, by name. ``upsert``: the insert of a dialect that knows ON CONFLICT."""
     return (
@@ -141,7 +136,7 @@ def _leases() -> dict[str, Executable]:
     free = {"holder": null(), "ready_s": runs.c.due_s}
     ready = (
         select(runs.c.no)
-        .where(_unfinished, runs.c.ready_s <= _p("now_s"))
+        .where(_unfinished, runs.c.ready_s <= _p("now_s"), runs.c.due_s <= _p("now_s"))
         .order_by(runs.c.priority.desc(), runs.c.ready_s, runs.c.no)
         .limit(_p("most"))
         .with_for_update(skip_locked=True)
@@ -158,15 +153,15 @@ def _leases() -> dict[str, Executable]:
         .returning(runs.c.no),
         "renew": update(runs)
         .where(held, _in(runs.c.id, "ids"))
-        .values(ready_s=_later(runs.c.due_s, _p("until_s")))
+        .values(ready_s=_p("until_s"))
         .returning(runs.c.id, runs.c.cancel),
-        "release": update(runs).where(held, _in(runs.c.id, "ids")).values(free),
-        "release_all": update(runs).where(held).values(free),
+        "release": update(runs).where(held, _in(runs.c.id, "ids")).values(free).returning(runs.c.id),
+        "release_all": update(runs).where(held).values(free).returning(runs.c.id),
         "owners": select(runs.c.holder).where(_unfinished, runs.c.holder.is_not(None)).distinct(),
         "cancelled": select(runs.c.id).where(held, runs.c.cancel == literal_column("1")),
         "apply": update(runs)
         .where(runs.c.id == _p("run_id"), held)
-        .values(written | {"ready_s": _later(runs.c.ready_s, _p("due_s"))})
+        .values(written)
         .returning(runs.c.no, runs.c.cancel),
         "apply_final": update(runs)
         .where(runs.c.id == _p("run_id"), held)

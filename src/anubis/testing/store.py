@@ -92,12 +92,15 @@ class FakeRuns:
             ready = [
                 run
                 for run in self._shelf.runs.values()
-                if not run.status.final and run.due_s <= now_s and not self._is_held(run, now_s)
+                if not run.status.final and max(run.due_s, self._ready_s(run)) <= now_s
             ]
-            ready.sort(key=lambda run: (-run.descriptor.info.priority, run.due_s))
-            for run in ready[: max(0, limit)]:
+            ready.sort(key=lambda run: (-run.descriptor.info.priority, self._ready_s(run)))
+            claimed = ready[: max(0, limit)]
+            for run in claimed:
                 self._shelf.leases[run.id] = _Lease(owner, now_s + lease_s)
-            return ready[: max(0, limit)]
+            order = list(self._shelf.runs)
+            claimed.sort(key=lambda run: (-run.descriptor.info.priority, run.due_s, order.index(run.id)))
+            return claimed
 
     def renew(
         self, owner: str, run_ids: Sequence[str], *, now_s: float, lease_s: float
@@ -196,9 +199,9 @@ class FakeRuns:
         lease = self._shelf.leases.get(run_id)
         return lease is not None and lease.owner == owner
 
-    def _is_held(self, run: Run, now_s: float) -> bool:
+    def _ready_s(self, run: Run) -> float:
         lease = self._shelf.leases.get(run.id)
-        return lease is not None and lease.until_s > now_s
+        return lease.until_s if lease else run.due_s
 
     def _points(self, run: Run) -> list[Point]:
         return [point for (run_id, _), point in self._shelf.points.items() if run_id == run.id]

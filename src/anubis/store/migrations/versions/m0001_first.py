@@ -101,7 +101,6 @@ def _runs() -> None:
         sa.UniqueConstraint("id"),
     )
     op.create_index("runs_created", "runs", ["created_s"])
-    op.create_index("runs_descriptor", "runs", ["descriptor"])
     for column in ("family", "parent"):
         given = sa.text(f"{column} IS NOT NULL")
         op.create_index(f"runs_{column}", "runs", [column], sqlite_where=given, postgresql_where=given)
@@ -156,7 +155,7 @@ def _measured() -> None:
         sa.Column("contaminated", sa.SmallInteger, nullable=False),
         sqlite_with_rowid=False,
     )
-    op.create_index("points_series", "points", ["series", "metric"])
+    op.create_index("points_metric", "points", ["metric", "series"])
     op.create_table(
         "summaries",
         _run(),

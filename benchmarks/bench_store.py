@@ -1,0 +1,253 @@
+"""What the store costs: CPU of a run's life, bytes of a run, listings, samples. SQLite, and PostgreSQL where it is installed.
+
+python benchmarks/bench_store.py [--runs 10000]
+"""
+
+import argparse
+import math
+import sqlite3
+import sys
+import tempfile
+import time
+from array import array
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+
+from anubis.model.cause import Cause
+from anubis.model.points import SampleBlock
+from anubis.model.run import Step
+from anubis.model.status import Status
+from anubis.pipeline.contracts import RunQuery
+from anubis.store import open_store
+from anubis.testing import a_descriptor, a_placement, a_point, a_run, an_event
+
+NOW_S = 1_700_000_000.0
+TEXT = '[info]\nname = "hello"\n[hardware]\ninstance_type = "local"\n[ml]\nbenchmark_code = "true"\n'
+FOLDER = "/home/someone/.anubis/records"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=10_000)
+    runs = parser.parse_args().runs
+    with tempfile.TemporaryDirectory() as folder:
+        report("SQLite", f"sqlite:///{folder}/anubis.db", runs, sqlite_bytes)
+    with a_server() as url:
+        if url:
+            report("PostgreSQL (one server, fsync on)", url, runs, postgresql_bytes)
+        else:
+            print("PostgreSQL: not measured, its server binaries are not installed")
+
+
+def report(title, url, runs, size):
+    print(f"== {title}")
+    opened = time.perf_counter()
+    store = open_store(url)
+    show("open a new database", (time.perf_counter() - opened) * 1e3, "ms")
+    one_life(store, 300)
+    empty = size(url)
+    many_runs(store, runs)
+    parts = size(url)
+    total = {name: (bytes_ - empty.get(name, 0)) / runs for name, bytes_ in parts.items()}
+    logged = sum(bytes_ for name, bytes_ in total.items() if name.startswith("points"))
+    show("database per run: everything", sum(total.values()), "B")
+    show("  its 10 points (what the user logged)", logged, "B")
+    show("  the rest", sum(total.values()) - logged, "B")
+    listings(store, runs)
+    sampled(store)
+    store.close()
+
+
+def one_life(store, runs):
+    """Each run alone: added, claimed, six steps, two renewals; the way a null run goes."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    for i in range(runs):
+        run = a_run(created_s=NOW_S + i)
+        store.runs.add([(run, TEXT)], [an_event(run, "submitted", actor="a-client")])
+        live(store, run, NOW_S + i, renewals=2)
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    show("a run's life (add, claim, 6 steps, 2 renewals): CPU", cpu / runs * 1e3, "ms")
+    show("  wall", wall / runs * 1e3, "ms")
+    show("  steps applied", 6 * runs / wall, "/s")
+
+
+def live(store, run, now_s, *, renewals=0):
+    (held,) = store.runs.claim("host/boot/1/2/abcd", now_s=now_s, lease_s=30, limit=1)
+    assert held.id == run.id
+    for _ in range(renewals):
+        store.runs.renew("host/boot/1/2/abcd", [run.id], now_s=now_s, lease_s=30)
+    for step in steps(held):
+        held = store.runs.apply("host/boot/1/2/abcd", held, step, now_s=now_s)
+
+
+def steps(run):
+    folder = f"{FOLDER}/{run.id}/a1/benchmark/0"
+    points = tuple(a_point(run, f"metric-{i}", 1.5 + math.sin(i), spread=0.1) for i in range(10))
+    yield Step(status=Status.PLACE)
+    yield Step(
+        status=Status.WATCH,
+        placement=a_placement(run, folder=folder, pid=4242, started="8812345"),
+        events=(an_event(run, "placed", message="on engine process"),),
+    )
+    yield Step(status=Status.WATCH, events=(an_event(run, "running"),))
+    yield Step(
+        status=Status.COLLECT,
+        reason="exit code 0",
+        events=(an_event(run, "ended", message="exit code 0", data={"exit_code": 0}),),
+    )
+    yield Step(status=Status.ANALYSE, points=points)
+    yield Step(status=Status.SUCCEEDED, events=(an_event(run, "final", data={"status": "succeeded"}),))
+
+
+def many_runs(store, runs):
+    """``runs`` finished runs of one descriptor with ten points and five events each, a few of them otherwise."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    plain = a_descriptor("hello", labels={"team": "vision"})
+    rare = a_descriptor("rare", labels={"team": "speech"})
+    for start in range(0, runs, 500):
+        new = [
+            a_run(rare if i % 1000 == 7 else plain, created_s=NOW_S + i)
+            for i in range(start, min(start + 500, runs))
+        ]
+        store.runs.add([(run, TEXT) for run in new], [an_event(run, "submitted", actor="me") for run in new])
+        for held in store.runs.claim("host/boot/1/2/abcd", now_s=NOW_S + runs, lease_s=9e9, limit=500):
+            finish(store, held)
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    show(f"{runs:,} runs added 500 at a time, claimed, 2 steps each: CPU per run", cpu / runs * 1e3, "ms")
+
+
+def finish(store, held):
+    _, placed, running, ended, measured, final = steps(held)
+    failed = held.descriptor.info.name == "rare"
+    step = Step(status=Status.WATCH, placement=placed.placement, events=placed.events + running.events)
+    held = store.runs.apply("host/boot/1/2/abcd", held, step, now_s=held.created_s)
+    last = Step(
+        status=Status.FAILED if failed else Status.SUCCEEDED,
+        cause=Cause.USER_ERROR if failed else None,
+        reason="exit code 0",
+        events=ended.events + final.events,
+        points=(*measured.points, a_point(held, "rare metric")) if failed else measured.points,
+    )
+    store.runs.apply("host/boot/1/2/abcd", held, last, now_s=held.created_s + 1)
+
+
+def listings(store, runs):
+    end_s = NOW_S + runs
+    for title, conditions in {
+        "the newest 50": {},
+        "by name (1 in 1000)": {"name": "rare"},
+        "by label (999 in 1000)": {"labels": {"team": "vision"}},
+        "by label (none)": {"labels": {"team": "nobody"}},
+        "by metric (all)": {"metric": "metric-3"},
+        "by metric (1 in 1000)": {"metric": "rare metric"},
+        "by status (1 in 1000)": {"statuses": (Status.FAILED,)},
+        "by time": {"since_s": end_s - runs / 2, "until_s": end_s - runs / 4},
+        "by all of them": {
+            "name": "hello",
+            "labels": {"team": "vision"},
+            "metric": "metric-3",
+            "statuses": (Status.SUCCEEDED,),
+            "since_s": NOW_S,
+        },
+    }.items():
+        show(f"find, {title}", best_ms(lambda c=conditions: store.runs.find(RunQuery(limit=50, **c))), "ms")
+    show("find, 1000 rows", best_ms(lambda: store.runs.find(RunQuery(limit=1000))), "ms")
+    key = a_run(a_descriptor("hello", labels={"team": "vision"})).series_key
+    length = len(store.points.history(key, "metric-3"))
+    show(
+        f"history of one series, {length:,} points",
+        best_ms(lambda: store.points.history(key, "metric-3")),
+        "ms",
+    )
+
+
+def sampled(store):
+    for length, series in ((1_000, 10), (50_000, 4)):
+        blocks = tuple(block(f"samples-{i}", length) for i in range(series))
+        runs = [a_run() for _ in range(5)]
+        store.runs.add([(run, TEXT) for run in runs], [])
+        held = store.runs.claim("me", now_s=9e9, lease_s=30, limit=len(runs))
+        wall = time.perf_counter()
+        for run in held:
+            store.runs.apply("me", run, Step(status=Status.COLLECT, samples=blocks), now_s=NOW_S)
+        wall = time.perf_counter() - wall
+        title = f"samples in, {series} metrics of {length:,} in each step"
+        show(title, length * series * len(runs) / wall / 1e6, "M/s")
+        read = best_ms(lambda: store.points.samples(runs[0].id, "samples-0", most=500))  # noqa: B023  used at once
+        show(f"  one metric of {length:,} as 500", read, "ms")
+    read = best_ms(lambda: store.points.summaries(runs[0].id))
+    show(f"  summaries of its {series} metrics", read, "ms")
+
+
+def block(metric, length):
+    return SampleBlock(
+        metric=metric,
+        units="ms",
+        values=array("d", [100 + math.sin(i * 12.9898) * 43.758 for i in range(length)]),
+        times_s=array("d", [NOW_S + i * 0.013 for i in range(length)]),
+        steps=array("q", range(length)),
+        repeats=array("i", bytes(4 * length)),
+    )
+
+
+def best_ms(call, times=9):
+    best = math.inf
+    for _ in range(times):
+        start = time.perf_counter()
+        call()
+        best = min(best, time.perf_counter() - start)
+    return best * 1e3
+
+
+def show(title, value, unit):
+    print(f"{title:<66}{value:>12.3g} {unit}", flush=True)
+
+
+def sqlite_bytes(url):
+    connection = sqlite3.connect(url.removeprefix("sqlite:///"))
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    try:
+        rows = connection.execute("SELECT name, sum(pgsize) FROM dbstat GROUP BY name").fetchall()
+    except sqlite3.OperationalError:  # built without dbstat
+        rows = [("all", connection.execute("PRAGMA page_count").fetchone()[0] * 4096)]
+    connection.close()
+    return dict(rows)
+
+
+def postgresql_bytes(url):
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("VACUUM (FULL, ANALYZE)")
+        return dict(
+            connection.execute(
+                "SELECT relname, pg_relation_size(oid) FROM pg_class WHERE relkind IN ('r', 'i')"
+                " AND relnamespace = current_schema()::regnamespace"
+            ).fetchall()
+        )
+
+
+@contextmanager
+def a_server():
+    """URL of a new PostgreSQL server with the defaults of its makers; None when it is not installed."""
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+    from support.postgresql import binaries, run_as_anybody  # noqa: PLC0415  the cluster of the tests
+
+    if not (folder := binaries()):
+        yield None
+        return
+    with tempfile.TemporaryDirectory(prefix="pg-", dir="/tmp") as home:
+        data = f"{home}/data"
+        run_as_anybody(
+            home, folder / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"
+        )
+        options = f"-c listen_addresses= -k {home}"
+        run_as_anybody(home, folder / "pg_ctl", "-D", data, "-l", f"{home}/log", "-w", "-o", options, "start")
+        try:
+            yield f"postgresql://postgres@/postgres?host={home}"
+        finally:
+            run_as_anybody(home, folder / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
+
+
+if __name__ == "__main__":
+    main()
