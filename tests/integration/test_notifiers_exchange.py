@@ -1,3 +1,4 @@
+import base64
 import logging
 import socket
 import traceback
@@ -24,7 +25,7 @@ def test_the_body_goes_out_as_json_and_the_answer_comes_back():
     with listening(lambda _: Reply(201, {"id": 7})) as server:
         answer = send("POST", server.url, {"a": 1})
     assert server.last.json() == {"a": 1}
-    assert server.last.headers["user-agent"].startswith("anubis/")
+    assert server.last.headers["user-agent"].startswith("anubis")
     assert (answer.status, answer.json()) == (201, {"id": 7})
 
 
@@ -72,3 +73,17 @@ def test_nobody_there_is_temporary_and_keeps_the_path_secret():
             send("POST", f"http://127.0.0.1:{free.getsockname()[1]}/{PATH}", {})
     assert not failed.value.permanent
     assert PATH not in "".join(traceback.format_exception(failed.value))
+
+
+def test_the_proxys_own_password_is_said_to_the_proxy_alone(monkeypatch):
+    with listening() as proxy:
+        monkeypatch.setenv("http_proxy", proxy.url.replace("://", "://me:hush@"))
+        send("GET", "http://hook.invalid/x")
+    assert proxy.last.headers["proxy-authorization"] == f"Basic {base64.b64encode(b'me:hush').decode()}"
+
+
+def test_an_answer_larger_than_anybody_needs_is_cut(monkeypatch):
+    monkeypatch.setattr(exchange, "MOST_BYTES", 10)
+    with listening(lambda _: Reply(200, b"x" * 1_000_000)) as server:
+        assert len(send("GET", server.url).body) == 10
+        assert len(send("GET", server.url).body) == 10

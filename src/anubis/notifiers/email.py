@@ -102,8 +102,11 @@ class Email:
             ) from None
         except smtplib.SMTPNotSupportedError:
             raise self._failure("lacks what this message or its log-in needs", permanent=True) from None
+        except ssl.SSLError:
+            trust = "name its authority's file in SSL_CERT_FILE"
+            raise self._failure("has a certificate that nobody vouches for", remedy=trust) from None
         except (OSError, smtplib.SMTPException, MessageError) as error:
-            raise self._failure(f"could not be used ({type(error).__name__})", permanent=False) from None
+            raise self._failure(f"could not be used ({type(error).__name__})") from None
         if refused:
             codes = {code for code, _ in refused.values()}
             raise self._failure(f"refused {', '.join(sorted(refused))}", permanent=min(codes) >= _PERMANENT)
@@ -127,8 +130,9 @@ class Email:
             raise
         return server
 
-    def _failure(self, what: str, *, permanent: bool) -> NotifyError:
-        remedy = "check ANUBIS_SMTP_URL, ANUBIS_SMTP_FROM and the address" if permanent else ""
+    def _failure(self, what: str, *, permanent: bool = False, remedy: str = "") -> NotifyError:
+        if permanent and not remedy:
+            remedy = "check ANUBIS_SMTP_URL, ANUBIS_SMTP_FROM and the address"
         where = f"the mail server {self._settings.host}:{self._settings.port}"
         return NotifyError(one_line(f"{where} {what}", 400), permanent=permanent, remedy=remedy)
 

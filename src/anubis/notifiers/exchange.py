@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies_environment, proxy_bypass
 
-from anubis import __version__
 from anubis.model.errors import BadInputError, NotifyError
 from anubis.pipeline.markup import one_line
 
@@ -30,7 +29,8 @@ MOST_BYTES = 16 << 20
 #: Nobody is believed who asks for more patience than this.
 MOST_AGAIN_S = 86_400.0
 
-_TOO_MANY = 429
+#: Refusals that may pass: request timeout, too early, too many requests.
+_PASSING = (408, 425, 429)
 _FORBIDDEN = 403
 _silent: ContextVar[bool] = ContextVar("silent", default=False)
 
@@ -73,7 +73,7 @@ def send(
         raise NotifyError(f"{place} is no http or https address", permanent=True)
     content = body if body is None or isinstance(body, bytes) else json.dumps(body, allow_nan=False).encode()
     sent = {
-        "User-Agent": f"anubis/{__version__}",
+        "User-Agent": "anubis-bench",
         **({"Content-Type": "application/json"} if content else {}),
     }
     sent |= dict(headers or {})
@@ -90,9 +90,10 @@ def send(
             preload_content=False,
         )
         answer = Answer(status=response.status, headers=response.headers, body=response.read(MOST_BYTES))
-        response.release_conn()
+        response.close()
     except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
-        raise NotifyError(f"{place} could not be reached: {_reason(error)}") from None
+        reason, remedy = _reason(error)
+        raise NotifyError(f"{place} could not be reached: {reason}", remedy=remedy) from None
     finally:
         _silent.reset(silence)
     if 200 <= answer.status < 300 or answer.status in accept:
@@ -146,7 +147,10 @@ def _pool(proxy: str | None) -> "urllib3.PoolManager":
     import urllib3  # noqa: PLC0415  see send
 
     logging.getLogger("urllib3.connectionpool").addFilter(lambda _: not _silent.get())
-    return urllib3.ProxyManager(proxy) if proxy else urllib3.PoolManager()
+    if not proxy:
+        return urllib3.PoolManager()
+    user = urllib3.util.parse_url(proxy).auth
+    return urllib3.ProxyManager(proxy, proxy_headers=urllib3.make_headers(proxy_basic_auth=user))
 
 
 def _proxy(url: str) -> str | None:
@@ -154,13 +158,14 @@ def _proxy(url: str) -> str | None:
     parts = urlsplit(url)
     if proxy_bypass(parts.netloc.rpartition("@")[2]):
         return None
-    return getproxies_environment().get(parts.scheme)
+    proxy = getproxies_environment().get(parts.scheme)
+    return proxy if proxy is None or "://" in proxy else f"http://{proxy}"
 
 
 def _limited(answer: Answer) -> bool:
     """GitHub says 403 as well as 429 when its limits on the rate are reached."""
     spent = answer.headers.get("x-ratelimit-remaining") == "0" or "retry-after" in answer.headers
-    return answer.status == _TOO_MANY or (answer.status == _FORBIDDEN and spent)
+    return answer.status in _PASSING or (answer.status == _FORBIDDEN and spent)
 
 
 def _again_after_s(headers: Mapping[str, str]) -> float | None:
@@ -180,18 +185,20 @@ def _again_after_s(headers: Mapping[str, str]) -> float | None:
     return min(max(seconds, 0.0), MOST_AGAIN_S)
 
 
-def _reason(error: Exception) -> str:
-    """What failed, in words that hold no address."""
+def _reason(error: Exception) -> tuple[str, str]:
+    """What failed, in words that hold no address, and a remedy where there is one."""
     from urllib3 import exceptions  # noqa: PLC0415  see send
 
+    if isinstance(error, exceptions.ProxyError):
+        return "the proxy did not let it through", "check HTTPS_PROXY, HTTP_PROXY and NO_PROXY"
     if isinstance(error, exceptions.NameResolutionError):
-        return "its name is not known"
+        return "its name is not known", ""
     if isinstance(error, exceptions.TimeoutError | TimeoutError):
-        return "no answer in time"
+        return "no answer in time", ""
     if isinstance(error, exceptions.SSLError):
-        return "its certificate or its TLS was not accepted"
+        return "its certificate or its TLS was not accepted", "name its authority's file in SSL_CERT_FILE"
     if isinstance(error, exceptions.NewConnectionError | ConnectionRefusedError):
-        return "nobody listens there, or the network is down"
+        return "nobody listens there, or the network is down", ""
     if isinstance(error, exceptions.LocationValueError | ValueError):
-        return "the address is malformed"
-    return "the connection broke"
+        return "the address is malformed", ""
+    return "the connection broke", ""

@@ -145,7 +145,7 @@ class GitHub:
         with forge.expected_form("GitHub"):
             for one in self._pages(f"/repos/{repository}/issues/{number}/comments"):
                 if (one["body"] or "").startswith(forge.marker(name)) and self._is_ours(one):
-                    if one["body"] != body:
+                    if one["body"].replace("\r\n", "\n").rstrip() != body.rstrip():
                         self._ask("PATCH", f"/repos/{repository}/issues/comments/{one['id']}", {"body": body})
                     return str(one["html_url"])
             if not new:

@@ -1,0 +1,30 @@
+import re
+from importlib.metadata import entry_points
+
+import pytest
+
+from support.tree import PACKAGE, ROOT
+
+PAGE = (ROOT / "docs" / "reference" / "notifiers.md").read_text()
+NAMES = {
+    name
+    for path in (PACKAGE / "notifiers").glob("*.py")
+    for name in re.findall(r'"((?:ANUBIS|GITHUB|GITLAB)_[A-Z_]+)"', path.read_text())
+}
+#: What GitHub Actions sets, and nobody else.
+GIVEN = {"GITHUB_EVENT_NAME", "GITHUB_EVENT_PATH"}
+
+
+def test_settings_are_found():
+    assert {"ANUBIS_SMTP_URL", "GITHUB_TOKEN"} <= NAMES
+
+
+@pytest.mark.parametrize("name", sorted(NAMES - GIVEN))
+def test_every_setting_stands_in_the_reference(name):
+    assert f"| `{name}` |" in PAGE
+
+
+@pytest.mark.parametrize("entry", entry_points(group="anubis.notifiers"), ids=lambda entry: entry.name)
+def test_every_scheme_stands_in_the_reference(entry):
+    for scheme in entry.load()(None).schemes - {"http"} if entry.name != "slack" else {"slack"}:
+        assert f"| `{scheme}:" in PAGE
