@@ -123,6 +123,9 @@ def _of_file(reading: Reading, file: Path, known: dict[str, Any], repository: st
     columns = document.get("result_columns")
     names = columns if isinstance(columns, list) else _COLUMNS
     for name, row in mapping(document.get("results"), reading.findings, "results").items():
+        if not values.text(name):
+            reading.findings.error("a benchmark has no name", "delete its entry", path="results")
+            continue
         # A benchmark that failed as a whole is null, or has null as its result.
         cells = row if isinstance(row, list) else [row]
         found = dict(zip(names, cells, strict=False))

@@ -61,6 +61,11 @@ def read(reading: Reading) -> Iterator[Measurement]:
             value = reading.value(figures.get("value"), f"{path}.value") if figures else None
             if value is None:
                 continue
+            if not values.text(name) or not values.text(slug):
+                findings.error(
+                    "a benchmark or measure has no name", "name it, or delete its entry", path=path
+                )
+                continue
             known = _MEASURES.get(slug, _Measure("none", Better.NONE))
             yield Measurement(
                 benchmark=_IGNORE.sub("", values.text(name)) or values.text(name),

@@ -131,7 +131,10 @@ def _metrics(rows: list[Row]) -> list[str]:
             key
             for row in rows
             for key, value in row.items()
-            if key not in _NO_FIGURES and isinstance(value, (int, float)) and not isinstance(value, bool)
+            if key
+            and key not in _NO_FIGURES
+            and isinstance(value, (int, float))
+            and not isinstance(value, bool)
         )
     )
 

@@ -55,7 +55,9 @@ SCALARS = (
 )
 DOCUMENTS = st.recursive(
     SCALARS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=6),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["", *WORDS]), inner, max_size=6)
+    ),
     max_leaves=20,
 )
 
