@@ -51,6 +51,7 @@ def _lines(record: str) -> list[str]:
             data = file.read(_BYTES)
             if size > 2 * _BYTES:
                 file.seek(size - _BYTES)
+                data += b"\n"
             data += file.read(_BYTES)
         pieces = (piece.strip() for piece in re.split(rb"[\r\n]+", data))
         lines += [piece[:1024].decode("utf-8", "replace") for piece in pieces if piece]

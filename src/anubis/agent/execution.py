@@ -16,6 +16,8 @@ _SETTLE_NS = 200_000_000
 #: How long to go on killing what does not die (a process in an uninterruptible call to a dead disk).
 _KILL_NS = 5_000_000_000
 _SECOND_NS = 1_000_000_000
+#: How often somebody looks after a running execution.
+LOOK_NS = _SECOND_NS // 2
 #: ru_maxrss counts bytes on macOS and KiB elsewhere; nothing but the system's name tells.
 _RSS_UNIT = 1 if posix.uname().sysname == "Darwin" else 1024
 
@@ -85,12 +87,12 @@ class Execution:
         return self.pid not in self._family.ended
 
     def look(self) -> None:
-        """Once a second: how much memory it has held at most."""
+        """At each look: how much memory it has held at most."""
         self._peak = max(self._peak, evidence.peak_of(self.pid) or 0)
 
-    def seconds(self) -> int:
-        """Whole seconds since its start."""
-        return (monotonic_ns() - self._start_ns) // _SECOND_NS
+    def looks_due(self) -> int:
+        """How many times LOOK_NS have passed since its start."""
+        return (monotonic_ns() - self._start_ns) // LOOK_NS
 
     def overdue(self, timeout_s: float) -> bool:
         """Whether it has run longer than it may."""
@@ -108,9 +110,9 @@ class Execution:
             tree.signal_all(self._family.strangers(), self.pid, SIGKILL)
 
     def next_look_ns(self, timeout_s: float) -> int:
-        """When something is due at the latest, monotonic ns: the timeout, the end of the grace, the next second."""
+        """When something is due at the latest, monotonic ns: the timeout, the end of the grace, the next look."""
         now = monotonic_ns()
-        due = [now + _SECOND_NS - (now - self._start_ns) % _SECOND_NS]
+        due = [now + LOOK_NS - (now - self._start_ns) % LOOK_NS]
         if self._kill_at:
             due.append(max(self._kill_at, now + _SECOND_NS // 20))
         else:
@@ -154,7 +156,9 @@ class Execution:
 
     def _state_peak(self, peak: int) -> None:
         """The kernel's ru_maxrss of a child begins at the agent's own size (fork), so below that it says nothing."""
-        floor = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT
+        floor = (
+            evidence.peak_of(posix.getpid()) or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT
+        )
         source = "rusage" if peak > floor else "VmHWM" if self._peak else None
         self.facts["peak_memory_bytes"] = {"rusage": peak, "VmHWM": self._peak}.get(source or "")
         self.facts["peak_memory_source"] = source

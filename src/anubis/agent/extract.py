@@ -137,7 +137,9 @@ class Extraction:
 
     def finish(self) -> None:
         """Write metrics.json: what was found of each metric, and for those never seen the lines that came closest."""
-        if not self.complete:
+        if not self.complete:  # the agent was killed: what it wrote after its last entry arrived about then
+            for stream in self._streams:
+                stream.grow(stream.size(), self._time_s)
             self._scan_all()
             self._end_lines()
             self._write()
@@ -272,6 +274,10 @@ class Stream:
         self._ends.append(end)
         self._times.append(time_s)
         return end - before
+
+    def size(self) -> int:
+        """Bytes in the file."""
+        return os.fstat(self._file).st_size
 
     def tear(self) -> None:
         """Bytes are missing here: what stands on both sides must not become one line."""

@@ -1,4 +1,6 @@
-"""``sample``: once a second one row of telemetry, as long as the agent lives."""
+"""``sample``: once a second one row of telemetry, as long as the agent lives. Between them it lets the disk catch up:
+what the record took in is on it half a second later, and a slow disk stalls nobody but this process.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,9 @@ import select
 import signal
 import time
 
-from anubis.agent import alive, telemetry
+from anubis.agent import alive, indexfile, telemetry
 from anubis.agent.gauges import COLUMNS, Gauges
+from anubis.agent.indexfile import STREAMS
 from anubis.agent.options import Options
 
 TYPE_CHECKING = False
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from anubis.agent.nvml import Devices
 
 PERIOD_S = 1.0
+_STREAMS = (*STREAMS, indexfile.NAME)
 
 
 def run(options: Options) -> int:
@@ -34,10 +38,16 @@ def run(options: Options) -> int:
         f"{options.record}/{telemetry.NAME}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644
     )
     size = os.write(file, telemetry.header(columns, PERIOD_S))
+    streams = [Synced(f"{options.record}/{name}") for name in _STREAMS]
     due = time.monotonic() + PERIOD_S
     ended = False
     while not ended and alive.state(options.record) == alive.ALIVE:
-        ended = bool(select.select([wake], [], [], max(0.0, due - time.monotonic()))[0])
+        for stream in streams:
+            stream.sync()
+        left_s = max(0.0, due - time.monotonic())
+        ended = bool(select.select([wake], [], [], min(left_s, PERIOD_S / 2))[0])
+        if not ended and time.monotonic() < due:
+            continue
         due = max(due + PERIOD_S, time.monotonic())  # after a pause of the machine: no burst of rows
         values = gauges.sample() + (devices.sample() if devices else [])
         size += _append(file, size, telemetry.row(time.time(), values))
@@ -46,6 +56,24 @@ def run(options: Options) -> int:
 
 def _noted(_number: int, _frame: object) -> None:
     """SIGTERM says that the benchmark has ended; the wake-up pipe ends the wait."""
+
+
+class Synced:
+    """A file that somebody else writes, and how much of it is safe on the disk."""
+
+    def __init__(self, path: str) -> None:
+        self._file = os.open(path, os.O_RDONLY)
+        self._safe = 0
+
+    def sync(self) -> None:
+        """Write it through to the disk when it has grown."""
+        size = os.fstat(self._file).st_size
+        if size != self._safe:
+            try:
+                os.fsync(self._file)
+            except OSError:  # the disk's own trouble shows where it is written
+                return
+            self._safe = size
 
 
 def _append(file: int, size: int, row: bytes) -> int:

@@ -6,7 +6,7 @@ print a megabyte without a line end too.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_right
 
 from anubis.agent.emitted import Emitted
 from anubis.agent.guard import Guard, OverrunError
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 LONGEST_LINE = 16_384
 #: A pattern with more candidates than one in so many bytes is searched in bulk.
 _DENSE_BYTES = 2048
+#: How much of the lines is looked at to tell which it is.
+_PROBE_BYTES = 65_536
 _OBJECT = b'{"'
 
 
@@ -37,25 +39,41 @@ class Lines:
         self.has_returns = b"\r" in body
 
     def time_of(self, end: int) -> float:
-        """When the byte before this offset arrived."""
-        return self.times[min(bisect_left(self.ends, end), len(self.times) - 1)]
+        """When the line that ends at this offset was complete."""
+        return self.times[min(bisect_right(self.ends, end), len(self.times) - 1)]
+
+    def times_of(self, ends: list[int]) -> list[float]:
+        """The same for many."""
+        if not ends or self.ends[0] > ends[-1]:  # all of it arrived together
+            return self.times[:1] * len(ends)
+        return [self.time_of(end) for end in ends]
 
     def holding(self, literal: bytes) -> Iterator[tuple[bytes, int]]:
         """Every line that holds the literal, cut to its longest length, with the offset of its end."""
-        body, at = self.body, 0
+        body, at, size = self.body, 0, len(self.body)
+        find, rfind = body.find, body.rfind
         while True:
-            hit = body.find(literal, at)
+            hit = find(literal, at)
             if hit < 0:
                 return
-            start = max(at, body.rfind(b"\n", at, hit) + 1)
-            end = body.find(b"\n", hit)
-            end = len(body) if end < 0 else end
+            start = rfind(b"\n", at, hit) + 1 or at
+            end = find(b"\n", hit)
+            if end < 0:
+                end = size
             if self.has_returns:
-                start = max(start, body.rfind(b"\r", start, hit) + 1)
-                cut = body.find(b"\r", hit, end)
+                start = rfind(b"\r", start, hit) + 1 or start
+                cut = find(b"\r", hit, end)
                 end = end if cut < 0 else cut
-            yield body[start : min(end, start + LONGEST_LINE)], min(end + 1, len(body))
+            yield body[start : end if end - start <= LONGEST_LINE else start + LONGEST_LINE], end
             at = end + 1
+
+    def objects(self) -> Iterator[tuple[bytes, int]]:
+        """Every line that begins like a JSON object, with the offset of its end."""
+        if b"{" not in self.body:
+            return
+        for line, end in self.holding(_OBJECT):
+            if line.startswith(_OBJECT):
+                yield line, end
 
     def all(self) -> Iterator[tuple[bytes, int]]:
         """Every line, cut to its longest length, with the offset of its end."""
@@ -64,7 +82,7 @@ class Lines:
             for line in whole.split(b"\r") if self.has_returns else (whole,):
                 at += len(line) + 1
                 if line:
-                    yield line[:LONGEST_LINE], min(at, len(self.body))
+                    yield line[:LONGEST_LINE], at - 1
 
     def whole(self) -> Iterator[tuple[bytes, int]]:
         """Every line as it is, with the offset of its end."""
@@ -72,7 +90,7 @@ class Lines:
         for line in self.body.split(b"\n"):
             at += len(line) + 1
             if line:
-                yield line, min(at, len(self.body))
+                yield line, at - 1
 
     def pieces(self) -> Iterator[tuple[str, float]]:
         """The lines in one text for each moment of arrival."""
@@ -104,17 +122,18 @@ class Scanner:
             if not pattern.off and not self._scan_in_bulk(pattern, lines):
                 self._scan_by_line(pattern, lines)
         if is_stdout:
-            for line, end in lines.holding(_OBJECT):
-                if line.startswith(_OBJECT):
-                    self._emitted.take_stdout(line, lines.time_of(end), lines.repeat)
+            for line, end in lines.objects():
+                self._emitted.take_stdout(line, lines.time_of(end), lines.repeat)
 
     def _scan_in_bulk(self, pattern: Pattern, lines: Lines) -> bool:
         """Search all lines at once where that finds the same and pays; whether it was done."""
         if pattern.bulk is None or lines.has_returns:
             return False
         literal = pattern.literal
-        if literal is not None and lines.body.count(literal) * _DENSE_BYTES < len(lines.body):
-            return False
+        if literal is not None:
+            probe = min(len(lines.body), _PROBE_BYTES)
+            if lines.body.count(literal, 0, probe) * _DENSE_BYTES < probe:
+                return False
         if not lines.are_short():
             return False
         found = []
@@ -133,26 +152,40 @@ class Scanner:
         tally = self._tallies[pattern.metric, None, ()]
         for texts, time_s in found:
             if texts:
-                tally.take_many(texts, time_s, lines.repeat)
+                tally.take_many(texts, [time_s] * len(texts), lines.repeat)
         return True
 
     def _scan_by_line(self, pattern: Pattern, lines: Lines) -> None:
-        tally = self._tallies[pattern.metric, None, ()]
-        finditer, value, step = pattern.regex.finditer, pattern.value_group, pattern.step_group
-        guard = self._guard
+        guard, findall, finditer = self._guard, pattern.regex.findall, pattern.regex.finditer
+        value, step = pattern.value_group, pattern.step_group
+        texts: list[str] = []
+        steps: list[str | None] = []
+        ends: list[int] = []
         for line, end in lines.all() if pattern.literal is None else lines.holding(pattern.literal):
+            text = line.decode("utf-8", "replace")
             try:
                 guard.attempt += 1
-                found = [
-                    (match[value], match[step] if step else None)
-                    for match in finditer(line.decode("utf-8", "replace"))
-                ]
+                if pattern.regex.groups < 2 and not step:
+                    found = findall(text)
+                else:
+                    matches = list(finditer(text))
+                    found = [match[value] or "" for match in matches]
+                    steps += [match[step] for match in matches] if step else ()
                 guard.attempt += 1
             except OverrunError:
                 guard.attempt += guard.attempt % 2
                 pattern.slow_lines += 1
                 if pattern.off:
-                    return
+                    break
                 continue
-            for text, step_text in found:
-                tally.take("" if text is None else text, lines.time_of(end), step_text, lines.repeat)
+            texts += found
+            ends += [end] * len(found)
+        if not texts:
+            return
+        tally = self._tallies[pattern.metric, None, ()]
+        times = lines.times_of(ends)
+        if step:
+            for text, time_s, step_text in zip(texts, times, steps):
+                tally.take(text, time_s, step_text, lines.repeat)
+        else:
+            tally.take_many(texts, times, lines.repeat)

@@ -183,7 +183,7 @@ class Session:
 
     def _watch(self, execution: Execution) -> None:
         options = self._options
-        seconds = 0
+        looks = 0
         while execution.alive() and not execution.hopeless():
             self._capture.pump(execution.next_look_ns(options.timeout_s))
             if not execution.ended_for and SIGTERM in _ARRIVED:
@@ -193,10 +193,10 @@ class Session:
                 execution.end(evidence.TIMEOUT, options.grace_s)
                 self._note("timeout")
             execution.insist()
-            if execution.seconds() > seconds:
-                seconds = execution.seconds()
+            if execution.looks_due() > looks:
+                looks = execution.looks_due()
                 execution.look()
-                self._sidecars.each_second()
+                self._sidecars.look(now_s() - self._started_s)
 
     def _judge(self, execution: Execution, kills_before: int | None) -> None:
         code, signal_number = execution.facts["code"], execution.facts["signal"]
@@ -250,7 +250,7 @@ class Session:
         usage = resource.getrusage(resource.RUSAGE_SELF)
         return {
             "cpu_s": usage.ru_utime + usage.ru_stime,
-            "max_rss_bytes": usage.ru_maxrss * 1024,
+            "max_rss_bytes": evidence.peak_of(posix.getpid()),
             "sidecars_cpu_s": sidecars_cpu_s,
             "python": sys.version.split()[0],
         }

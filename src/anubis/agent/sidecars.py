@@ -27,15 +27,19 @@ class Sidecars:
         self._syncing = 0
         self._old_protocol = posix.environ.get(b"BENCHMARK_AI", b"").lower() == b"stdout"
 
-    def each_second(self) -> None:
+    def look(self, elapsed_s: float) -> None:
         """Start what is wanted and not there yet; let what has arrived become safe on the disk."""
-        if "sample" not in self._running:
+        sampler = self._running.get("sample")
+        if sampler is None or sampler in self._family.ended:  # while it lives, the sampler does it
+            self._sync()
+        if elapsed_s < 1:
+            return
+        if sampler is None:
             self._start("sample")
         if "extract" not in self._running and self._has_samples():
             self._start("extract")
-        self.sync()
 
-    def sync(self) -> None:
+    def _sync(self) -> None:
         """Write dirty files through to the disk from a short-lived fork: a slow disk must never stall the capture."""
         dirty = [spool for spool in self._capture.spools if spool.dirty]
         if not dirty or (self._syncing and self._syncing not in self._family.ended):

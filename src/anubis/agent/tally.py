@@ -76,21 +76,21 @@ class Tally:
         self.columns.append(figure, time_s, counter, repeat)
         self.report.count += 1
 
-    def take_many(self, texts: list[str], time_s: float, repeat: int) -> None:
-        """The same for many matches of one moment, without steps."""
+    def take_many(self, texts: list[str], times_s: list[float], repeat: int) -> None:
+        """The same for many matches, without steps."""
         together = "".join(texts)
         try:
             figures = list(map(float, texts))
         except ValueError:
             figures = []
         if not figures or "_" in together or not together.isascii() or not isfinite(sum(figures)):
-            for text in texts:
+            for text, time_s in zip(texts, times_s):
                 self.take(text, time_s, None, repeat)
             return
         count = len(figures)
         columns = self.columns
         columns.values.extend(figures)
-        columns.times_s.extend([time_s] * count)
+        columns.times_s.extend(times_s)
         columns.steps.extend([NO_STEP] * count)
         columns.repeats.extend([repeat] * count)
         self.report.count += count

@@ -1,0 +1,199 @@
+"""What capturing costs: a child at full speed, a chatty child, and the figures behind both.
+
+python benchmarks/bench_capture.py [--lines 10000000] [--rounds 3]
+
+Full speed: a C program prints 100-byte lines through stdio, one in ten matching one of five declared patterns. Compared
+are its wall time when it writes a file itself, and under the agent; then how long the figures take to be complete, the
+agent's largest memory, and whether a line is missing. Chatty: a child computes and writes 10,000 lines a second, one
+write(2) each; the agent's CPU seconds are set against the wall time. Python takes the C compiler's place where there is none.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from anubis.agent import samples
+from anubis.agent.timeindex import TimeIndex
+
+PACKAGES = str(Path(__file__).parent.parent / "src")
+LAUNCH = f"import sys; sys.path.insert(0, {PACKAGES!r}); from anubis.agent.launch import main; main()"
+PATTERNS = {
+    "loss": {"pattern": r"loss=([0-9.]+)", "units": "1"},
+    "accuracy": {"pattern": r"accuracy:\s*([0-9.]+)", "units": "ratio"},
+    "throughput": {"pattern": r"throughput ([0-9.]+) img/s", "units": "img/s"},
+    "rate": {"pattern": r"lr=([-+0-9.e]+)", "units": "1"},
+    "gradient": {"pattern": r"grad_norm=(?P<value>[0-9.]+)", "units": "1"},
+}
+FULL_SPEED = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv) {
+    static const char *figures[5] = {"loss=0.12345", "accuracy: 0.9921", "throughput 812.55 img/s", "lr=3.0e-04", "grad_norm=1.25"};
+    static char lines[50][100];
+    long count = atol(argv[1]);
+    for (int i = 0; i < 50; i++) {
+        char text[128];
+        if (i % 10 == 0) snprintf(text, 128, "[0001] step 17 rank 0 %s", figures[i / 10]);
+        else snprintf(text, 128, "[0001] worker %d has taken a batch of images from the cache in a while", i);
+        memset(lines[i], '#', 99);
+        memcpy(lines[i], text, strlen(text));
+        lines[i][99] = '\n';
+    }
+    for (long i = 0; i < count; i++) fwrite(lines[i % 50], 1, 100, stdout);
+    return 0;
+}
+"""
+CHATTY = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+    long rate = atol(argv[1]), seconds = atol(argv[2]);
+    struct timespec now, begin;
+    volatile double sum = 0;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (long i = 0; i < rate * seconds; i++) {
+        char line[128];
+        int size = snprintf(line, 128, "[%08ld] step %ld loss=%.5f and some more words to make a line of usual length\n", i, i, i * 1e-5);
+        if (write(1, line, size) != size) return 1;
+        double due = (double)(i + 1) / rate, at;
+        do {
+            for (int k = 0; k < 1000; k++) sum += k;
+            clock_gettime(CLOCK_MONOTONIC, &now);
+            at = (now.tv_sec - begin.tv_sec) + (now.tv_nsec - begin.tv_nsec) * 1e-9;
+        } while (at < due);
+    }
+    return 0;
+}
+"""
+SLOWLY_FULL_SPEED = """
+import sys
+figures = ["loss=0.12345", "accuracy: 0.9921", "throughput 812.55 img/s", "lr=3.0e-04", "grad_norm=1.25"]
+lines = [f"[0001] step 17 rank 0 {figures[i // 10]}" if i % 10 == 0 else f"[0001] worker {i} has taken a batch" for i in range(50)]
+block = "".join(line.ljust(99, "#") + "\\n" for line in lines)
+for _ in range(int(sys.argv[1]) // 50):
+    sys.stdout.write(block)
+"""
+SLOWLY_CHATTY = """
+import os, sys, time
+rate, seconds = int(sys.argv[1]), int(sys.argv[2])
+begin = time.monotonic()
+for i in range(rate * seconds):
+    os.write(1, b"[%08d] step %d loss=%.5f and some more words to make a line of usual length\\n" % (i, i, i * 1e-5))
+    while time.monotonic() < begin + (i + 1) / rate:
+        pass
+"""
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--lines", type=int, default=10_000_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=int, default=10, help="how long the chatty child runs")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        full_speed = program(folder, "full_speed", FULL_SPEED, SLOWLY_FULL_SPEED)
+        chatty = program(folder, "chatty", CHATTY, SLOWLY_CHATTY)
+        report_full_speed(folder, [*full_speed, str(asked.lines)], asked.lines, asked.rounds)
+        report_chatty(folder, [*chatty, "10000", str(asked.seconds)], asked.seconds)
+
+
+def program(folder, name, in_c, in_python):
+    """The command that runs it."""
+    compiler = shutil.which("cc")
+    source = folder / (f"{name}.c" if compiler else f"{name}.py")
+    source.write_text(in_c if compiler else in_python)
+    if not compiler:
+        return [sys.executable, str(source)]
+    subprocess.run([compiler, "-O2", "-o", str(folder / name), str(source)], check=True)
+    return [str(folder / name)]
+
+
+def under_agent(record, command):
+    """Weigh it; the contents of exit.json."""
+    record.mkdir()
+    (record / "patterns.json").write_text(json.dumps(PATTERNS))
+    words = [sys.executable, "-I", "-S", "-c", LAUNCH, "exec", "--record", str(record), "--", *command]
+    subprocess.run(words, check=True)
+    return json.loads((record / "exit.json").read_text())
+
+
+def own_file(folder, command):
+    """Wall seconds of the child writing the file itself."""
+    path = folder / "direct"
+    with path.open("wb") as file:
+        began = time.perf_counter()
+        subprocess.run(command, stdout=file, check=True)
+        took = time.perf_counter() - began
+    path.unlink()
+    return took
+
+
+def report_full_speed(folder, command, count, rounds):
+    direct, weighed, rows = [], [], []
+    for number in range(rounds):
+        direct.append(own_file(folder, command))
+        record = folder / f"full-{number}"
+        facts = under_agent(record, command)
+        weighed.append(facts["executions"][0]["wall_s"])
+        rows.append((facts, *check(record, count)))
+        shutil.rmtree(record)
+    facts = max((row[0] for row in rows), key=lambda one: one["ended_s"] - one["executions"][0]["ended_s"])
+    print(f"== full speed: {count:,} lines of 100 bytes, five patterns, best and median of {rounds}")
+    show("child writes the file itself, wall", f"{min(direct):.2f} / {median(direct):.2f} s")
+    show("child under the agent, wall", f"{min(weighed):.2f} / {median(weighed):.2f} s")
+    show("agent, CPU", f"{facts['agent']['cpu_s']:.2f} s")
+    show("agent, largest memory", f"{max(row[0]['agent']['max_rss_bytes'] for row in rows) / 1e6:.1f} MB")
+    show(
+        "samples complete after the end (worst)",
+        f"{facts['ended_s'] - facts['executions'][0]['ended_s']:.2f} s",
+    )
+    show("bytes missing / samples / times monotonic", f"{rows[0][1]} / {rows[0][2]:,} / {rows[0][3]}")
+
+
+def check(record, count):
+    """Bytes that are missing, samples found, and whether the times in the index never fall."""
+    missing = count * 100 - (record / "stdout").stat().st_size
+    found = sum(len(columns) for columns in samples.load(str(record)).values())
+    index = TimeIndex(str(record))
+    times = [index.time_ns(at) for at in range(0, index.size, 1 << 20)]
+    return missing, found, times == sorted(times)
+
+
+def report_chatty(folder, command, seconds):
+    record = folder / "chatty-record"
+    facts = under_agent(record, command)
+    execution = facts["executions"][0]
+    index = TimeIndex(str(record))
+    share = facts["agent"]["cpu_s"] / execution["wall_s"]
+    sidecars = facts["agent"]["sidecars_cpu_s"] / execution["wall_s"]
+    print(f"== chatty: a computing child, 10,000 unbuffered lines a second for {seconds} s")
+    show("agent, share of one core (start included)", f"{share:.2%}")
+    show("sampler and extractor, share of one core", f"{sidecars:.2%}")
+    show("agent, largest memory", f"{facts['agent']['max_rss_bytes'] / 1e6:.1f} MB")
+    show("entries of the time index per second", f"{len(index) / execution['wall_s']:.0f}")
+    show("child wall over its plan", f"{execution['wall_s'] / seconds - 1:+.2%}")
+
+
+def median(values):
+    return sorted(values)[len(values) // 2]
+
+
+def show(what, figure):
+    print(f"  {what:<46} {figure}")
+
+
+if __name__ == "__main__":
+    os.environ.pop("BENCHMARK_AI", None)
+    main()
