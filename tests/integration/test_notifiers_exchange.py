@@ -87,3 +87,31 @@ def test_an_answer_larger_than_anybody_needs_is_cut(monkeypatch):
     with listening(lambda _: Reply(200, b"x" * 1_000_000)) as server:
         assert len(send("GET", server.url).body) == 10
         assert len(send("GET", server.url).body) == 10
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"channel_is_archived", "channel_is_archived"),
+        (
+            {"message": "Resource not accessible by integration", "documentation_url": "https://x/y"},
+            "Resource not",
+        ),
+        ({"error": "insufficient_scope"}, "insufficient_scope"),
+        (b"Cannot POST /T0/hushhush", None),
+        ({"message": "Route POST:/T0/hushhush not found"}, None),
+        (b"<html>hushhush</html>", None),
+        ([1], None),
+    ],
+)
+def test_the_words_of_the_other_side_are_quoted_unless_they_may_hold_our_address(body, said):
+    with listening(lambda _: Reply(400, body)) as server, pytest.raises(NotifyError) as failed:
+        send("POST", f"{server.url}/{PATH}", {})
+    assert "hushhush" not in str(failed.value)
+    assert said is None or said in str(failed.value)
+
+
+def test_what_must_not_be_quoted_is_not():
+    with listening(lambda _: Reply(400, b"hush")) as server, pytest.raises(NotifyError) as failed:
+        send("POST", server.url, {}, quote=False)
+    assert "hush" not in str(failed.value)

@@ -3,16 +3,10 @@
 import html
 import os
 import re
-import smtplib
-import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from email.errors import MessageError
-from email.headerregistry import Address
-from email.message import EmailMessage
-from email.utils import format_datetime
-from typing import Self
+from typing import TYPE_CHECKING, Self
 from urllib.parse import unquote, urlsplit
 
 from anubis.model.alert import Alert, AlertState
@@ -21,13 +15,20 @@ from anubis.pipeline import notice
 from anubis.pipeline.contracts import Surroundings
 from anubis.pipeline.markup import one_line
 
+if TYPE_CHECKING:
+    import smtplib
+    import ssl
+    from email.message import EmailMessage
+
 TIMEOUT_S = 20.0
 _PORTS = {"smtp": 25, "smtps": 465}
 #: RFC 5321, section 4.2.1: from here on the server says that trying again is useless.
 _PERMANENT = 500
 
 #: A dot-atom of RFC 5322 without ``?``, behind which a mailto would hold headers; a domain as it travels.
-_PLAIN = re.compile(r"[A-Za-z0-9!#$%&'*+/=^_`{|}~.-]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
+_ATOM = r"[A-Za-z0-9!#$%&'*+/=^_`{|}~-]+"
+_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
+_PLAIN = re.compile(rf"{_ATOM}(?:\.{_ATOM})*@{_LABEL}(?:\.{_LABEL})*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +47,11 @@ class EmailSettings:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> Self:
-        sender = environ.get("ANUBIS_SMTP_FROM", "").strip() or f"anubis@{os.uname().nodename}"
-        if _address(sender) is None:
+        sender = environ.get("ANUBIS_SMTP_FROM", "").strip()
+        if not sender:
+            own = f"anubis@{os.uname().nodename}"
+            sender = own if _address(own) else "anubis@localhost"
+        if not _address(sender):
             raise BadInputError("ANUBIS_SMTP_FROM is no mail address", remedy="set it to NAME@HOST")
         text = environ.get("ANUBIS_SMTP_URL", "").strip()
         if not text:
@@ -79,15 +83,18 @@ def build(surroundings: Surroundings) -> "Email":
 
 
 class Email:
-    """Sends alerts to ``mailto:team@example.org``, or to several addresses apart by commas."""
+    """Sends alerts to ``mailto:team@example.org``, or to several addresses separated by commas."""
 
     schemes = frozenset({"mailto"})
 
-    def __init__(self, settings: EmailSettings, context: ssl.SSLContext | None = None) -> None:
+    def __init__(self, settings: EmailSettings, context: "ssl.SSLContext | None" = None) -> None:
         self._settings = settings
         self._context = context
 
     def notify(self, to: str, alert: Alert) -> None:
+        import smtplib  # noqa: PLC0415  20 ms that only a mail has to pay
+        import ssl  # noqa: PLC0415  see above
+
         if not self._settings.host:
             raise NotifyError("no mail server is known", permanent=True, remedy="set ANUBIS_SMTP_URL")
         content = message(alert, self._settings.sender, recipients(to))
@@ -104,15 +111,18 @@ class Email:
             raise self._failure("lacks what this message or its log-in needs", permanent=True) from None
         except ssl.SSLError:
             trust = "name its authority's file in SSL_CERT_FILE"
-            raise self._failure("has a certificate that nobody vouches for", remedy=trust) from None
-        except (OSError, smtplib.SMTPException, MessageError) as error:
+            raise self._failure("has a certificate or a TLS that was not accepted", remedy=trust) from None
+        except (OSError, smtplib.SMTPException) as error:
             raise self._failure(f"could not be used ({type(error).__name__})") from None
         if refused:
             codes = {code for code, _ in refused.values()}
             raise self._failure(f"refused {', '.join(sorted(refused))}", permanent=min(codes) >= _PERMANENT)
 
-    def _server(self) -> smtplib.SMTP:
+    def _server(self) -> "smtplib.SMTP":
         """A connection, encrypted if the server can, always before a password is said."""
+        import smtplib  # noqa: PLC0415  see notify
+        import ssl  # noqa: PLC0415  see notify
+
         at, context = self._settings, self._context or ssl.create_default_context()
         if at.tls:
             server: smtplib.SMTP = smtplib.SMTP_SSL(at.host, at.port, timeout=TIMEOUT_S, context=context)
@@ -137,31 +147,34 @@ class Email:
         return NotifyError(one_line(f"{where} {what}", 400), permanent=permanent, remedy=remedy)
 
 
-def recipients(to: str) -> list[Address]:
+def recipients(to: str) -> list[str]:
     """The addresses of a ``mailto:`` (RFC 6068); a permanent NotifyError for anything but plain addresses."""
     found = [_address(unquote(part).strip()) for part in to.partition(":")[2].split(",")]
-    if None in found:
+    if not all(found):
         raise NotifyError(
             f"{one_line(to, 80)!r} holds what is no mail address",
             permanent=True,
             remedy="write mailto:NAME@HOST, with commas between several, and nothing else",
         )
-    return [address for address in found if address is not None]
+    return [address for address in found if address]
 
 
-def message(alert: Alert, sender: str, to: list[Address]) -> EmailMessage:
+def message(alert: Alert, sender: str, to: list[str]) -> "EmailMessage":
     """Text and HTML. Message-ID is made of alert and state, so that a message sent twice is kept once.
 
     Every state answers the first one told, which makes a thread of them (RFC 5322, section 3.6.4); the subject
     stays that of the alert, because some programs keep threads by subject.
     """
-    author = Address(addr_spec=sender)
-    domain = author.domain
+    from email.headerregistry import Address  # noqa: PLC0415  see notify
+    from email.message import EmailMessage  # noqa: PLC0415  see notify
+    from email.utils import format_datetime  # noqa: PLC0415  see notify
+
+    domain = sender.rpartition("@")[2]
     content = EmailMessage()
     again = "" if alert.state is AlertState.CONFIRMED else "Re: "
     content["Subject"] = again + notice.title(alert, standing=False)
     content["From"] = Address("Anubis", addr_spec=sender)
-    content["To"] = to
+    content["To"] = [Address(addr_spec=address) for address in to]
     content["Date"] = format_datetime(datetime.fromtimestamp(alert.changed_s, UTC))
     content["Message-ID"] = f"<{notice.key(alert)}@{domain}>"
     if alert.state is not AlertState.CONFIRMED:
@@ -200,11 +213,6 @@ def _mark(word: str) -> str:
     return f"<code>{html.escape(one_line(word))}</code>"
 
 
-def _address(text: str) -> Address | None:
-    """A bare address; None for anything else, and so for what could smuggle in a header or a second address."""
-    if not _PLAIN.fullmatch(text):
-        return None
-    try:
-        return Address(addr_spec=text)
-    except (ValueError, IndexError, MessageError):
-        return None
+def _address(text: str) -> str:
+    """A bare address; empty for anything else, and so for what could smuggle in a header or a second address."""
+    return text if _PLAIN.fullmatch(text) else ""

@@ -10,11 +10,9 @@ import time
 from collections.abc import Collection, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-from urllib.request import getproxies_environment, proxy_bypass
 
 from anubis.model.errors import BadInputError, NotifyError
 from anubis.pipeline.markup import one_line
@@ -60,11 +58,12 @@ def send(
     *,
     headers: Mapping[str, str] | None = None,
     accept: Collection[int] = (),
+    quote: bool = True,
 ) -> Answer:
     """Send ``body`` (bytes as they are, anything else as JSON); the answer, if its status is 2xx or accepted.
 
     Raises NotifyError otherwise: temporary for a connection that failed, a limit on the rate and 5xx, permanent
-    for a refusal.
+    for a refusal. ``quote``: the message says what the other side said, unless that could hold our address.
     """
     import urllib3  # noqa: PLC0415  20 ms that only a notice has to pay
 
@@ -93,19 +92,20 @@ def send(
         response.close()
     except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
         reason, remedy = _reason(error)
-        raise NotifyError(f"{place} could not be reached: {reason}", remedy=remedy) from None
+        malformed = isinstance(error, ValueError)
+        raise NotifyError(
+            f"{place} could not be reached: {reason}", permanent=malformed, remedy=remedy
+        ) from None
     finally:
         _silent.reset(silence)
     if 200 <= answer.status < 300 or answer.status in accept:
         return answer
-    raise refusal(place, answer)
+    raise refusal(place, answer, _said(answer) if quote else "")
 
 
-def refusal(place: str, answer: Answer) -> NotifyError:
+def refusal(place: str, answer: Answer, said: str = "") -> NotifyError:
     """What an answer that is no success means for the relay."""
-    message = f"{place} answered {answer.status}"
-    if said := one_line(answer.body[:200].decode(errors="replace")):
-        message += f": {said}"
+    message = f"{place} answered {answer.status}" + (f": {said}" if said else "")
     if answer.status >= 500 or _limited(answer):
         return NotifyError(message, again_after_s=_again_after_s(answer.headers))
     if 300 <= answer.status < 400:
@@ -136,8 +136,12 @@ def token(environ: Mapping[str, str], name: str) -> str:
 def service_url(environ: Mapping[str, str], name: str, default: str = "") -> str:
     """An operator's http or https address without a slash at its end; empty when unset."""
     value = environ.get(name, "").strip() or default
-    parts = urlsplit(value)
-    if value and (parts.scheme not in ("http", "https") or not parts.hostname or parts.username):
+    try:
+        parts = urlsplit(value)
+        legal = parts.scheme in ("http", "https") and parts.hostname and not parts.username
+    except ValueError:
+        legal = False
+    if value and not legal:
         raise BadInputError(f"{name} is no http or https address", remedy=f"set {name} to https://HOST/...")
     return value.rstrip("/")
 
@@ -155,11 +159,26 @@ def _pool(proxy: str | None) -> "urllib3.PoolManager":
 
 def _proxy(url: str) -> str | None:
     """The proxy that the environment names for this address (HTTPS_PROXY, HTTP_PROXY, NO_PROXY)."""
+    from urllib.request import getproxies_environment, proxy_bypass  # noqa: PLC0415  see send
+
     parts = urlsplit(url)
     if proxy_bypass(parts.netloc.rpartition("@")[2]):
         return None
     proxy = getproxies_environment().get(parts.scheme)
     return proxy if proxy is None or "://" in proxy else f"http://{proxy}"
+
+
+def _said(answer: Answer) -> str:
+    """The other side's words, if they are words: servers like to repeat the path they were asked for."""
+    text = answer.body[:2000].decode(errors="replace")
+    try:
+        plain = json.loads(text)
+    except ValueError:
+        plain = text
+    if isinstance(plain, dict):
+        plain = plain.get("message") or plain.get("error")
+    line = one_line(plain) if isinstance(plain, str) else ""
+    return "" if set(line) & set("/<>") else line
 
 
 def _limited(answer: Answer) -> bool:
@@ -170,13 +189,15 @@ def _limited(answer: Answer) -> bool:
 
 def _again_after_s(headers: Mapping[str, str]) -> float | None:
     """Seconds to wait by Retry-After (RFC 9110, section 10.2.3) or GitHub's x-ratelimit-reset; None: neither."""
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415  see send
+
     asked, reset = headers.get("retry-after", "").strip(), headers.get("x-ratelimit-reset", "").strip()
     if asked.isdecimal() and asked.isascii():
         seconds = float(asked)
     elif asked:
         try:
             seconds = parsedate_to_datetime(asked).timestamp() - time.time()
-        except ValueError:
+        except (ValueError, OverflowError):
             return None
     elif reset.isdecimal() and reset.isascii() and headers.get("x-ratelimit-remaining") == "0":
         seconds = float(reset) - time.time()
@@ -199,6 +220,6 @@ def _reason(error: Exception) -> tuple[str, str]:
         return "its certificate or its TLS was not accepted", "name its authority's file in SSL_CERT_FILE"
     if isinstance(error, exceptions.NewConnectionError | ConnectionRefusedError):
         return "nobody listens there, or the network is down", ""
-    if isinstance(error, exceptions.LocationValueError | ValueError):
-        return "the address is malformed", ""
+    if isinstance(error, ValueError):
+        return "the address is malformed", "correct the address"
     return "the connection broke", ""

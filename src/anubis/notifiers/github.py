@@ -102,6 +102,8 @@ class GitHub:
 
     def __init__(self, settings: GitHubSettings) -> None:
         self._settings = settings
+        #: The user of our token; empty for an app's, None before it was asked for.
+        self._login: str | None = None
 
     def notify(self, to: str, alert: Alert) -> None:
         repository = forge.repository_of(alert, self._settings.host).path
@@ -178,8 +180,10 @@ class GitHub:
         author = comment["user"] or {}
         if author["type"] == "Bot":
             return True
-        me = self._ask("GET", "/user", accept=(401, 403, 404))
-        return me.status == 200 and bool(me.json()["login"] == author["login"])
+        if self._login is None:
+            me = self._ask("GET", "/user", accept=(401, 403, 404))
+            self._login = str(me.json()["login"]) if me.status == 200 else ""
+        return bool(self._login and self._login == author["login"])
 
     def _pages(self, path: str) -> Iterator[Any]:
         for page in range(1, forge.MOST_PAGES + 1):

@@ -32,7 +32,7 @@ VERSION = 1
 class WebhookSettings:
     """What an operator may set about webhooks."""
 
-    #: ``ANUBIS_WEBHOOK_SECRET``: keys of the signature, apart by spaces while one replaces another; unset: unsigned.
+    #: ``ANUBIS_WEBHOOK_SECRET``: keys of the signature, separated by spaces while one replaces another; unset: unsigned.
     secrets: tuple[bytes, ...] = field(default=(), repr=False)
     #: ``ANUBIS_WEBHOOK_HOSTS``: the only hosts that may be told, also by plain http; unset: any host by https.
     hosts: frozenset[str] = frozenset()
@@ -62,7 +62,7 @@ class Webhook:
     def notify(self, to: str, alert: Alert) -> None:
         self._refuse(to)
         message = body(alert)
-        send("POST", to, message, headers=self._headers(notice.key(alert), message))
+        send("POST", to, message, headers=self._headers(notice.key(alert), message), quote=False)
 
     def _headers(self, key: str, message: bytes) -> dict[str, str]:
         moment = str(int(self._now_s()))

@@ -1,4 +1,5 @@
 from email import message_from_bytes, policy
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -66,7 +67,7 @@ def test_no_text_makes_a_header(benchmark, why):
 
 def test_several_recipients_are_read():
     found = recipients("mailto:a@x.org, b%2Bc@y.org")
-    assert [address.addr_spec for address in found] == ["a@x.org", "b+c@y.org"]
+    assert found == ["a@x.org", "b+c@y.org"]
 
 
 @pytest.mark.parametrize(
@@ -89,13 +90,21 @@ def test_anything_but_plain_addresses_is_refused(to):
     assert refused.value.permanent
 
 
-@given(st.text(max_size=30))
+def parsed_to(addresses):
+    mail = message_from_bytes(bytes(message(ALERT, SENDER, addresses)), policy=policy.default)
+    return [address.addr_spec for address in mail["To"].addresses]
+
+
+LETTERS = st.text(alphabet="ab.@-+%20=?!#'\\\"<>(),;: \né", max_size=20)
+
+
+@given(st.builds("{}@{}".format, LETTERS, LETTERS) | st.text(max_size=30))
 def test_every_address_is_accepted_or_refused(text):
     try:
         found = recipients(f"mailto:{text}")
     except NotifyError:
         return
-    assert all(address.addr_spec.isascii() for address in found)
+    assert parsed_to(found) == found
 
 
 def test_the_server_is_read_from_its_address():
@@ -124,3 +133,8 @@ def test_without_a_server_the_remedy_is_named():
     with pytest.raises(NotifyError, match="ANUBIS_SMTP_URL") as refused:
         Email(EmailSettings.from_env({"ANUBIS_SMTP_FROM": SENDER})).notify("mailto:a@x.org", ALERT)
     assert refused.value.permanent
+
+
+def test_a_machine_whose_name_is_no_domain_still_has_a_sender(monkeypatch):
+    monkeypatch.setattr("os.uname", lambda: SimpleNamespace(nodename="build_host 7"))
+    assert EmailSettings.from_env({}).sender == "anubis@localhost"

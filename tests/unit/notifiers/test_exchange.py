@@ -46,8 +46,9 @@ def test_a_date_to_wait_for_becomes_seconds(monkeypatch):
 
 @pytest.mark.parametrize("url", ["https://", "http://[::1", "https://a b/", "https://h:99999/", "nonsense"])
 def test_a_malformed_address_is_a_notify_error(url):
-    with pytest.raises(NotifyError):
+    with pytest.raises(NotifyError) as refused_url:
         send("GET", url)
+    assert refused_url.value.permanent
 
 
 def test_the_proxy_of_the_environment_is_used(monkeypatch):
@@ -73,7 +74,7 @@ def test_a_token_with_a_line_break_is_refused_without_being_shown():
     assert "ab" not in str(refused_token.value).replace("holds a character", "")
 
 
-@pytest.mark.parametrize("value", ["ftp://x", "x", "https://", "https://u:hunter2@h/"])
+@pytest.mark.parametrize("value", ["ftp://x", "x", "https://", "https://u:hunter2@h/", "http://[::1"])
 def test_a_service_has_an_http_address(value):
     with pytest.raises(BadInputError) as refused_url:
         service_url({"U": value}, "U")
