@@ -22,7 +22,9 @@ from anubis.histories.formats import Format, Given, Reading, detect, formats, na
 from anubis.histories.points import History, measurements_of, to_points
 from anubis.model.errors import BadInputError
 from anubis.model.history import Measurement
+from anubis.model.points import Point
 from anubis.model.problem import Problem
+from anubis.model.run import Run
 from anubis.pipeline.contracts import Points, RunQuery, Runs
 
 __all__ = [
@@ -83,8 +85,9 @@ def import_files(
 
     Raises BadInputError when one cannot be opened, or is in no known format.
     """
-    findings, whole, found = Findings(), History(), dict[str, str]()
-    known: set[str] = set()
+    findings, found = Findings(), dict[str, str]()
+    runs: dict[str, tuple[Run, str]] = {}
+    points: dict[tuple[str, str], Point] = {}
     for address in addresses:
         with _local(address) as path:
             chosen = named(format_name or _detected(path, address))
@@ -93,12 +96,13 @@ def import_files(
             history = to_points(rows, origin=chosen.name, owner=owner, findings=findings)
         if not history.points and not findings.refused:
             findings.warn("no values were found", "check that this is the file that its tool wrote")
-        new = {run.id for run, _ in history.runs} - known
-        known |= new
-        whole.runs.extend(each for each in history.runs if each[0].id in new)
-        whole.points.extend(point for point in history.points if point.run_id in new)
+        # One run may be spread over several files, and one file may be given twice.
+        for each in history.runs:
+            runs.setdefault(each[0].id, each)
+        for point in history.points:
+            points.setdefault((point.run_id, point.metric), point)
     return Imported(
-        history=whole,
+        history=History(list(runs.values()), list(points.values())),
         problems=findings.problems,
         refused=findings.refused,
         missing=findings.missing,

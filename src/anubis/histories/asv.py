@@ -72,6 +72,7 @@ def read(reading: Reading) -> Iterator[Measurement]:
     for file in sorted(folder.glob("*/*.json")):
         if file.name != _MACHINE and file.parent.joinpath(_MACHINE).exists():
             yield from _of_file(reading, file, known, repository)
+    reading.findings.file = str(reading.path)
 
 
 def _results(path: Path) -> Path | None:

@@ -1,3 +1,4 @@
+import json
 import math
 import tomllib
 import uuid
@@ -176,6 +177,15 @@ def test_importing_twice_stores_once(recorded, opened, name):
     assert {(point.run_id, point.metric): point for point in points} == {
         (point.run_id, point.metric): point for point in imported.history.points
     }
+
+
+def test_a_run_may_be_spread_over_files(tmp_path):
+    for metric in ("latency", "throughput"):
+        (tmp_path / f"{metric}.json").write_text(json.dumps({"b": {metric: {"value": 1}}}))
+    files = [str(file) for file in tmp_path.iterdir()]
+    history = import_files(files, owner="me", given=Given(time_s=5.0)).history
+    assert len(history.runs) == 1
+    assert {point.metric for point in history.points} == {"latency", "throughput"}
 
 
 def test_our_own_export_is_known_where_it_came_from_and_comparable_elsewhere(recorded, opened, tmp_path):
