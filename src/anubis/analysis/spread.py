@@ -90,3 +90,13 @@ def runs_needed(noise: float, difference: float) -> int | None:
         else:
             low = n + 1
     return low if low <= MOST_RUNS else None
+
+
+def smallest_shift(
+    noise: float, n_before: int, n_after: int, *, threshold: float, inflation: float = 1.0
+) -> float:
+    """Smallest change of level that reaches ``threshold`` standard errors four times in five, in the unit of ``noise``.
+
+    (threshold + z.8) standard errors; ``inflation`` is the variance of a mean over that of independent points.
+    """
+    return (threshold + 0.8416) * noise * math.sqrt(inflation * (1 / n_before + 1 / n_after))
