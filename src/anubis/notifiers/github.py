@@ -178,12 +178,12 @@ class GitHub:
         Anybody can write our marker, and this token may edit anybody's comment.
         """
         author = comment["user"] or {}
-        if author["type"] == "Bot":
+        if author.get("type") == "Bot":
             return True
         if self._login is None:
             me = self._ask("GET", "/user", accept=(401, 403, 404))
             self._login = str(me.json()["login"]) if me.status == 200 else ""
-        return bool(self._login and self._login == author["login"])
+        return bool(self._login and self._login == author.get("login"))
 
     def _pages(self, path: str) -> Iterator[Any]:
         for page in range(1, forge.MOST_PAGES + 1):
