@@ -67,7 +67,7 @@ def start(
     if len(told) <= _STAMP_BYTES:
         return pid, int.from_bytes(told, "little") or monotonic_ns()
     posix.waitpid(pid, 0)
-    number = told[_STAMP_BYTES]
+    number = told[-1]
     why = "its #! line names a missing interpreter" if number == errno.ENOENT else posix.strerror(number)
     raise CannotStartError(number, f"{program} could not be started: {why}")
 
@@ -103,6 +103,6 @@ def _become(  # noqa: PLR0917  called once, in the new process
         posix.write(report, monotonic_ns().to_bytes(_STAMP_BYTES, "little"))
         posix.execve(program, command, environment)
     except OSError as error:
-        posix.write(report, bytes(_STAMP_BYTES) + bytes([error.errno or 0]))
+        posix.write(report, bytes([error.errno or 0]))
     finally:
         posix._exit(127)

@@ -1,0 +1,89 @@
+"""Starting agents as engines do, and reading the records they leave."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).parent.parent.parent / "src"
+LAUNCH = "import sys; sys.path.insert(0, {!r}); from anubis.agent.launch import main; main()"
+
+
+@cache
+def interpreter(version):
+    """A Python of this version ("3.8"), or the one that runs the tests; skips when it is not installed."""
+    if version == "this":
+        return sys.executable
+    found = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python{version}"))
+    candidate = str(found[-1]) if found else shutil.which(f"python{version}")
+    if (
+        candidate
+        and subprocess.run([candidate, "-c", "pass"], check=False, capture_output=True).returncode == 0
+    ):
+        return candidate
+    return pytest.skip(f"needs Python {version}")
+
+
+class Agents:
+    """Runs agents on records in a folder of the test's own."""
+
+    def __init__(self, folder):
+        self.record = folder / "record"
+        self.python = sys.executable
+        self.packages = str(SRC)
+
+    def words(self, verb, *options, command=()):
+        start = [self.python, "-I", "-S", "-c", LAUNCH.format(self.packages)]
+        return [
+            *start,
+            verb,
+            "--record",
+            str(self.record),
+            *map(str, options),
+            *(["--", *command] if command else []),
+        ]
+
+    def start(self, *options, command, env=None, **extra):
+        """An agent that runs; the caller waits for it."""
+        environment = {**os.environ, **(env or {})}
+        return subprocess.Popen(self.words("exec", *options, command=command), env=environment, **extra)
+
+    def weigh(self, *options, command, patterns=None, **extra):
+        """Weigh a command; the contents of exit.json."""
+        self.record.mkdir(exist_ok=True)
+        if patterns is not None:
+            declared = {name: {"pattern": text, "units": "1"} for name, text in patterns.items()}
+            (self.record / "patterns.json").write_text(json.dumps(declared))
+        self.start(*options, command=command, **extra).wait()
+        return self.json("exit.json")
+
+    def extract(self, *options):
+        subprocess.run(self.words("extract", *options), check=True)
+        return self.json("metrics.json")
+
+    def json(self, name):
+        return json.loads((self.record / name).read_text())
+
+    def bytes(self, name):
+        return (self.record / name).read_bytes()
+
+    def events(self):
+        return [json.loads(line) for line in self.bytes("events.jsonl").splitlines()]
+
+
+def python(code, *words):
+    """The command that runs this code."""
+    return [sys.executable, "-c", code, *map(str, words)]
+
+
+def is_running(pid):
+    """Whether a process lives (a zombie does not)."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
