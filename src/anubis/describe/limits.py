@@ -12,6 +12,10 @@ from anubis.describe.paths import Path
 from anubis.model.labels import LABEL
 
 
+#: Whole numbers of TOML have 64 bits.
+LARGEST = 1 << 63
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
     """What a value of the right kind must hold besides."""
@@ -29,9 +33,11 @@ class Limit:
     def words(self) -> str:
         """The limit in words, to stand after "must be"."""
         if self.minimum is not None and self.maximum is not None:
-            return f"between {self.minimum:g} and {self.maximum:g}"
+            return f"between {self.minimum:g} and {self.maximum:,.10g}"
         if self.minimum is not None:
             return f"at least {self.minimum:g}"
+        if self.above is not None and self.maximum is not None:
+            return f"larger than {self.above:g} and at most {self.maximum:,.10g}"
         if self.above is not None:
             return f"larger than {self.above:g}"
         if self.pattern is not None:
@@ -57,6 +63,9 @@ _LABEL_VALUE = Limit(pattern=f"(?:{LABEL})?", meaning=f"empty, or {_LABEL.meanin
 _NOT_EMPTY = Limit(pattern=r"[\s\S]*\S[\s\S]*", meaning="more than white space")
 _ONE_WORD = Limit(pattern=r"\S+", meaning="one word without spaces")
 _COUNT = Limit(minimum=1)
+#: More machines, processes or executions than this are a slip of the finger.
+_MANY = 100_000
+_YEAR_S = 365 * 86_400
 _PORT = Limit(minimum=1, maximum=65535)
 _MACHINE = {"gpus": Limit(minimum=0), "cpus": Limit(above=0), "memory_gb": Limit(above=0)}
 _PROBE = {
@@ -107,12 +116,12 @@ LIMITS: dict[str, Limit] = {
     "hardware.instance_type": _ONE_WORD,
     "hardware.availability_zone": _ONE_WORD,
     "hardware.aws_zone_id": _ONE_WORD,
-    "hardware.max_wait_s": Limit(above=0),
+    "hardware.max_wait_s": Limit(above=0, maximum=_YEAR_S),
     "hardware.max_cost": Limit(
         pattern=r"(?=.*[1-9].*)\d+(?:\.\d+)? ?[A-Z]{3}",
         meaning='an amount larger than 0 and a currency of three letters, such as "25 USD"',
     ),
-    "hardware.distributed.num_instances": _COUNT,
+    "hardware.distributed.num_instances": Limit(minimum=1, maximum=_MANY),
     "hardware.distributed.processes_per_instance": Limit(
         pattern="gpus|[1-9][0-9]{0,4}", meaning='"gpus" or a number of at least 1'
     ),
@@ -121,9 +130,9 @@ LIMITS: dict[str, Limit] = {
     "ml.framework_version": _ONE_WORD,
     "ml.script.script": Limit(pattern=r".+\.tar", meaning="the name of a .tar archive"),
     **_under("data.sources[]", _SOURCE),
-    "measure.repeats": _COUNT,
-    "measure.warmups": Limit(minimum=0),
-    "measure.timeout_s": Limit(above=0),
+    "measure.repeats": Limit(minimum=1, maximum=_MANY),
+    "measure.warmups": Limit(minimum=0, maximum=_MANY),
+    "measure.timeout_s": Limit(above=0, maximum=_YEAR_S),
     **_under("output.metrics[]", _METRIC),
     **_under("server.hardware", _MACHINE),
     "server.hardware.instance_type": _ONE_WORD,
@@ -148,6 +157,8 @@ def check(path: Path, pattern: str, value: Any) -> Remark | None:
         return None
     if isinstance(value, float) and not math.isfinite(value):
         return Remark(message=f"{value} is not a finite number", remedy=_remedy(path))
+    if isinstance(value, int) and abs(value) >= LARGEST:
+        return Remark(message="the number is too large", remedy=_remedy(path))
     if isinstance(value, str) and "\0" in value:
         return Remark(message="the text holds a NUL character", remedy="remove it")
     limit = LIMITS.get(pattern)

@@ -10,13 +10,15 @@ from typing import Any
 from anubis.describe.checks import remarks
 from anubis.describe.fields import UNKNOWN, kind_at, members, section_of
 from anubis.describe.findings import Findings, did_you_mean
-from anubis.describe.limits import quoted
+from anubis.describe.limits import LARGEST, quoted
 from anubis.describe.paths import Path, parsed, put
 from anubis.describe.rewriting import Rewriter
 from anubis.model.descriptor import Descriptor, Matrix
 
 #: More cells than this are a mistake, or belong in several sweeps.
 MOST_CELLS = 10_000
+#: More axes, or more entries of ``exclude``, than this.
+_MOST_ENTRIES = 500
 #: Sections that say nothing about one run.
 FIXED = ("spec_version", "matrix", "notify")
 
@@ -28,11 +30,17 @@ def normalise_matrix(rewriter: Rewriter) -> None:
     if not isinstance(written, dict):
         return
     findings.moved[("matrix", "axes")] = ("matrix",)
+    excluded = written.get("exclude", [])
+    if len(written) > _MOST_ENTRIES or (isinstance(excluded, list) and len(excluded) > _MOST_ENTRIES):
+        message = f"the matrix has more than {_MOST_ENTRIES} axes or entries of exclude"
+        findings.error(("matrix",), message, "split it into several descriptors")
+        del tree["matrix"]
+        return
     axes = {}
     for key, values in written.items():
         if key != "exclude" and (expanded := _axis(key, values, findings)) is not None:
             axes[key] = expanded
-    exclude = _exclude(written.get("exclude", []), axes, findings)
+    exclude = _exclude(excluded, axes, findings)
     tree["matrix"] = {"axes": axes, "exclude": exclude}
     _check_overlap(axes, findings)
     if not written.keys() - {"exclude"}:
@@ -40,7 +48,8 @@ def normalise_matrix(rewriter: Rewriter) -> None:
             ("matrix",), "the matrix has no axis", 'add one, such as "env.vars.BATCH" = ["16", "32"]'
         )
     if (count := math.prod(map(len, axes.values()))) > MOST_CELLS:
-        message = f"the matrix has {count:,} cells, more than {MOST_CELLS:,}"
+        shown = f"{count:,} cells, more" if count < 10**15 else "far more cells"
+        message = f"the matrix has {shown} than {MOST_CELLS:,}"
         findings.error(("matrix",), message, "take fewer values, or split it into several descriptors")
     elif axes and next(combinations(Matrix(axes=_tuples(axes), exclude=tuple(exclude))), None) is None:
         findings.error(("matrix", "exclude"), "every cell is excluded", "remove some of exclude")
@@ -92,9 +101,12 @@ def _axis(key: str, values: Any, findings: Findings) -> list[Any] | None:
     if values is None or len(findings.remarks) > before:
         return None
     values = [fitting(path, value) for value in values]
+    seen = set()
     for index, value in enumerate(values):
-        if value in values[:index] and len(values) <= MOST_CELLS:
-            findings.error(at, f"the axis has {quoted(value)} twice", "remove one; measure.repeats repeats")
+        if repr(value) in seen:
+            message = f"the axis has {quoted(value)} twice"
+            findings.error((*at, index), message, "remove one; measure.repeats repeats")
+        seen.add(repr(value))
         if not isinstance(value, (dict, list)):
             for remark in remarks(path, value):
                 findings.add((*at, index), remark)
@@ -124,7 +136,7 @@ def _range(at: Path, written: dict[str, Any], findings: Findings) -> list[Any] |
     """``{ from, to, step }`` or ``{ from, to, times }`` as values; ``to`` is among them if a step meets it."""
     keys = written.keys()
     numbers = all(
-        isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+        isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < LARGEST
         for value in written.values()
     )
     if not numbers or keys not in ({"from", "to", "step"}, {"from", "to", "times"}):

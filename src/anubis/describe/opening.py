@@ -1,9 +1,10 @@
 """From the bytes of a file to a plain tree, or the one problem that makes reading on pointless."""
 
+import re
 import tomllib
 from typing import Any
 
-from anubis.describe.paths import depth
+from anubis.describe.paths import extent
 from anubis.describe.positions import Scan
 from anubis.describe.syntax import explain
 from anubis.model.problem import Problem
@@ -12,6 +13,12 @@ from anubis.model.problem import Problem
 MOST_BYTES = 1 << 20
 #: The model is nine tables deep; hyper parameters may go deeper.
 _DEEPEST = 24
+_MOST_VALUES = 20_000
+_CHECK_FILE = "check that this is the right file"
+#: A dotted key of very many parts: tomllib takes memory in the square of their number.
+_LONG_KEY = re.compile(
+    r"""(?<![A-Za-z0-9_-])(?:(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){64}"""
+)
 _BEGIN = 'begin with spec_version = "1.0", [info], [hardware] and [ml]'
 #: Tables that give away other tools' files.
 _OTHER_FILES = {
@@ -27,20 +34,26 @@ def open_text(text: str | bytes, filename: str) -> tuple[dict[str, Any], Scan] |
     name = filename or "the text"
     if len(text) > MOST_BYTES:
         message = f"{name} has {len(text):,} bytes; a descriptor has at most {MOST_BYTES:,}"
-        return Problem(path="", message=message, remedy="check that this is the right file")
+        return Problem(path="", message=message, remedy=_CHECK_FILE)
     decoded = _decoded(text, name)
     if isinstance(decoded, Problem):
         return decoded
     if not decoded.strip():
         return Problem(path="", message=f"{name} is empty", remedy=_BEGIN)
+    if _LONG_KEY.search(decoded):
+        return _too_deep(name)
     try:
         tree = tomllib.loads(decoded)
     except RecursionError:
         return _too_deep(name)
     except ValueError as error:
         return explain(decoded, error)
-    if depth(tree) > _DEEPEST:
+    deepest, count = extent(tree)
+    if deepest > _DEEPEST:
         return _too_deep(name)
+    if count > _MOST_VALUES:
+        message = f"{name} holds {count:,} values; a descriptor has at most {_MOST_VALUES:,}"
+        return Problem(path="", message=message, remedy=_CHECK_FILE)
     return _stranger(tree, name) or (tree, Scan(decoded))
 
 
@@ -63,7 +76,7 @@ def _decoded(text: str | bytes, name: str) -> str | Problem:
 
 def _too_deep(name: str) -> Problem:
     message = f"{name} nests tables or lists more than {_DEEPEST} deep"
-    return Problem(path="", message=message, remedy="check that this is the right file")
+    return Problem(path="", message=message, remedy=_CHECK_FILE)
 
 
 def _stranger(tree: dict[str, Any], name: str) -> Problem | None:

@@ -90,13 +90,14 @@ def leaves(tree: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
         yield path, tree
 
 
-def depth(tree: Any) -> int:
-    """How deep tables and lists are nested, found without recursion: the tree may be hostile."""
-    deepest = 0
+def extent(tree: Any) -> tuple[int, int]:
+    """How deep tables and lists are nested and how many values they hold, found without recursion: the tree may be hostile."""
+    deepest = count = 0
     pending = [(tree, 1)]
     while pending:
         node, level = pending.pop()
         if isinstance(node, (dict, list)):
             deepest = max(deepest, level)
             pending.extend((item, level + 1) for item in (node.values() if isinstance(node, dict) else node))
-    return deepest
+        count += 1
+    return deepest, count

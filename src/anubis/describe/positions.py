@@ -168,7 +168,7 @@ class Scan:
         else:
             match = _SCALAR.match(self.text, self._at)
             if match is None:
-                self.open_at = self._at
+                self.open_at = self._at if character in ('"', "'") else None
                 raise _Stop
             self._at = match.end()
 

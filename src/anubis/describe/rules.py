@@ -89,10 +89,13 @@ def _server(tree: Mapping[str, Any]) -> Found:
     if ports == []:
         yield ("server", "env", "ports"), Remark(message="the server has no port", remedy="ports = [8080]")
     elif isinstance(ports, list):
+        seen = set()
         for index, port in enumerate(ports):
-            if port in ports[:index]:
+            if isinstance(port, int) and port in seen:
                 path = ("server", "env", "ports", index)
-                yield path, Remark(message=f"port {quoted(port)} is listed twice", remedy="remove one")
+                yield path, Remark(message=f"port {port} is listed twice", remedy="remove one")
+            elif isinstance(port, int):
+                seen.add(port)
 
 
 def _distributed(tree: Mapping[str, Any], instances: Instances | None, *, lenient: bool) -> Found:
