@@ -4,8 +4,18 @@ from anubis.store import open_store
 from anubis.testing import FakeStore
 from support.postgresql import postgresql, postgresql_url  # noqa: F401  fixtures
 
+POSTGRESQL = pytest.param("postgresql", marks=pytest.mark.postgresql)
 
-@pytest.fixture(params=["fake", "sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
+
+@pytest.fixture(params=["sqlite", POSTGRESQL])
+def database_url(request, tmp_path):
+    """An empty database of every kind, one after the other."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/anubis.db"
+    return request.getfixturevalue("postgresql_url")
+
+
+@pytest.fixture(params=["fake", "sqlite", POSTGRESQL])
 def store(request, tmp_path):
     """Every implementation of the store, one after the other."""
     opened = {

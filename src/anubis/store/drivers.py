@@ -19,8 +19,10 @@ _SCHEMA_LOCK = 0x616E7562
 class Driver:
     """One database behind the DB-API."""
 
-    #: ``sqlite`` or ``postgresql``: the file of statements, and SQLAlchemy's name for it.
+    #: ``sqlite`` or ``postgresql``: the file of statements.
     name: str
+    #: SQLAlchemy's name for it and its driver, for migrations.
+    dialect: str
     #: Where it is, without a password.
     place: str
     #: A new connection in autocommit mode.
@@ -71,6 +73,7 @@ def _sqlite(path: str) -> Driver:
 
     return Driver(
         name="sqlite",
+        dialect="sqlite+pysqlite",
         place=str(Path(path).absolute()),
         connect=connect,
         # FULL: what was acknowledged survives a power cut, at the price of an fdatasync for each transaction.
@@ -95,6 +98,7 @@ def _postgresql(url: str) -> Driver:
 
     return Driver(
         name="postgresql",
+        dialect="postgresql+psycopg",
         place=url.rpartition("@")[2].partition("?")[0].removeprefix("postgresql://"),
         connect=lambda: psycopg.connect(url, autocommit=True, application_name="anubis"),
         durable=("SET synchronous_commit = off", "SET synchronous_commit = on"),

@@ -25,20 +25,26 @@ class FolderObjects:
     def put(self, key: str, stream: BinaryIO) -> int:
         """See the contract. The file appears under its name only when all of it is on the disk."""
         path = self._path(key)
+        new = path.with_name(f".new-{os.urandom(8).hex()}")
+        reading = False  # an error of the stream is not one of this disk
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            new = path.with_name(f".new-{os.urandom(8).hex()}")
-            try:
-                with new.open("xb") as file:
-                    shutil.copyfileobj(stream, file, _BUFFER)
-                    size = file.tell()
-                    file.flush()
-                    os.fsync(file.fileno())
-                new.replace(path)
-            except BaseException:
-                new.unlink(missing_ok=True)
+            with new.open("xb") as file:
+                while True:
+                    reading = True
+                    data = stream.read(_BUFFER)
+                    reading = False
+                    if not data:
+                        break
+                    file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+                size = file.tell()
+            new.replace(path)
+        except BaseException as error:
+            new.unlink(missing_ok=True)
+            if reading or not isinstance(error, OSError):
                 raise
-        except OSError as error:
             raise StoreError(
                 f"object {key} cannot be stored in {self._folder}: {error.strerror or error}",
                 remedy="look at the disk (space, permissions), then try again",
@@ -49,7 +55,7 @@ class FolderObjects:
         path = self._path(key)
         try:
             return path.open("rb")
-        except (FileNotFoundError, IsADirectoryError) as error:
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
             raise NotFoundError(
                 f"there is no object {key}", remedy="submit again what should have stored it"
             ) from error

@@ -80,23 +80,24 @@ def _bring_up(database: Database) -> None:
         for statement in driver.prepare:
             session.connection.execute(statement)
 
-    def alone(session: Session) -> None:
+    def alone(session: Session) -> str:
         for statement in driver.alone:
             session.connection.execute(statement)
         version = _version_in(session)
         if version is None:
             _create(session)
-        elif version < VERSION and version.isdigit():
-            from anubis.store.migrations.upgrade import upgrade  # noqa: PLC0415  Alembic takes 0.4 s
+        return version or VERSION
 
-            upgrade(session.connection, driver.name)
-        elif version != VERSION:
-            raise AnubisError(
-                f"the database {driver.place} has schema {version}, and this Anubis knows {VERSION}",
-                remedy="upgrade Anubis, or set ANUBIS_DATABASE_URL to another database",
-            )
+    version = database.transact(alone)
+    if version != VERSION and not (version.isdigit() and version < VERSION):
+        raise AnubisError(
+            f"the database {driver.place} has schema {version}, and this Anubis knows {VERSION}",
+            remedy="upgrade Anubis, or set ANUBIS_DATABASE_URL to another database",
+        )
+    if version != VERSION:
+        from anubis.store.migrations.upgrade import upgrade  # noqa: PLC0415  Alembic takes 0.4 s
 
-    database.transact(alone)
+        upgrade(driver)
 
 
 def _create(session: Session) -> None:

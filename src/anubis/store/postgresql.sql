@@ -150,7 +150,7 @@ CREATE TABLE summaries (
 
 CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL, 
-	PRIMARY KEY (version_num)
+	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 );
 
 CREATE INDEX alerts_opened ON alerts (opened_s);

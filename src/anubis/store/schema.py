@@ -17,6 +17,7 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    PrimaryKeyConstraint,
     SmallInteger,
     String,
     Table,
@@ -31,7 +32,9 @@ metadata = MetaData()
 
 
 def _run() -> Column[int]:
-    return Column("run", ForeignKey("runs.no", ondelete="CASCADE"), primary_key=True, autoincrement=False)
+    return Column(
+        "run", Integer, ForeignKey("runs.no", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
 
 
 #: Every short text that many rows share: clients, engines, families, folders, subjects, kinds of events.
@@ -82,6 +85,7 @@ labels = Table(
     Column("value", Text, primary_key=True),
     Column(
         "descriptor",
+        Integer,
         ForeignKey("descriptors.id", ondelete="CASCADE"),
         primary_key=True,
         autoincrement=False,
@@ -143,7 +147,7 @@ events = Table(
     "events",
     metadata,
     Column("seq", BigInteger().with_variant(Integer(), "sqlite"), primary_key=True, autoincrement=False),
-    Column("run", ForeignKey("runs.no", ondelete="CASCADE"), nullable=False),
+    Column("run", Integer, ForeignKey("runs.no", ondelete="CASCADE"), nullable=False),
     Column("kind", Integer, nullable=False),  # words
     Column("actor", Integer),  # words; NULL: Anubis itself
     Column("time_s", Double, nullable=False),
@@ -220,5 +224,8 @@ cursors = Table(
 
 #: Alembic's own table, so that a database made from ``metadata`` is one that Alembic can carry on from.
 stamp = Table(
-    "alembic_version", MetaData(), Column("version_num", String(32), primary_key=True, nullable=False)
+    "alembic_version",
+    MetaData(),
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
 )

@@ -1,20 +1,25 @@
 """Runs the migrations that a database lacks. Alembic, and SQLAlchemy with it, is imported only here and below."""
 
 from pathlib import Path
-from typing import Any
 
 from alembic import command
 from alembic.config import Config
 from sqlalchemy import create_engine
-from sqlalchemy.pool import StaticPool
+from sqlalchemy.pool import NullPool
+
+from anubis.store.drivers import Driver
+
+FOLDER = Path(__file__).parent
 
 
-def upgrade(connection: Any, database: str, revision: str = "head") -> None:
-    """Bring the schema behind a DB-API connection to a revision, in the transaction the connection is in."""
+def upgrade(driver: Driver) -> None:
+    """Bring a database to the newest revision, in one transaction and alone."""
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent))
-    scheme = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg"}[database]
-    engine = create_engine(f"{scheme}://", creator=lambda: connection, poolclass=StaticPool)
-    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as bound:
-        config.attributes["connection"] = bound
-        command.upgrade(config, revision)
+    config.set_main_option("script_location", str(FOLDER).replace("%", "%%"))
+    engine = create_engine(f"{driver.dialect}://", creator=driver.connect, poolclass=NullPool)
+    with engine.connect() as connection:
+        for statement in (*driver.prepare, driver.begin, *driver.alone):
+            connection.exec_driver_sql(statement)
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+        connection.exec_driver_sql("COMMIT")

@@ -56,6 +56,7 @@ def _dictionaries() -> None:
         sa.Column("value", sa.Text, primary_key=True),
         sa.Column(
             "descriptor",
+            sa.Integer,
             sa.ForeignKey("descriptors.id", ondelete="CASCADE"),
             primary_key=True,
             autoincrement=False,
@@ -122,7 +123,7 @@ def _events() -> None:
             primary_key=True,
             autoincrement=False,
         ),
-        sa.Column("run", sa.ForeignKey("runs.no", ondelete="CASCADE"), nullable=False),
+        sa.Column("run", sa.Integer, sa.ForeignKey("runs.no", ondelete="CASCADE"), nullable=False),
         sa.Column("kind", sa.Integer, nullable=False),
         sa.Column("actor", sa.Integer),
         sa.Column("time_s", sa.Double, nullable=False),
@@ -136,7 +137,7 @@ def _events() -> None:
 
 def _run() -> "sa.Column[int]":
     return sa.Column(
-        "run", sa.ForeignKey("runs.no", ondelete="CASCADE"), primary_key=True, autoincrement=False
+        "run", sa.Integer, sa.ForeignKey("runs.no", ondelete="CASCADE"), primary_key=True, autoincrement=False
     )
 
 

@@ -1,0 +1,17 @@
+import pytest
+
+from anubis.store import FolderObjects, FolderRecords
+from anubis.testing import FakeObjects, FakeRecords
+from anubis.testing.folders_contract import ObjectsContract, RecordsContract
+
+
+class TestObjects(ObjectsContract):
+    @pytest.fixture(params=["fake", "folder"])
+    def objects(self, request, tmp_path):
+        return FakeObjects() if request.param == "fake" else FolderObjects(tmp_path / "objects")
+
+
+class TestRecords(RecordsContract):
+    @pytest.fixture(params=[FakeRecords, FolderRecords])
+    def records(self, request, tmp_path):
+        return request.param(tmp_path / "records")

@@ -1,0 +1,9 @@
+from anubis.testing.watchers_contract import AlertsContract, CursorsContract
+
+
+class TestAlerts(AlertsContract):
+    pass
+
+
+class TestCursors(CursorsContract):
+    pass
