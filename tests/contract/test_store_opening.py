@@ -17,7 +17,7 @@ SCHEMA_OF = {
         SELECT 'column', table_name, column_name, ordinal_position, data_type, character_maximum_length,
             is_nullable, column_default
         FROM information_schema.columns WHERE table_schema = current_schema()
-        UNION ALL SELECT 'index', tablename, indexname, 0, indexdef, 0, '', '' FROM pg_indexes
+        UNION ALL SELECT 'index', tablename, indexname, 0, replace(indexdef, schemaname || '.', ''), 0, '', '' FROM pg_indexes
         WHERE schemaname = current_schema()
         UNION ALL SELECT 'constraint', conrelid::regclass::text, conname, 0, pg_get_constraintdef(oid), 0, '', ''
         FROM pg_constraint WHERE connamespace = current_schema()::regnamespace
