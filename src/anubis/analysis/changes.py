@@ -74,28 +74,40 @@ def _groups(series: Sequence[Series]) -> list[tuple[list[int], Prepared]]:
     """Series of equal length, with or without errors, together; those too short to change are left out."""
     alike: dict[tuple[int, bool], list[int]] = defaultdict(list)
     for at, one in enumerate(series):
-        _check(one)
+        _check_lengths(one)
         if len(one.values) >= FEWEST_POINTS:
             alike[len(one.values), any(one.errors)].append(at)
+        else:
+            _check_finite(one)
     groups = []
     for (_, known), group in alike.items():
         values = np.array([series[at].values for at in group], dtype=np.float64)
         errors = np.array([series[at].errors for at in group], dtype=np.float64) if known else None
+        if not np.isfinite(values).all() or (errors is not None and not (errors >= 0).all()):
+            for at in group:
+                _check_finite(series[at])
         groups.append((group, prepare(values, errors)))
     return groups
 
 
-def _check(series: Series) -> None:
-    name = f"series '{series.metric}'" if series.metric else "the series"
+def _check_finite(series: Series) -> None:
+    name = _name(series)
     check_finite(series.values, name)
     check_finite(series.errors, f"the errors of {name}")
-    for what, given in (("errors", series.errors), ("subjects", series.subjects)):
-        if given and len(given) != len(series.values):
-            raise BadInputError(
-                f"{name} has {len(series.values)} values and {len(given)} {what}",
-                remedy="give one for every value, or none",
-            )
     if any(error < 0 for error in series.errors):
         raise BadInputError(
             f"{name} has a standard error below 0", remedy="give 0 where the error is not known"
         )
+
+
+def _check_lengths(series: Series) -> None:
+    for what, given in (("errors", series.errors), ("subjects", series.subjects)):
+        if given and len(given) != len(series.values):
+            raise BadInputError(
+                f"{_name(series)} has {len(series.values)} values and {len(given)} {what}",
+                remedy="give one for every value, or none",
+            )
+
+
+def _name(series: Series) -> str:
+    return f"series '{series.metric}'" if series.metric else "the series"

@@ -201,3 +201,11 @@ def test_ties_are_no_evidence_by_themselves(values):
     for change in judge_series(series(values)).changes:
         assert min(change.n_before, change.n_after) >= 3
         assert change.before != change.after
+
+
+def test_one_bad_series_among_many_is_named():
+    many = [series(range(1, 9), metric="good"), series([*range(7), math.inf], metric="bad")]
+    with pytest.raises(BadInputError, match="point 7 of series 'bad' is inf"):
+        find_changes(many)
+    with pytest.raises(BadInputError, match="errors of the series"):
+        judge_series(series(range(8), errors=(0.1,) * 7 + (math.nan,)))

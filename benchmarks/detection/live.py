@@ -1,0 +1,106 @@
+"""What the detectors say while points arrive: false alarms, spikes, delays."""
+
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+from corpus import LEVEL, UNIT, noises
+from peers import Peers
+
+from anubis.analysis.online import Detector
+from anubis.model.series import Sensitivity
+
+NEAR = 5
+NEVER = 10**6
+PURE = ("gauss", "lognormal", "student t3", "bimodal")
+#: name -> (size in sigmas, sigma of log values)
+SHIFTS = {"5 % at CV 1 %": (np.log(1.05) / 0.01, 0.01), "2 sigma": (2.0, UNIT), "1 sigma": (1.0, UNIT)}
+
+
+def alarms(values: np.ndarray, **options) -> list[tuple[int, int]]:
+    """(point, index) of every change that is not near an earlier one, while the points arrive."""
+    detector = Detector(**{"min_effect": 0.0, **options})
+    told: list[tuple[int, int]] = []
+    seen: list[int] = []
+    for count, value in enumerate(values.tolist(), 1):
+        if detector.append(value):
+            for at in detector.changes:
+                if all(abs(at - other) > NEAR for other in seen):
+                    told.append((count, at))
+                seen.append(at)
+    return told
+
+
+def pure_noise(seed: int, folder: Path | None, series: int, points: int) -> dict[str, np.ndarray]:
+    random = np.random.default_rng([seed, 7])
+    return {
+        kind: LEVEL * np.exp(UNIT * np.array([noise(random, points) for _ in range(series)]))
+        for kind, noise in noises(folder).items()
+    }
+
+
+def false_alarms(
+    seed: int,
+    folder: Path | None,
+    series: int,
+    points: int,
+    sensitivity: Sensitivity = Sensitivity.NORMAL,
+    min_effect: float = 0.0,
+) -> dict[str, float]:
+    """Alarms per 1000 points of every kind of noise."""
+    return {
+        kind: 1000
+        * sum(len(alarms(row, sensitivity=sensitivity, min_effect=min_effect)) for row in rows)
+        / rows.size
+        for kind, rows in pure_noise(seed, folder, series, points).items()
+    }
+
+
+def peer_false_alarms(
+    peers: Peers, name: str, seed: int, folder: Path | None, series: int, points: int
+) -> dict[str, float]:
+    rates = {}
+    for kind, rows in pure_noise(seed, folder, series, points).items():
+        answer = peers.ask(name, "online", rows.tolist())
+        if answer is not None:
+            rates[kind] = 1000 * sum(map(len, answer["alarms"])) / rows.size
+    return rates
+
+
+def spiky(seed: int, series: int, points: int = 200) -> np.ndarray:
+    random = np.random.default_rng([seed, 8])
+    logs = random.standard_normal((series, points))
+    for row in logs:
+        row[random.choice(points, 5, replace=False)] += 8 * random.choice([-1, 1], 5)
+    return LEVEL * np.exp(UNIT * logs)
+
+
+def shifted(seed: int, name: str, series: int, before: int, after: int) -> np.ndarray:
+    size, sigma = SHIFTS[name]
+    random = np.random.default_rng([seed, 9])
+    logs = random.standard_normal((series, before + after))
+    logs[:, before:] += size
+    return LEVEL * np.exp(sigma * logs)
+
+
+def first_report(told: list, before: int) -> int:
+    """How many shifted points had come when the shift was first reported, the first of them counted 1."""
+    after = [count - before for count, at in told if count > before and abs(at - before) <= 25]
+    return after[0] if after else NEVER
+
+
+def delays(seed: int, series: int, before: int = 100, after: int = 100) -> dict[str, float]:
+    """Median over series."""
+    return {
+        name: median(first_report(alarms(row), before) for row in shifted(seed, name, series, before, after))
+        for name in SHIFTS
+    }
+
+
+def peer_delays(peers: Peers, name: str, seed: int, series: int, before: int = 100) -> dict[str, float]:
+    result = {}
+    for shift in SHIFTS:
+        answer = peers.ask(name, "online", shifted(seed, shift, series, before, 40).tolist())
+        if answer is not None:
+            result[shift] = median(first_report(told, before) for told in answer["alarms"])
+    return result
