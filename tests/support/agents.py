@@ -10,6 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from anubis.agent import samples
+from anubis.agent.extract import Extraction
+from anubis.agent.indexfile import CHUNK, END, GAP, STDOUT, STREAMS, IndexFile
+
 SRC = Path(__file__).parent.parent.parent / "src"
 LAUNCH = "import sys; sys.path.insert(0, {!r}); from anubis.agent.launch import main; main()"
 
@@ -87,3 +91,40 @@ def is_running(pid):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+class HandmadeRecord:
+    """A record written without an agent: streams with their index, as the agent would leave them."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        self.folder.mkdir(exist_ok=True)
+        self._index = IndexFile(str(self.folder))
+        self._sizes = dict.fromkeys(range(len(STREAMS)), 0)
+        for name in STREAMS:
+            (self.folder / name).touch()
+        self.now_ns = 1_700_000_000_000_000_000
+
+    def write(self, data, *, stream=STDOUT, repeat=0):
+        """Bytes that arrive one second after the last ones."""
+        self.now_ns += 1_000_000_000
+        with (self.folder / STREAMS[stream]).open("ab") as file:
+            file.write(data)
+        self._sizes[stream] += len(data)
+        self._index.note(stream, CHUNK, self._sizes[stream], self.now_ns, repeat)
+
+    def tear(self, *, stream=STDOUT, repeat=0):
+        """Some bytes were lost here."""
+        self._index.note(stream, GAP, self._sizes[stream], self.now_ns, repeat)
+
+    def end(self):
+        self._index.note(STDOUT, END, 0, self.now_ns, 0)
+
+    def extract(self, patterns=None, *, fresh=False):
+        """Samples of every metric, and the contents of metrics.json."""
+        declared = {name: {"pattern": text, "units": "1"} for name, text in (patterns or {}).items()}
+        extraction = Extraction(str(self.folder), declared, fresh=fresh)
+        while extraction.advance():
+            pass
+        extraction.finish()
+        return samples.load(str(self.folder)), json.loads((self.folder / "metrics.json").read_text())

@@ -237,10 +237,11 @@ class _Fifo:
                 os.close(self._fifo)
                 self._fifo = -1
                 break
-        self._torn = 0 < len(rest) < len(data)
         if rest:
+            self._torn = self._torn or len(rest) < len(data)
             self._drop()
         else:
+            self._torn = False
             self._patience_s = PATIENCE_S
         return not rest
 

@@ -47,21 +47,21 @@ class Pattern:
 
 
 def required_literal(regex: re.Pattern[str]) -> bytes | None:
-    """The longest text that must stand in every match, as UTF-8; None when there is none to be sure of."""
+    """The longest ASCII text that must stand in every match; None when there is none to be sure of."""
     if regex.flags & re.IGNORECASE:
         return None
     try:
         best = max(_literals(_parser.parse(regex.pattern, regex.flags & ~re.UNICODE)), key=len, default="")
     except Exception:  # noqa: BLE001  the parser is private: on any surprise every line is tried
         return None
-    return best.encode() if best and best.isascii() else None
+    return best.encode() or None
 
 
 def _literals(parsed: Iterable[Any]) -> list[str]:
     """Texts that must occur, each uninterrupted; a group's own texts stand apart from what surrounds it."""
     found = [""]
     for code, argument in parsed:
-        if code is _codes.LITERAL:
+        if code is _codes.LITERAL and argument < 128:
             found[-1] += chr(argument)
             continue
         if code is _codes.SUBPATTERN:

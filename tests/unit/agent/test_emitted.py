@@ -1,0 +1,83 @@
+import json
+
+import pytest
+
+from anubis.agent.emitted import Emitted
+from anubis.agent.samples import NO_STEP
+from anubis.agent.tally import Tallies
+
+
+@pytest.fixture
+def tallies():
+    return Tallies({})
+
+
+@pytest.fixture
+def emitted(tallies):
+    return Emitted(tallies)
+
+
+def taken(tallies, metric="loss", labels=()):
+    columns = tallies[metric, None, labels].columns
+    return list(zip(columns.values, columns.times_s, columns.steps, columns.repeats, strict=True))
+
+
+def test_the_old_protocol_takes_the_time_of_arrival(tallies, emitted):
+    emitted.take(b'{"loss": 0.5, "name": "x", "flag": true, "text": "2.5", "list": [1]}', 9.0, 2)
+    assert taken(tallies) == [(0.5, 9.0, NO_STEP, 2)]
+    assert taken(tallies, "flag") == [(1.0, 9.0, NO_STEP, 2)]
+    assert taken(tallies, "text") == [(2.5, 9.0, NO_STEP, 2)]
+    assert tallies.reports["name"].rejected == tallies.reports["list"].rejected == {"not a number": 1}
+
+
+def test_a_batch(tallies, emitted):
+    line = {"anubis": 1, "m": {"loss": [1, 2], "acc": [3, 4]}, "s": [7, None], "t": [10**9, 2 * 10**9]}
+    emitted.take(json.dumps(line).encode(), 9.0, 0)
+    assert taken(tallies) == [(1, 1.0, 7, 0), (2, 2.0, NO_STEP, 0)]
+    assert taken(tallies, "acc") == [(3, 1.0, 7, 0), (4, 2.0, NO_STEP, 0)]
+
+
+def test_a_batch_of_one_moment(tallies, emitted):
+    emitted.take(b'{"anubis":1,"m":{"loss":[1,2]},"t":1000000000,"s":5}', 9.0, 0)
+    assert taken(tallies) == [(1, 1.0, 5, 0), (2, 1.0, 5, 0)]
+
+
+def test_lists_that_do_not_fit_are_as_if_not_given(tallies, emitted):
+    emitted.take(b'{"anubis":1,"m":{"loss":[1,2]},"t":[5],"s":[1,2,3]}', 9.0, 0)
+    assert taken(tallies) == [(1, 9.0, NO_STEP, 0), (2, 9.0, NO_STEP, 0)]
+
+
+@pytest.mark.parametrize("line", [b"", b"{", b"[1]", b"3", b"\xff\xfe", b'{"anubis":1}', b"[" * 100_000])
+def test_what_is_not_understood_is_counted(tallies, emitted, line):
+    emitted.take(line, 9.0, 0)
+    assert emitted.bad_lines == 1
+    assert tallies.with_samples() == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"anubis":1,"m":3}',
+        b'{"anubis":1,"m":{"loss":1},"t":"x","s":[],"u":3,"l":4}',
+        b'{"anubis":1,"m":{"a":{}}}',
+    ],
+)
+def test_odd_lines_of_the_extended_protocol_break_nothing(emitted, line):
+    emitted.take(line, 9.0, 0)
+
+
+def test_what_a_writer_gave_up_is_counted(tallies, emitted):
+    emitted.take(b'{"anubis":1,"dropped":12}', 9.0, 0)
+    emitted.take(b'{"anubis":1,"dropped":3}', 9.0, 0)
+    assert (emitted.dropped, emitted.bad_lines) == (15, 0)
+
+
+def test_objects_on_stdout(tallies, emitted):
+    emitted.take_stdout(b'{"loss": 1}', 9.0, 0)
+    emitted.take_stdout(b'{"loss": 2, "level": "info"}', 9.0, 0)
+    emitted.take_stdout(b'{"loss": 3, "done": true}', 9.0, 0)
+    emitted.take_stdout(b'{"loss": 4', 9.0, 0)
+    emitted.take_stdout(b'{"anubis":1,"m":{"loss":5},"l":{"rank":"1"}}', 9.0, 0)
+    assert [row[0] for row in taken(tallies)] == [1]
+    assert [row[0] for row in taken(tallies, labels=(("rank", "1"),))] == [5]
+    assert emitted.bad_lines == 0

@@ -1,0 +1,168 @@
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anubis.agent import samples
+from anubis.agent.extract import Extraction
+from anubis.agent.indexfile import EMIT, STDERR
+from anubis.agent.scan import LONGEST_LINE
+from support.agents import HandmadeRecord
+
+SECOND = 1_000_000_000
+PATTERNS = {
+    "bulk": r"a=(\d)",
+    "line": r"b:\s*(\d)",
+    "free": r"(\d)c",
+    "anchored": r"^(\d)",
+    "end": r"(\d)$",
+    "stepped": r"(?P<step>\d)s(?P<value>\d)",
+    "twice": r"(\d)-(\d)",
+}
+CHUNKS = st.lists(st.text(alphabet="a=b: 1c2s-3é\n\n\r", max_size=40), max_size=8)
+
+
+def expected(text, pattern):
+    regex = re.compile(pattern)
+    group = regex.groupindex.get("value", 1)
+    return [float(m[group]) for line in re.split("[\r\n]", text) for m in regex.finditer(line)]
+
+
+@settings(deadline=None)
+@given(chunks=CHUNKS)
+def test_however_it_arrives_each_line_is_searched_once(tmp_path_factory, chunks):
+    record = HandmadeRecord(tmp_path_factory.mktemp("record"))
+    for chunk in chunks:
+        record.write(chunk.encode())
+    record.end()
+    found, report = record.extract(PATTERNS)
+    for name, pattern in PATTERNS.items():
+        values = list(found[name].values) if name in found else []
+        assert values == expected("".join(chunks), pattern), name
+        assert report["metrics"][name]["count"] == len(values)
+
+
+def test_dense_and_sparse_lines_are_found_alike(tmp_path):
+    record = HandmadeRecord(tmp_path / "dense")
+    record.write(b"loss=1\n" * 1000 + b"x" * LONGEST_LINE + b"loss=5\nloss=2\n")
+    record.end()
+    found, _ = record.extract({"loss": r"loss=(\d)"})
+    assert list(found["loss"].values) == [1.0] * 1000 + [2.0]
+    record = HandmadeRecord(tmp_path / "sparse")
+    record.write(b"nothing to see here, and that for a while\n" * 3000 + b"loss=3\n")
+    record.end()
+    found, _ = record.extract({"loss": r"loss=(\d)"})
+    assert list(found["loss"].values) == [3.0]
+
+
+def test_samples_have_the_time_at_which_their_line_was_complete(tmp_path):
+    record = HandmadeRecord(tmp_path)
+    began = record.now_ns
+    record.write(b"loss=1\nlos")
+    record.write(b"s=2\nloss=3\nloss=")
+    record.write(b"4", stream=STDERR)
+    record.write(b"4\n")
+    record.end()
+    for pattern in (r"loss=(\d)", r"loss=\s*(\d)"):
+        found, _ = record.extract({"loss": pattern}, fresh=True)
+        seconds = [round(time_s - began / SECOND) for time_s in found["loss"].times_s]
+        assert list(zip(found["loss"].values, seconds, strict=True)) == [(1, 1), (2, 2), (3, 2), (4, 4)]
+
+
+def test_the_end_of_an_execution_ends_its_last_line(tmp_path):
+    record = HandmadeRecord(tmp_path)
+    record.write(b"loss=1", repeat=-1)
+    record.write(b"2\nloss=3", repeat=0)
+    record.end()
+    found, _ = record.extract({"loss": r"loss=(\d+)"})
+    assert list(found["loss"].values) == [1, 3]
+    assert list(found["loss"].repeats) == [-1, 0]
+
+
+def test_what_stands_on_both_sides_of_lost_bytes_is_no_line(tmp_path):
+    record = HandmadeRecord(tmp_path)
+    record.write(b"loss=1\nloss=2")
+    record.tear()
+    record.write(b"3\nloss=4\n")
+    record.end()
+    found, _ = record.extract({"loss": r"loss=(\d+)"})
+    assert list(found["loss"].values) == [1, 4]
+
+
+@pytest.mark.parametrize("parts", [1, 3, 50])
+def test_only_the_beginning_of_an_endless_line_counts(tmp_path, parts):
+    record = HandmadeRecord(tmp_path)
+    line = b"loss=1 " + b"x" * 100_000 + b" loss=2"
+    size = len(line) // parts + 1
+    for at in range(0, len(line), size):
+        record.write(line[at : at + size])
+    record.write(b"\nloss=3\n")
+    record.end()
+    found, _ = record.extract({"loss": r"loss=(\d)"})
+    assert list(found["loss"].values) == [1, 3]
+
+
+def test_an_interrupted_extraction_goes_on_where_it_stopped(tmp_path):
+    record = HandmadeRecord(tmp_path)
+    patterns = {"loss": r"loss=(\S+)"}
+    record.write(b"loss=1\nloss=nan\nloss=2\nloss=")
+    record.write(b'{"accuracy": 0.5}\n{"accu', stream=EMIT)
+    record.extract(patterns)
+    with (tmp_path / "samples").open("ab") as file:
+        file.write(b"\2\0\0\0\xff\0\0\0half a block")
+    record.write(b"3\n")
+    record.write(b'racy": 0.75}\n', stream=EMIT)
+    record.end()
+    found, report = record.extract(patterns)
+    again, report_again = record.extract(patterns, fresh=True)
+    assert list(again["loss"].values) == [1, 2, 3]
+    assert list(again["accuracy"].values) == [0.5, 0.75]
+    # An extraction that ends without the end mark takes what it has for the last line.
+    assert list(found["loss"].values) == [1, 2]
+    assert (
+        report["metrics"]["loss"]["rejected"]
+        == report_again["metrics"]["loss"]["rejected"]
+        == {"not finite": 1}
+    )
+
+
+def test_going_on_loses_and_repeats_nothing(tmp_path):
+    record = HandmadeRecord(tmp_path)
+    declared = {"loss": {"pattern": r"loss=(\d+)", "units": "1"}}
+    for number in range(20):
+        Extraction(str(tmp_path), declared).advance()
+        record.write(f"loss={number}\nloss=1".encode())
+        Extraction(str(tmp_path), declared).advance()
+        record.write(f"{number}\n".encode())
+    record.end()
+    found, report = record.extract({"loss": r"loss=(\d+)"})
+    assert list(found["loss"].values) == [x for n in range(20) for x in (n, int(f"1{n}"))]
+    assert report["metrics"]["loss"]["count"] == 40
+    assert report["complete"]
+
+
+def test_metrics_that_share_a_line_are_all_found(tmp_path):
+    record = HandmadeRecord(tmp_path)
+    record.write(b"step 5 loss=1 loss=2 acc=3e-2\n")
+    record.end()
+    patterns = {
+        "loss": r"loss=(\d)",
+        "acc": r"acc=([-+0-9.eE]+)",
+        "stepped": r"step (?P<step>\d+) loss=(?P<value>\d)",
+    }
+    found, _ = record.extract(patterns)
+    assert list(found["loss"].values) == [1, 2]
+    assert list(found["acc"].values) == [0.03]
+    assert list(found["stepped"].steps) == [5]
+
+
+def test_units_and_labels_are_kept(tmp_path):
+    record = HandmadeRecord(tmp_path)
+    record.write(
+        b'{"anubis":1,"m":{"loss":1},"u":{"loss":"nats"},"l":{"rank":0},"s":4,"t":1500000000}\n', stream=EMIT
+    )
+    record.end()
+    record.extract()
+    (sample,) = samples.iterate(str(tmp_path))
+    assert sample == ("loss", 1.0, "nats", 1.5, 4, 0, "measure", {"rank": "0"})
