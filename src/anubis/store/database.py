@@ -14,8 +14,10 @@ from anubis.store.drivers import Driver
 T = TypeVar("T")
 Row = tuple[Any, ...]
 
-#: Most elements of one list parameter: SQLite allows 32,766 parameters in a statement, PostgreSQL 65,535.
+#: Most elements of one list: SQLite reads statements of up to a million bytes.
 MOST_LISTED = 10_000
+#: From this length on lists are written out: SQLite looks every named parameter up among all the others.
+_LONG_LIST = 500
 _ATTEMPTS = 5
 _LIST = re.compile(r"__\[POSTCOMPILE_(\w+)\]")
 _NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
@@ -73,11 +75,18 @@ class Session:
             return sql
 
         def written(match: re.Match[str]) -> str:
-            elements = {f"{match[1]}_{i}": item for i, item in enumerate(values.pop(match[1]))}
+            items = values.pop(match[1])
+            if len(items) > _LONG_LIST:
+                return ", ".join(map(self._literal, items))
+            elements = {f"{match[1]}_{i}": item for i, item in enumerate(items)}
             values.update(elements)
             return ", ".join(map(self.driver.parameter.format, elements)) or "NULL"
 
         return _LIST.sub(written, sql)
+
+    def _literal(self, item: int | bytes) -> str:
+        """Digits only, whatever it was: nothing in it can be mistaken for SQL."""
+        return self.driver.blob.format(item.hex()) if isinstance(item, bytes) else f"{item:d}"
 
 
 class Database:

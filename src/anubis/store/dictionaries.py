@@ -8,6 +8,9 @@ from anubis.store.text import clean
 
 K = TypeVar("K")
 
+#: Texts in one statement (they are parameters, which long lists must not be: see ``database``).
+_AT_ONCE = 500
+
 
 class Dictionaries:
     """Numbers of words, metrics (name, unit) and series (key, fingerprint).
@@ -61,6 +64,6 @@ class Dictionaries:
         key: Callable[[Row], K],
     ) -> None:
         # Sorted, so that two writers of the same words wait for one another instead of in a circle.
-        for missing in chunked(sorted(wanted - known.keys())):  # type: ignore[type-var]
+        for missing in chunked(sorted(wanted - known.keys()), _AT_ONCE):  # type: ignore[type-var]
             rows = self._database.transact(lambda session, missing=missing: find(session, missing))  # type: ignore[misc]
             known.update((key(row), row[-1]) for row in rows)

@@ -38,6 +38,8 @@ class Driver:
     tables: str
     #: How a parameter is written, for ``str.format``.
     parameter: str
+    #: How bytes are written out in hexadecimal, for ``str.format``.
+    blob: str
     #: The database is gone, busy or full.
     trouble: tuple[type[Exception], ...]
     #: Two transactions got in each other's way: the same again will do.
@@ -83,6 +85,7 @@ def _sqlite(path: str) -> Driver:
         alone=(),
         tables="SELECT name FROM sqlite_master WHERE type = 'table'",
         parameter=":{}",
+        blob="x'{}'",
         trouble=(sqlite3.OperationalError,),
     )
 
@@ -107,6 +110,7 @@ def _postgresql(url: str) -> Driver:
         alone=(f"SELECT pg_advisory_xact_lock({_SCHEMA_LOCK})",),
         tables="SELECT tablename FROM pg_tables WHERE schemaname = current_schema()",
         parameter="%({})s",
+        blob="'\\x{}'::bytea",
         trouble=(psycopg.OperationalError, psycopg.InterfaceError),
         conflict=(psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure),
     )

@@ -1,5 +1,6 @@
 """Objects and records as files under one folder each."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -42,7 +43,8 @@ class FolderObjects:
                 size = file.tell()
             new.replace(path)
         except BaseException as error:
-            new.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                new.unlink(missing_ok=True)
             if reading or not isinstance(error, OSError):
                 raise
             raise StoreError(

@@ -329,10 +329,13 @@ FROM runs))
 -- name: forget_points
 DELETE FROM points WHERE points.run = %(run)s::INTEGER
 
+-- name: measured
+SELECT points.metric, metrics.name 
+FROM points JOIN metrics ON metrics.id = points.metric 
+WHERE points.run = %(run)s::INTEGER
+
 -- name: remove_points
-DELETE FROM points WHERE points.run = %(run)s::INTEGER AND points.metric IN (SELECT metrics.id 
-FROM metrics 
-WHERE metrics.name IN (__[POSTCOMPILE_names]))
+DELETE FROM points WHERE points.run = %(run)s::INTEGER AND points.metric IN (__[POSTCOMPILE_numbers])
 
 -- name: add_point
 INSERT INTO points (run, metric, series, value, spread, count, better, order_s, subject, contaminated) VALUES (%(run)s::INTEGER, %(metric)s::INTEGER, %(series)s::INTEGER, %(value)s, %(spread)s, %(count)s::INTEGER, %(better)s::SMALLINT, %(order_s)s, %(subject)s::INTEGER, %(contaminated)s::SMALLINT)

@@ -1,6 +1,7 @@
 """Samples in the database: segments of packed columns, and one summary row for each metric of a run."""
 
 from array import array
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isnan, nan
@@ -37,21 +38,25 @@ class Summary:
         return Summary(
             self.count + later.count,
             later.last,
-            min(self.min, later.min),
-            max(self.max, later.max),
+            _extreme(min, self.min, later.min),
+            _extreme(max, self.max, later.max),
             self.sum + later.sum,
         )
+
+
+def _extreme(choose: Callable[..., float], *values: float) -> float:
+    """``min`` or ``max`` of the numbers among the values; NaN when there are none."""
+    return choose((value for value in values if not isnan(value)), default=nan)
 
 
 def summary_of(values: "array[float]") -> Summary:
     """Smallest and largest among the numbers; the sum is NaN as soon as one value is."""
     if not values:
-        return Summary(0, nan, float("inf"), float("-inf"), 0.0)
+        return Summary(0, nan, nan, nan, 0.0)
     total = sum(values)
-    numbers = [value for value in values if not isnan(value)] if isnan(total) else values
-    if not numbers:
-        return Summary(len(values), nan, nan, nan, nan)
-    return Summary(len(values), values[-1], min(numbers), max(numbers), total)
+    if isnan(total):  # also when both infinities are among the values
+        return Summary(len(values), values[-1], _extreme(min, *values), _extreme(max, *values), total)
+    return Summary(len(values), values[-1], min(values), max(values), total)
 
 
 class SampleWriter:

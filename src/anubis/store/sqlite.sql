@@ -332,10 +332,13 @@ FROM runs))
 -- name: forget_points
 DELETE FROM points WHERE points.run = :run
 
+-- name: measured
+SELECT points.metric, metrics.name 
+FROM points JOIN metrics ON metrics.id = points.metric 
+WHERE points.run = :run
+
 -- name: remove_points
-DELETE FROM points WHERE points.run = :run AND points.metric IN (SELECT metrics.id 
-FROM metrics 
-WHERE metrics.name IN (__[POSTCOMPILE_names]))
+DELETE FROM points WHERE points.run = :run AND points.metric IN (__[POSTCOMPILE_numbers])
 
 -- name: add_point
 INSERT INTO points (run, metric, series, value, spread, count, better, order_s, subject, contaminated) VALUES (:run, :metric, :series, :value, :spread, :count, :better, :order_s, :subject, :contaminated)

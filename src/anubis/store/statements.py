@@ -281,10 +281,12 @@ def _points() -> dict[str, Executable]:
         .order_by(points.c.order_s.desc(), points.c.run.desc())
         .limit(_p("most"))
     )
-    named = select(metrics.c.id).where(_in(metrics.c.name, "names"))
     return {
         "forget_points": delete(points).where(points.c.run == _p("run")),
-        "remove_points": delete(points).where(points.c.run == _p("run"), points.c.metric.in_(named)),
+        "measured": select(points.c.metric, metrics.c.name)
+        .join_from(points, metrics, metrics.c.id == points.c.metric)
+        .where(points.c.run == _p("run")),
+        "remove_points": delete(points).where(points.c.run == _p("run"), _in(points.c.metric, "numbers")),
         "add_point": insert(points).values({column.name: _p(column.name) for column in points.c}),
         "points": rows.where(_in(runs.c.id, "ids")).order_by(points.c.run),
         "history": history,

@@ -7,7 +7,7 @@ from anubis.model.metric import Better
 from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Step
 from anubis.store.codes import BETTER_CODES
-from anubis.store.database import Session
+from anubis.store.database import Session, chunked
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.rows import alert_values
 from anubis.store.samples import SampleWriter
@@ -22,7 +22,7 @@ class Measured:
         self._points: list[dict[str, Any]] = []
         self._samples: list[SampleWriter] = []
         self._alerts = [alert_values(alert) for alert in sorted(step.alerts, key=lambda alert: alert.id)]
-        self._names = sorted({clean(point.metric) for point in step.points})
+        self._names = {clean(point.metric) for point in step.points}
         if not step.points and not step.samples:
             return
         metrics = _metrics(dictionaries, step.samples)
@@ -37,7 +37,9 @@ class Measured:
             for statement in ("forget_points", "forget_samples", "forget_summaries"):
                 session.write(statement, run=run)
         if self._points:
-            session.write("remove_points", run=run, names=self._names)
+            measured = session.rows("measured", run=run)
+            for numbers in chunked(number for number, name in measured if name in self._names):
+                session.write("remove_points", run=run, numbers=numbers)
             session.write_all("add_point", [{"run": run, **values} for values in self._points])
         for samples in self._samples:
             samples.write(session, run)

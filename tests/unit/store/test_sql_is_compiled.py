@@ -1,0 +1,61 @@
+import re
+
+import pytest
+
+from anubis.model.alert import AlertState
+from anubis.model.cause import Cause
+from anubis.model.metric import Better
+from anubis.model.status import Status
+from anubis.store import codes, opening
+from anubis.store.compile import compiled
+from anubis.store.database import statements_of
+from anubis.store.migrations.upgrade import FOLDER
+
+DATABASES = ["sqlite", "postgresql"]
+
+
+@pytest.mark.parametrize("database", DATABASES)
+def test_the_file_is_what_the_statements_compile_to(database):
+    file = (FOLDER.parent / f"{database}.sql").read_text()
+    assert file.split() == compiled(database).split(), "run python -m anubis.store.compile"
+
+
+def test_both_databases_have_the_same_statements():
+    first, second = (statements_of(database) for database in DATABASES)
+    assert list(first) == list(second)
+
+
+@pytest.mark.parametrize("database", DATABASES)
+def test_every_statement_is_used(database):
+    source = "\n".join(path.read_text() for path in FOLDER.parent.glob("*.py") if path.stem != "statements")
+    names = [re.sub(r"^where_alert_|^where_", "", name) for name in statements_of(database)]
+    unused = [
+        name
+        for name in names
+        if f'"{name}"' not in source and f'"{name.replace("label", "where_label")}"' not in source
+    ]
+    assert unused == []
+
+
+def test_the_version_is_the_newest_migration():
+    files = sorted(path.stem for path in (FOLDER / "versions").glob("m*.py"))
+    assert files[-1].split("_")[0] == f"m{opening.VERSION}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "numbers"),
+    [
+        (Status, codes.STATUS_CODES),
+        (Cause, codes.CAUSE_CODES),
+        (Better, codes.BETTER_CODES),
+        (AlertState, codes.ALERT_STATE_CODES),
+    ],
+)
+def test_every_member_has_a_number_of_its_own(kind, numbers):
+    assert set(numbers) == set(kind)
+    assert len(set(numbers.values())) == len(numbers)
+
+
+def test_only_final_statuses_are_beyond_the_line():
+    for status, code in codes.STATUS_CODES.items():
+        assert (code >= codes.FIRST_FINAL) == status.final

@@ -1,0 +1,41 @@
+import pytest
+
+from anubis.model.cause import Cause
+from anubis.model.errors import NoCapacityError, StageError
+from anubis.model.run import Seen
+from anubis.testing import FakeClock, FakeEngine, a_placement, a_run
+from anubis.testing.engine_contract import a_bundle
+
+
+def test_an_engine_has_as_much_room_as_the_test_says():
+    engine = FakeEngine(room=1)
+    first = engine.place(a_run(), a_bundle(("true",)))
+    with pytest.raises(NoCapacityError):
+        engine.place(a_run(), a_bundle(("true",)))
+    engine.end(first)
+    engine.place(a_run(), a_bundle(("true",)))
+
+
+def test_trouble_comes_once():
+    engine = FakeEngine()
+    engine.trouble = StageError("no", cause=Cause.DATA)
+    with pytest.raises(StageError):
+        engine.place(a_run(), a_bundle(("true",)))
+    placement = engine.place(a_run(), a_bundle(("true",)))
+    assert engine.observe([placement])[placement.name].seen is Seen.RUNNING
+
+
+def test_what_was_never_placed_is_lost_and_so_is_what_the_test_loses():
+    engine = FakeEngine()
+    placement = engine.place(a_run(), a_bundle(("true",)))
+    engine.lose(placement)
+    unknown = a_placement(a_run())
+    assert {seen.seen for seen in engine.observe([placement, unknown]).values()} == {Seen.LOST}
+
+
+def test_time_passes_when_somebody_waits():
+    clock = FakeClock(10.0)
+    clock.wait(1.5)
+    clock.wait(-1.0)
+    clock.advance(2.0)
+    assert (clock.now_s(), clock.waits) == (13.5, [1.5, -1.0])
