@@ -33,7 +33,9 @@ def _governor(root: Path) -> Check | None:
     governors = Counter(text for path in root.glob(pattern) if (text := _read(path)))
     if not governors:
         return None
-    found = ", ".join(f"{name} on {units.counted(count, 'core')}" for name, count in governors.items())
+    found = ", ".join(
+        f"{name} on {units.counted(count, 'core')}" for name, count in sorted(governors.items())
+    )
     if set(governors) == {"performance"}:
         return Check("governor", State.OK, found)
     return Check("governor", State.WARN, found, "sudo cpupower frequency-set --governor performance")

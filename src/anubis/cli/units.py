@@ -9,7 +9,7 @@ from anubis.analysis.wording import level_text, percent
 #: Seconds in each unit that a span may be written in.
 SPAN_UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)(s|m|min|h|d|w)")
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)(s|min|m|h|d|w)")
 #: Seconds of the smaller unit, how many of it make the larger one, how many are too many, and both names.
 _LONG = ((1, 60, 3600, "min", "s"), (60, 60, 1440, "h", "min"), (3600, 24, math.inf, "d", "h"))
 #: Below this many seconds: factor and unit.

@@ -1,0 +1,88 @@
+"""What cannot be accepted ends in one clear error and exit code 2, and leaves nothing behind."""
+
+import json
+
+import pytest
+
+GOOD = """spec_version = "1.0"
+[info]
+name = "hello"
+[hardware]
+instance_type = "local"
+[ml]
+benchmark_code = "true"
+"""
+
+BAD = {
+    "empty": ("", "spec_version"),
+    "not TOML": ("this is no TOML = = =", "1:"),
+    "binary": (b"\x00\xff\xfe\x80" * 100, ""),
+    "of another tool": ('[build-system]\nrequires = ["hatchling"]\n[project]\nname = "x"\n', ""),
+    "too large": ("# padding\n" * 500_000, ""),
+    "unknown key": (GOOD.replace("benchmark_code", "benchmark_cod"), "benchmark_code"),
+    "unknown section": (GOOD + "[hardwar]\n", "hardwar"),
+    "missing field": (GOOD.replace('instance_type = "local"', ""), "instance_type"),
+    "bad pattern": (GOOD + "[[output.metrics]]\nname = \"a\"\npattern = '(['\n", "pattern"),
+    "unbalanced quotes": (GOOD.replace('"true"', '"sh -c \'true"'), "benchmark_code"),
+    "no such engine": (
+        GOOD.replace("[hardware]", 'execution_engine = "warp"\n[env]\ndocker_image = "a:b"\n[hardware]'),
+        "warp",
+    ),
+    "not available here": (GOOD.replace('"local"', '"local"\nstrategy = "horovod"'), "horovod"),
+}
+
+
+@pytest.mark.parametrize("verb", ["run", "submit"])
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_descriptor_is_refused(anubis, name, verb):
+    content, mentioned = BAD[name]
+    file = anubis.folder / "bad.toml"
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    ended = anubis(verb, file)
+    assert ended.returncode == 2, ended.stderr
+    assert ended.stdout == ""
+    assert ended.stderr.startswith("error: ")
+    assert "help: " in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert mentioned in ended.stderr
+    assert not list(anubis.home.glob("records/*"))
+
+
+def test_nothing_is_stored_when_one_of_several_files_is_bad(anubis):
+    good, bad = anubis.folder / "good.toml", anubis.folder / "bad.toml"
+    good.write_text(GOOD)
+    bad.write_text(GOOD.replace("benchmark_code", "code"))
+    assert anubis("submit", good, bad).returncode == 2
+    assert anubis.json("history") == []
+
+
+def test_all_problems_come_at_once_where_an_editor_finds_them(anubis):
+    file = anubis.folder / "bad.toml"
+    file.write_text(GOOD.replace("instance_type", "instance_typ").replace("benchmark_code", "benchmark_cod"))
+    ended = anubis("run", "bad.toml")
+    assert "bad.toml:5:1: hardware.instance_typ: " in ended.stderr
+    assert "bad.toml:7:1: ml.benchmark_cod: " in ended.stderr
+
+
+def test_with_json_the_error_is_json_too(anubis):
+    ended = anubis("run", "nowhere.toml", "--json")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    told = json.loads(ended.stderr)
+    assert told["exit_code"] == 2
+    assert "nowhere.toml" in told["error"]
+    assert told["remedy"]
+
+
+def test_settings_that_cannot_be_accepted_are_told(anubis, monkeypatch):
+    monkeypatch.setenv("ANUBIS_PROCESS_SLOTS", "many")
+    ended = anubis("history")
+    assert ended.returncode == 2
+    assert "ANUBIS_PROCESS_SLOTS" in ended.stderr
+
+
+def test_a_home_that_cannot_be_made_is_told(anubis):
+    anubis.home.write_text("a file")
+    ended = anubis("history")
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("error: ")
+    assert "ANUBIS_HOME" in ended.stderr

@@ -1,0 +1,163 @@
+import json
+import signal
+
+METRIC = """
+[[output.metrics]]
+name = "answer"
+units = "s"
+pattern = 'answer=(\\S+)'
+better = "lower"
+"""
+SWEEP = """
+[matrix]
+"env.vars.SIZE" = ["1", "2"]
+"""
+
+
+def test_one_command_measures_a_descriptor(anubis):
+    file = anubis.write("hello.toml", "sh -c 'echo answer=0.0125'", more=METRIC)
+    ended = anubis("run", file)
+    assert ended.returncode == 0
+    assert "answer     12.50  ms" in ended.stdout
+    assert "hello" in ended.stdout
+    assert "succeeded" in ended.stdout
+    assert ended.stderr.count("\n") == 2, "one line when it starts, one when it is final"
+
+
+def test_json_is_the_same_run(anubis):
+    file = anubis.write("hello.toml", "sh -c 'echo answer=42'", more=METRIC)
+    answer = anubis.json("run", file)
+    (run,) = answer["runs"]
+    assert run["metrics"]["answer"]["value"] == 42
+    assert anubis.json("status", run["id"]) == run
+    assert anubis.json("results", run["id"])["metrics"] == run["metrics"]
+
+
+def test_a_benchmark_that_fails_is_explained(anubis):
+    file = anubis.write("bad.toml", "sh -c 'echo started; echo no such model >&2; exit 3'")
+    ended = anubis("run", file)
+    assert ended.returncode == 1
+    assert "exit code 3" in ended.stdout
+    assert "> no such model" in ended.stdout
+    assert "help: " in ended.stdout
+    (run,) = anubis.json("history")
+    assert (run["status"], run["cause"]) == ("failed", "user_error")
+
+
+def test_a_metric_that_never_appeared_shows_the_closest_lines(anubis):
+    file = anubis.write("typo.toml", "sh -c 'echo answr=42; echo unrelated'", more=METRIC)
+    ended = anubis("run", file)
+    assert ended.returncode == 1
+    assert "answer" in ended.stdout
+    assert "answr=42" in ended.stdout
+
+
+def test_a_program_that_does_not_exist_fails_its_run(anubis):
+    ended = anubis("run", anubis.write("gone.toml", "no-such-program --fast"))
+    assert ended.returncode == 1
+    assert anubis.json("status")["cause"] == "command_not_found"
+
+
+def test_a_sweep_has_one_line_for_each_cell(anubis):
+    file = anubis.write("sweep.toml", "sh -c 'echo answer=$SIZE'", more=METRIC + SWEEP)
+    ended = anubis("run", file)
+    assert ended.returncode == 0
+    heading, *cells = ended.stdout.splitlines()
+    assert heading.split() == ["SIZE", "RUNS", "STATUS", "answer", "[s]"]
+    assert [line.split() for line in cells] == [["1", "1", "succeeded", "1"], ["2", "1", "succeeded", "2"]]
+
+
+def test_two_files_end_in_a_verdict(anubis):
+    files = [
+        anubis.write(f"{name}.toml", f"sh -c 'echo answer={value}'", more=METRIC)
+        for name, value in (("old", 1), ("new", 2))
+    ]
+    ended = anubis("run", *files, "--rounds", "3")
+    assert ended.returncode == 0, "a run says whether it ran; compare says what it thinks of it"
+    assert "1 -> 2" in ended.stdout.replace(".000", "")
+    assert "REGRESSION" in ended.stdout
+    again = anubis("compare")
+    assert again.returncode == 3
+    assert "REGRESSION" in again.stdout
+    runs = anubis.json("history", "--family", "@last")
+    rounds = [anubis.json("show", run["id"])["events"][0]["data"]["cell"] for run in reversed(runs)]
+    names = [cell["file"] for cell in rounds]
+    assert names == ["old.toml", "new.toml", "new.toml", "old.toml", "old.toml", "new.toml"]
+
+
+def test_files_of_one_name_are_told_apart(anubis):
+    for folder, value in (("a", 1), ("b", 1)):
+        (anubis.folder / folder).mkdir()
+        anubis.write(f"{folder}/same.toml", f"sh -c 'echo answer={value}'", more=METRIC)
+    answer = anubis.json("run", "a/same.toml", "b/same.toml", "--rounds", "3")
+    (comparison,) = answer["comparisons"]
+    assert (len(comparison["baseline"]), len(comparison["contender"])) == (3, 3)
+    assert comparison["verdicts"][0]["judgement"] == "unchanged"
+    assert comparison["exit_code"] == 0
+
+
+def test_a_field_is_overridden(anubis):
+    file = anubis.write("hello.toml", "sh -c 'echo answer=1'", more=METRIC)
+    answer = anubis.json("run", file, "--set", "measure.repeats=3", "--set", "info.name=other")
+    (run,) = answer["runs"]
+    assert (run["name"], run["metrics"]["answer"]["repeats"]) == ("other", 3)
+
+
+def test_a_script_comes_along(anubis):
+    (anubis.folder / "code").mkdir()
+    (anubis.folder / "code" / "main.sh").write_text("echo answer=7\n")
+    file = anubis.write("scripted.toml", "sh -c 'sh $BAI_SCRIPTS_PATH/main.sh'", more=METRIC)
+    before = file.read_bytes()
+    answer = anubis.json("run", file, "--script", "code")
+    assert answer["runs"][0]["metrics"]["answer"]["value"] == 7
+    assert file.read_bytes() == before, "the old client edited the user's file"
+
+
+def test_old_spellings_are_told_and_accepted(anubis):
+    old = anubis.folder / "old.toml"
+    old.write_text(
+        'spec_version = "0.1.0"\n[info]\ntask_name = "old"\ndescription = "from before"\n[hardware]\ninstance_type = "local"\n'
+        '[env]\ndocker_image = "a:b"\n[ml]\nbenchmark_code = "true"\n'
+    )
+    ended = anubis("run", old)
+    assert ended.returncode == 0, ended.stderr
+    assert "warning: " in ended.stderr
+
+
+def test_ctrl_c_cancels_and_waits(anubis):
+    process = started(anubis, "sh -c 'echo begun; sleep 600'")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 5, err
+    assert b"cancelled" in out
+    assert anubis.json("status")["status"] == "cancelled"
+
+
+def test_a_second_ctrl_c_leaves_and_says_how_to_look_later(anubis):
+    process = started(anubis, "sh -c 'trap \"\" TERM; echo begun; sleep 600 & wait'")
+    process.send_signal(signal.SIGINT)
+    while not any(event["kind"] == "cancel_requested" for event in anubis.json("show")["events"]):
+        pass
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"anubis watch" in err
+    watched = anubis("watch")
+    assert watched.returncode == 5, watched.stderr
+    assert anubis.json("status")["status"] == "cancelled"
+
+
+def started(anubis, command):
+    """``anubis run`` of a command that has said something already."""
+    process = anubis.start("run", anubis.write("long.toml", command))
+    for line in process.stderr:
+        if b" watch" in line:
+            break
+    while "begun" not in anubis("logs").stdout:
+        pass
+    return process
+
+
+def test_nothing_else_is_printed_where_json_is(anubis):
+    file = anubis.write("hello.toml", "sh -c 'echo answer=1'", more=METRIC)
+    assert json.loads(anubis("run", file, "--json").stdout)["comparisons"] == []
