@@ -65,6 +65,7 @@ def build(settings: Settings | None = None) -> House:
         records=records,
         runs=store.runs,
         points=store.points,
+        alerts=store.alerts,
         clock=clock,
     )
     return House(settings, store, clock, world)

@@ -19,7 +19,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import anubis
 from anubis.agent import alive
 from anubis.model.cause import Cause
 from anubis.model.errors import NoCapacityError, StageError
@@ -30,7 +29,7 @@ from anubis.pipeline.scripts import extract
 
 #: What runs the agent: an interpreter without site packages, which starts in a third of the time.
 _LAUNCH = "import sys; sys.path.insert(0, {!r}); from anubis.agent.launch import main; main()"
-_PACKAGES = str(Path(anubis.__file__).parent.parent)
+_PACKAGES = str(Path(__file__).parents[2])
 
 #: An agent that did not show itself this long after its start never will.
 APPEAR_S = 15.0

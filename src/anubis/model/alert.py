@@ -87,5 +87,9 @@ class Alert:
     actor: str = ""
     why: str = ""
     muted_until_s: float | None = None
+    #: State that people were last told of; None: they were told nothing yet.
+    told: AlertState | None = None
+    #: Confirming runs were ordered.
+    ordered: bool = False
     #: Repository of the subject, for links; empty when unknown.
     repository: str = ""

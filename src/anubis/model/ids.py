@@ -1,5 +1,6 @@
 """Run ids: time-ordered UUIDs whose first 13 characters differ within one process."""
 
+import hashlib
 import secrets
 import time
 import uuid
@@ -17,6 +18,22 @@ def new_run_id() -> str:
     _last_ms = max(_last_ms + 1, time.time_ns() // 1_000_000)
     value = (
         (_last_ms << 80) | (0x7 << 76) | (secrets.randbits(12) << 64) | (0b10 << 62) | secrets.randbits(62)
+    )
+    return str(uuid.UUID(int=value))
+
+
+def derived_run_id(run_id: str, words: str, number: int) -> str:
+    """The id of the ``number``-th run (from 0) that another one causes for the reason ``words``: always the same, so
+    that ordering it twice stores it once. Its time is that of the causing run and a little.
+    """
+    after_ms = (uuid.UUID(run_id).int >> 80) + 1 + number
+    digest = int.from_bytes(hashlib.sha256(f"{run_id}/{words}/{number}".encode()).digest()[:10], "big")
+    value = (
+        (after_ms << 80)
+        | (0x7 << 76)
+        | ((digest >> 68 & 0xFFF) << 64)
+        | (0b10 << 62)
+        | digest & (1 << 62) - 1
     )
     return str(uuid.UUID(int=value))
 

@@ -150,6 +150,9 @@ class Step:
     samples: tuple[SampleBlock, ...] = ()
     #: Alerts as they are from now on.
     alerts: tuple[Alert, ...] = ()
+    #: Further runs that this step orders, with the texts of their descriptors. Their ids derive from this run's, and
+    #: they are added just before the step is applied: a crash in between adds them once.
+    spawned: tuple[tuple[Run, str], ...] = ()
     placement: Placement | None = None
     reason: str = ""
     cause: Cause | None = None

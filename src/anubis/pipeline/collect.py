@@ -34,11 +34,8 @@ def collect(run: Run, world: World) -> Step:
         if policy is OnContamination.FAIL or not measured:
             cause, reason = Cause.CONTAMINATED, "the machine was disturbed: " + "; ".join(_words(record))
     points = points_of(run, blocks, measured, record.fingerprint) if cause is None else []
-    status = _status(cause)
-    data = {"status": status} | ({"cause": cause} if cause else {})
-    events.append(Event(run_id=run.id, kind="final", time_s=world.clock.now_s(), message=reason, data=data))
     return Step(
-        status=status,
+        status=Status.ANALYSE,
         cause=cause,
         reason=reason,
         samples=tuple(blocks),
@@ -73,12 +70,6 @@ def _cause(run: Run, record: Record) -> tuple[Cause | None, str]:
         return (Cause.CANCELLED if run.cancel_requested else Cause.LOST), run.reason
     said = record.exit.get("cause")
     return (Cause(said) if said else None), str(record.exit.get("reason", ""))
-
-
-def _status(cause: Cause | None) -> Status:
-    if cause is None:
-        return Status.SUCCEEDED
-    return Status.CANCELLED if cause is Cause.CANCELLED else Status.FAILED
 
 
 def _missing(run: Run, blocks: Sequence[SampleBlock]) -> list[Metric]:

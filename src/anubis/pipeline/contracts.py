@@ -300,6 +300,7 @@ class World:
     records: Records
     runs: Runs
     points: Points
+    alerts: Alerts
     clock: Clock
 
 

@@ -12,8 +12,9 @@ from anubis.model.cause import Cause
 from anubis.model.errors import AnubisError, LeaseLostError, NoCapacityError, StageError, StoreError
 from anubis.model.run import Event, Run, Step
 from anubis.model.status import Status
-from anubis.pipeline import collect, fetch, place, watch
+from anubis.pipeline import alert, analyse, collect, fetch, place, watch
 from anubis.pipeline.contracts import World
+from anubis.pipeline.final import conclude
 from anubis.pipeline.owner import is_dead
 from anubis.pipeline.watch import BACK_OFF, SOONEST_S
 
@@ -24,6 +25,8 @@ STAGES: dict[Status, Callable[[Run, World], Step]] = {
     Status.FETCH: fetch.fetch,
     Status.PLACE: place.place,
     Status.COLLECT: collect.collect,
+    Status.ANALYSE: analyse.analyse,
+    Status.ALERT: alert.alert,
 }
 
 #: How often new runs and cancellations are looked for while others are in hand, seconds.
@@ -154,18 +157,24 @@ class Reconciler:
 
     def _ask(self, run: Run) -> Step:
         if run.cancel_requested and run.status in {Status.FETCH, Status.PLACE}:
-            return _cancelled(run, self.world)
+            return conclude(run, self.world.clock.now_s(), Cause.CANCELLED, "cancelled before it started")
         try:
             return STAGES[run.status](run, self.world)
         except (NoCapacityError, StoreError):
             raise
         except StageError as error:
-            return failed(run, self.world, error.cause, str(error))
+            return self._fail(run, error.cause, str(error))
         except AnubisError as error:
-            return failed(run, self.world, Cause.USER_ERROR, str(error))
+            return self._fail(run, Cause.USER_ERROR, str(error))
         except Exception as error:  # one failing run never fails its batch
             log.exception("stage %s of run %s", run.status, run.id)
-            return failed(run, self.world, Cause.INTERNAL, f"{type(error).__name__}: {error}")
+            return self._fail(run, Cause.INTERNAL, f"{type(error).__name__}: {error}")
+
+    def _fail(self, run: Run, cause: Cause, reason: str) -> Step:
+        """A run that cannot go on: whoever wants to hear of failures does, unless telling is what failed."""
+        if run.status in {Status.ANALYSE, Status.ALERT}:
+            return conclude(run, self.world.clock.now_s(), cause, reason)
+        return Step(status=Status.ANALYSE, cause=cause, reason=reason)
 
     def _watch(self, watched: Sequence[_Held]) -> None:
         runs = [held.run for held in watched if held.run.id in self._held]
@@ -189,6 +198,8 @@ class Reconciler:
 
     def _apply(self, held: _Held, step: Step) -> bool:
         now_s = self.world.clock.now_s()
+        if step.spawned:
+            self.world.runs.add(step.spawned, [_spawned(held.run, run, now_s) for run, _ in step.spawned])
         try:
             run = self.world.runs.apply(self.owner, held.run, step, now_s=now_s)
         except LeaseLostError:
@@ -203,21 +214,5 @@ class Reconciler:
         return True
 
 
-def failed(run: Run, world: World, cause: Cause, reason: str) -> Step:
-    """The final step of a run that cannot go on."""
-    return _final(run, world, Status.FAILED, cause, reason)
-
-
-def _cancelled(run: Run, world: World) -> Step:
-    return _final(run, world, Status.CANCELLED, Cause.CANCELLED, "cancelled before it started")
-
-
-def _final(run: Run, world: World, status: Status, cause: Cause, reason: str) -> Step:
-    event = Event(
-        run_id=run.id,
-        kind="final",
-        time_s=world.clock.now_s(),
-        message=reason,
-        data={"status": status, "cause": cause},
-    )
-    return Step(status=status, cause=cause, reason=reason, events=(event,))
+def _spawned(cause: Run, run: Run, now_s: float) -> Event:
+    return Event(run_id=run.id, kind="submitted", time_s=now_s, data={"caused_by": cause.id})

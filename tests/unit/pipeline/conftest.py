@@ -22,6 +22,7 @@ def house(tmp_path):
         records=FakeRecords(tmp_path),
         runs=store.runs,
         points=store.points,
+        alerts=store.alerts,
         clock=clock,
     )
     return SimpleNamespace(
