@@ -1,0 +1,151 @@
+"""What emitting costs, and how soon it is in the record; MLflow's client on SQLite beside it on request.
+
+python benchmarks/bench_emit.py [--calls 200000] [--samples 2000000] [--with-mlflow]
+
+--with-mlflow makes a temporary virtual environment with mlflow (half a gigabyte, some minutes) and removes it at the end;
+MLFLOW_PYTHON names an interpreter that has it already.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from array import array
+from pathlib import Path
+
+from anubis.agent import samples
+from anubis.agent.timeindex import TimeIndex
+
+PACKAGES = str(Path(__file__).parent.parent / "src")
+LAUNCH = f"import sys; sys.path.insert(0, {PACKAGES!r}); from anubis.agent.launch import main; main()"
+OURS = f"""
+import json, random, sys, time
+sys.path.insert(0, {PACKAGES!r})
+from anubis.agent.emit import emit, emit_many
+calls, count = int(sys.argv[1]), int(sys.argv[2])
+values = [random.random() for _ in range(count)]
+emit({{"warm": 0.0}})
+began = time.perf_counter()
+for step in range(calls):
+    emit({{"loss": values[step % count]}}, step=step)
+single = calls / (time.perf_counter() - began)
+began = time.perf_counter()
+for low in range(0, count, 1000):
+    emit_many({{"batched": values[low : low + 1000]}}, steps=range(low, low + 1000))
+batched = count / (time.perf_counter() - began)
+print(json.dumps([single, batched]))
+"""
+MLFLOW = """
+import json, random, sys, time
+import mlflow
+from mlflow.entities import Metric
+mlflow.set_tracking_uri("sqlite:///" + sys.argv[1])
+client = mlflow.MlflowClient()
+run = client.create_run(client.create_experiment("bench")).info.run_id
+client.log_metric(run, "warm", 0.0)
+began = time.perf_counter()
+for step in range(1000):
+    client.log_metric(run, "loss", random.random(), step=step)
+single = 1000 / (time.perf_counter() - began)
+now = int(time.time() * 1000)
+batch = [[Metric("batched", random.random(), now, low + i) for i in range(1000)] for low in range(0, 20_000, 1000)]
+began = time.perf_counter()
+for metrics in batch:
+    client.log_batch(run, metrics=metrics)
+batched = 20_000 / (time.perf_counter() - began)
+print(json.dumps({"single": single, "batched": batched, "version": mlflow.__version__}))
+"""
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--calls", type=int, default=200_000)
+    parser.add_argument("--samples", type=int, default=2_000_000)
+    parser.add_argument("--with-mlflow", action="store_true")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        ours = report_ours(Path(folder), asked.calls, asked.samples)
+        python = os.environ.get("MLFLOW_PYTHON") or (make_venv(Path(folder)) if asked.with_mlflow else None)
+        if python is None:
+            print("== MLflow: not measured (--with-mlflow)")
+            return
+        report_mlflow(Path(folder), python, ours)
+
+
+def report_ours(folder, calls, count):
+    record = folder / "record"
+    command = [sys.executable, "-c", OURS, str(calls), str(count)]
+    words = [sys.executable, "-I", "-S", "-c", LAUNCH, "exec", "--record", str(record), "--", *command]
+    subprocess.run(words, check=True)
+    facts = json.loads((record / "exit.json").read_text())
+    rates = dict(zip(("single", "batched"), json.loads((record / "stdout").read_text()), strict=True))
+    began = time.perf_counter()
+    found = samples.load(str(record))
+    loaded = sum(map(len, found.values())) / (time.perf_counter() - began)
+    print(f"== emit under an agent: {calls:,} calls, then {count:,} samples in batches of 1000")
+    show("emit(), calls/s", f"{rates['single']:,.0f}")
+    show("emit_many(), samples/s", f"{rates['batched']:,.0f}")
+    show("missing", f"{calls + count + 1 - sum(map(len, found.values()))}")
+    show("call to record, median / worst of emit()", "{:.1f} / {:.1f} ms".format(*delays(record, calls)))
+    show(
+        "agent CPU / sidecars' CPU",
+        f"{facts['agent']['cpu_s']:.2f} / {facts['agent']['sidecars_cpu_s']:.2f} s",
+    )
+    show("samples complete after the end", f"{facts['ended_s'] - facts['executions'][0]['ended_s']:.2f} s")
+    show("loading them back as columns, samples/s", f"{loaded:,.0f}")
+    return rates
+
+
+def delays(record, calls):
+    """Milliseconds from the time a line of emit() carries to the time its bytes were written to the record."""
+    index = TimeIndex(str(record), "emit")
+    found = array("d")
+    for number, (_, time_ns, line) in enumerate(index.lines()):
+        if number > calls:
+            break
+        if number % 100 == 1:
+            found.append((time_ns - json.loads(line)["t"]) / 1e6)
+    ordered = sorted(found)
+    return ordered[len(ordered) // 2], ordered[-1]
+
+
+def make_venv(folder):
+    print("making a virtual environment with mlflow ...", flush=True)
+    venv.create(folder / "mlflow", with_pip=True)
+    python = str(folder / "mlflow" / "bin" / "python")
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "mlflow"], check=True)
+    return python
+
+
+def report_mlflow(folder, python, ours):
+    done = subprocess.run(
+        [python, "-W", "ignore", "-c", MLFLOW, str(folder / "mlflow.db")],
+        check=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    theirs = json.loads(done.stdout.splitlines()[-1])
+    print(f"== MLflow {theirs['version']}, SQLite")
+    show(
+        "log_metric(), calls/s",
+        f"{theirs['single']:,.0f}   (ours: {ours['single'] / theirs['single']:,.0f}x)",
+    )
+    show(
+        "log_batch() of 1000, samples/s",
+        f"{theirs['batched']:,.0f}   (ours: {ours['batched'] / theirs['batched']:,.0f}x)",
+    )
+
+
+def show(what, figure):
+    print(f"  {what:<46} {figure}")
+
+
+if __name__ == "__main__":
+    os.environ.pop("BENCHMARK_AI", None)
+    main()
