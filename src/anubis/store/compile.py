@@ -1,6 +1,6 @@
 """Writes ``sqlite.sql`` and ``postgresql.sql``: what the store says to each database, for machines and for people.
 
-``python -m anubis.store.compile`` after every change of ``schema`` or ``statements``; a test holds the files to them.
+``python -m anubis.store.compile`` after every change of ``schema``, ``queries`` or ``statements``; a test holds the files to them.
 Compiling ahead of time spares every start the import of SQLAlchemy (0.16 s) and every statement its share of it.
 """
 
@@ -13,22 +13,16 @@ from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 
+from anubis.store.queries import alert_conditions, alert_listing, conditions, listed_values, listing
 from anubis.store.schema import alerts, metadata, runs, stamp
-from anubis.store.statements import (
-    alert_conditions,
-    alert_listing,
-    conditions,
-    listed_values,
-    listing,
-    statements,
-)
+from anubis.store.statements import statements
 
 FOLDER = Path(__file__).parent
 _DIALECTS: dict[str, tuple[Dialect, Any]] = {
     "sqlite": (SQLiteDialect_pysqlite(paramstyle="named"), sqlite.insert),
     "postgresql": (PGDialect_psycopg(), postgresql.insert),  # type: ignore[no-untyped-call]
 }
-HEAD = "-- Made by `python -m anubis.store.compile` from schema.py and statements.py: change those.\n"
+HEAD = "-- Made by `python -m anubis.store.compile` from schema.py, queries.py and statements.py: change those.\n"
 
 
 def compiled(database: str) -> str:

@@ -1,4 +1,4 @@
--- Made by `python -m anubis.store.compile` from schema.py and statements.py: change those.
+-- Made by `python -m anubis.store.compile` from schema.py, queries.py and statements.py: change those.
 
 -- name: create
 CREATE TABLE alerts (

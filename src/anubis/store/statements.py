@@ -1,6 +1,6 @@
 """Every statement of the store, once, in SQLAlchemy Core. ``compile`` turns them into the SQL of each database.
 
-Lists are "expanding" parameters (``In``); ``database`` fills them in.
+Listings, which are put together from parts, are in ``queries``.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,6 @@ from sqlalchemy import (
     Executable,
     Select,
     and_,
-    bindparam,
     case,
     delete,
     func,
@@ -23,6 +22,7 @@ from sqlalchemy import (
 )
 
 from anubis.store.codes import FIRST_FINAL
+from anubis.store.queries import among, given
 from anubis.store.schema import (
     alerts,
     cursors,
@@ -54,14 +54,6 @@ _subject = words.alias("subject")
 _series_key = words.alias("series_key")
 
 
-def _p(name: str) -> Any:
-    return bindparam(name)
-
-
-def _in(column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
-    return column.in_(bindparam(name, expanding=True))
-
-
 def statements(upsert: Callable[..., Any]) -> dict[str, Executable]:
     """All but listings, by name. ``upsert``: the insert of a dialect that knows ON CONFLICT."""
     return (
@@ -78,97 +70,99 @@ def statements(upsert: Callable[..., Any]) -> dict[str, Executable]:
 def _dictionaries(upsert: Callable[..., Any]) -> dict[str, Executable]:
     def remember(table: Any) -> Executable:
         columns = [column.name for column in table.c if not column.primary_key]
-        new = upsert(table).values({name: _p(name) for name in columns})
+        new = upsert(table).values({name: given(name) for name in columns})
         done: Executable = new.on_conflict_do_nothing().inline()
         return done
 
     return {
-        "stamp": insert(stamp).values(version_num=_p("version")),
+        "stamp": insert(stamp).values(version_num=given("version")),
         "version": select(stamp.c.version_num),
         "first_event_count": insert(event_count).values(seq=literal_column("0")),
         "remember_word": remember(words),
         "remember_metric": remember(metrics),
         "remember_series": remember(series),
-        "find_words": select(words.c.word, words.c.id).where(_in(words.c.word, "words")),
+        "find_words": select(words.c.word, words.c.id).where(among(words.c.word, "words")),
         "find_metrics": select(metrics.c.name, metrics.c.units, metrics.c.id).where(
-            _in(metrics.c.name, "names")
+            among(metrics.c.name, "names")
         ),
         "find_series": select(series.c.series_key, series.c.fingerprint, series.c.id).where(
-            _in(series.c.series_key, "series_keys")
+            among(series.c.series_key, "series_keys")
         ),
     }
 
 
 def _adding(upsert: Callable[..., Any]) -> dict[str, Executable]:
     run_columns = [column.name for column in runs.c if column.name not in {"no", "holder"}]
-    new = {name: _p(name) for name in ("digest", "series_key", "name", "subject", "labels", "body")}
-    no = select(runs.c.no).where(runs.c.id == _p("run_id")).scalar_subquery()
+    new = {name: given(name) for name in ("digest", "series_key", "name", "subject", "labels", "body")}
+    no = select(runs.c.no).where(runs.c.id == given("run_id")).scalar_subquery()
     return {
         "find_descriptors": select(descriptors.c.digest, descriptors.c.id).where(
-            _in(descriptors.c.digest, "digests")
+            among(descriptors.c.digest, "digests")
         ),
         "add_descriptor": insert(descriptors).values(new).returning(descriptors.c.id),
-        "add_label": insert(labels).values(name=_p("name"), value=_p("value"), descriptor=_p("descriptor")),
-        "find_texts": select(texts.c.digest, texts.c.id).where(_in(texts.c.digest, "digests")),
-        "add_text": insert(texts).values(digest=_p("digest"), body=_p("body")).returning(texts.c.id),
-        "known_runs": select(runs.c.id, runs.c.no).where(_in(runs.c.id, "ids")),
+        "add_label": insert(labels).values(
+            name=given("name"), value=given("value"), descriptor=given("descriptor")
+        ),
+        "find_texts": select(texts.c.digest, texts.c.id).where(among(texts.c.digest, "digests")),
+        "add_text": insert(texts).values(digest=given("digest"), body=given("body")).returning(texts.c.id),
+        "known_runs": select(runs.c.id, runs.c.no).where(among(runs.c.id, "ids")),
         "add_run": upsert(runs)
-        .values({name: _p(name) for name in run_columns})
+        .values({name: given(name) for name in run_columns})
         .on_conflict_do_nothing()
         .inline(),
         "count_events": update(event_count)
-        .values(seq=event_count.c.seq + _p("count"))
+        .values(seq=event_count.c.seq + given("count"))
         .returning(event_count.c.seq),
         "add_event": insert(events).values(
-            seq=_p("seq"),
+            seq=given("seq"),
             run=no,
-            kind=_p("kind"),
-            actor=_p("actor"),
-            time_s=_p("time_s"),
-            message=_p("message"),
-            data=_p("data"),
+            kind=given("kind"),
+            actor=given("actor"),
+            time_s=given("time_s"),
+            message=given("message"),
+            data=given("data"),
         ),
     }
 
 
 def _leases() -> dict[str, Executable]:
-    held = and_(_unfinished, runs.c.holder == _p("owner"))
+    held = and_(_unfinished, runs.c.holder == given("owner"))
     free = {"holder": null(), "ready_s": runs.c.due_s}
     ready = (
         select(runs.c.no)
-        .where(_unfinished, runs.c.ready_s <= _p("now_s"), runs.c.due_s <= _p("now_s"))
+        .where(_unfinished, runs.c.ready_s <= given("now_s"), runs.c.due_s <= given("now_s"))
         .order_by(runs.c.priority.desc(), runs.c.ready_s, runs.c.no)
-        .limit(_p("most"))
+        .limit(given("most"))
         .with_for_update(skip_locked=True)
         .cte("ready")
     )
     applied = (
         "status", "cause", "attempt", "due_s", "placed_s", "ended_s", "reason", "placement",
     )  # fmt: skip
-    written = {name: _p(name) for name in applied}
+    written = {name: given(name) for name in applied}
     return {
         "claim": update(runs)
         .where(runs.c.no.in_(select(ready.c.no)))
-        .values(holder=_p("owner"), ready_s=_p("until_s"))
+        .values(holder=given("owner"), ready_s=given("until_s"))
         .returning(runs.c.no),
         "renew": update(runs)
-        .where(held, _in(runs.c.id, "ids"))
-        .values(ready_s=_p("until_s"))
+        .where(held, among(runs.c.id, "ids"))
+        .values(ready_s=given("until_s"))
         .returning(runs.c.id, runs.c.cancel),
-        "release": update(runs).where(held, _in(runs.c.id, "ids")).values(free).returning(runs.c.id),
+        "release": update(runs).where(held, among(runs.c.id, "ids")).values(free).returning(runs.c.id),
         "release_all": update(runs).where(held).values(free).returning(runs.c.id),
         "owners": select(runs.c.holder).where(_unfinished, runs.c.holder.is_not(None)).distinct(),
         "cancelled": select(runs.c.id).where(held, runs.c.cancel == literal_column("1")),
         "apply": update(runs)
-        .where(runs.c.id == _p("run_id"), held)
+        .where(runs.c.id == given("run_id"), held)
         .values(written)
         .returning(runs.c.no, runs.c.cancel),
         "apply_final": update(runs)
-        .where(runs.c.id == _p("run_id"), held)
+        .where(runs.c.id == given("run_id"), held)
         .values(written | {"ready_s": null(), "holder": null()})
         .returning(runs.c.no, runs.c.cancel),
         "request_cancel": update(runs)
-        .where(_unfinished, runs.c.cancel == literal_column("0"), _in(runs.c.id, "ids"))
+        .where(_unfinished, runs.c.cancel == literal_column("0"), among(runs.c.id, "ids"))
         .values(
             cancel=literal_column("1"),
             due_s=runs.c.created_s,
@@ -225,32 +219,32 @@ def _reading() -> dict[str, Executable]:
         .join_from(events, runs, runs.c.no == events.c.run)
         .join(_kind, _kind.c.id == events.c.kind)
         .outerjoin(_actor, _actor.c.id == events.c.actor)
-        .where(events.c.seq > _p("after_seq"))
+        .where(events.c.seq > given("after_seq"))
         .order_by(events.c.seq)
-        .limit(_p("most"))
+        .limit(given("most"))
     )
-    gone = and_(runs.c.status >= _first_final, _in(runs.c.id, "ids"))
+    gone = and_(runs.c.status >= _first_final, among(runs.c.id, "ids"))
     return {
         "claimed": _run_rows()
-        .where(_in(runs.c.no, "numbers"))
+        .where(among(runs.c.no, "numbers"))
         .order_by(runs.c.priority.desc(), runs.c.due_s, runs.c.no),
         "get": _run_rows()
-        .where(runs.c.id.between(_p("low"), _p("high")))
+        .where(runs.c.id.between(given("low"), given("high")))
         .order_by(runs.c.id)
-        .limit(_p("most")),
+        .limit(given("most")),
         "text": select(texts.c.body)
         .join_from(runs, texts, texts.c.id == runs.c.text)
-        .where(runs.c.id == _p("run_id")),
+        .where(runs.c.id == given("run_id")),
         "unfinished": select(func.count()).select_from(runs).where(_unfinished),
         "events": event_rows,
-        "events_of_run": event_rows.where(runs.c.id == _p("run_id")),
+        "events_of_run": event_rows.where(runs.c.id == given("run_id")),
         "dropped": select(runs.c.descriptor, runs.c.text).where(gone),
         "remove": delete(runs).where(gone),
         "remove_descriptors": delete(descriptors).where(
-            _in(descriptors.c.id, "numbers"), descriptors.c.id.not_in(select(runs.c.descriptor))
+            among(descriptors.c.id, "numbers"), descriptors.c.id.not_in(select(runs.c.descriptor))
         ),
         "remove_texts": delete(texts).where(
-            _in(texts.c.id, "numbers"), texts.c.id.not_in(select(runs.c.text))
+            among(texts.c.id, "numbers"), texts.c.id.not_in(select(runs.c.text))
         ),
     }
 
@@ -277,38 +271,40 @@ def _points() -> dict[str, Executable]:
         .join(_subject, _subject.c.id == points.c.subject)
     )
     history = (
-        rows.where(series.c.series_key == _p("series_key"), metrics.c.name == _p("metric"))
+        rows.where(series.c.series_key == given("series_key"), metrics.c.name == given("metric"))
         .order_by(points.c.order_s.desc(), points.c.run.desc())
-        .limit(_p("most"))
+        .limit(given("most"))
     )
     return {
-        "forget_points": delete(points).where(points.c.run == _p("run")),
+        "forget_points": delete(points).where(points.c.run == given("run")),
         "measured": select(points.c.metric, metrics.c.name)
         .join_from(points, metrics, metrics.c.id == points.c.metric)
-        .where(points.c.run == _p("run")),
-        "remove_points": delete(points).where(points.c.run == _p("run"), _in(points.c.metric, "numbers")),
-        "add_point": insert(points).values({column.name: _p(column.name) for column in points.c}),
-        "points": rows.where(_in(runs.c.id, "ids")).order_by(points.c.run),
+        .where(points.c.run == given("run")),
+        "remove_points": delete(points).where(
+            points.c.run == given("run"), among(points.c.metric, "numbers")
+        ),
+        "add_point": insert(points).values({column.name: given(column.name) for column in points.c}),
+        "points": rows.where(among(runs.c.id, "ids")).order_by(points.c.run),
         "history": history,
-        "history_on_machine": history.where(series.c.fingerprint == _p("fingerprint")),
+        "history_on_machine": history.where(series.c.fingerprint == given("fingerprint")),
     }
 
 
 def _samples() -> dict[str, Executable]:
     def one(table: Any) -> ColumnElement[bool]:
-        named = select(metrics.c.id).where(metrics.c.name == _p("name"))
-        condition: ColumnElement[bool] = and_(table.c.run == _p("run"), table.c.metric.in_(named))
+        named = select(metrics.c.id).where(metrics.c.name == given("name"))
+        condition: ColumnElement[bool] = and_(table.c.run == given("run"), table.c.metric.in_(named))
         return condition
 
     def all_of(table: Any) -> dict[str, Any]:
-        return {column.name: _p(column.name) for column in table.c}
+        return {column.name: given(column.name) for column in table.c}
 
     def of_run(table: Any, *columns: Any) -> Select[Any]:
         return (
             select(*columns)
             .join_from(table, runs, runs.c.no == table.c.run)
             .join(metrics, metrics.c.id == table.c.metric)
-            .where(runs.c.id == _p("run_id"))
+            .where(runs.c.id == given("run_id"))
         )
 
     extent = func.max(samples.c.start + samples.c.count)
@@ -317,8 +313,8 @@ def _samples() -> dict[str, Executable]:
         summaries.c.sum,
     )  # fmt: skip
     return {
-        "forget_samples": delete(samples).where(samples.c.run == _p("run")),
-        "forget_summaries": delete(summaries).where(summaries.c.run == _p("run")),
+        "forget_samples": delete(samples).where(samples.c.run == given("run")),
+        "forget_summaries": delete(summaries).where(summaries.c.run == given("run")),
         "remove_segments": delete(samples).where(one(samples)),
         "extent": select(extent).where(one(samples)),
         "add_segment": insert(samples).values(all_of(samples)),
@@ -329,101 +325,28 @@ def _samples() -> dict[str, Executable]:
         ).where(one(summaries)),
         "stored_segments": select(samples.c.body).where(one(samples)).order_by(samples.c.start),
         "segments": of_run(samples, metrics.c.units, samples.c.body)
-        .where(metrics.c.name == _p("name"))
+        .where(metrics.c.name == given("name"))
         .order_by(samples.c.start),
         "summaries": of_run(summaries, *summary),
     }
 
 
 def _watchers(upsert: Callable[..., Any]) -> dict[str, Executable]:
-    alert = upsert(alerts).values({column.name: _p(column.name) for column in alerts.c})
+    alert = upsert(alerts).values({column.name: given(column.name) for column in alerts.c})
     new = {name: alert.excluded[name] for name in ("benchmark", "state", "opened_s", "body")}
-    cursor = upsert(cursors).values(name=_p("name"), seq=_p("seq"))
-    prefix = func.substr(alerts.c.id, literal_column("1"), func.length(_p("prefix")))
-    named = func.substr(cursors.c.name, literal_column("1"), func.length(_p("prefix")))
+    cursor = upsert(cursors).values(name=given("name"), seq=given("seq"))
+    prefix = func.substr(alerts.c.id, literal_column("1"), func.length(given("prefix")))
+    named = func.substr(cursors.c.name, literal_column("1"), func.length(given("prefix")))
     return {
         "put_alert": alert.on_conflict_do_update(index_elements=[alerts.c.id], set_=new),
-        "alert": select(alerts.c.body).where(prefix == _p("prefix")).order_by(alerts.c.id).limit(_p("most")),
-        "cursors": select(cursors.c.name, cursors.c.seq).where(named == _p("prefix")),
+        "alert": select(alerts.c.body)
+        .where(prefix == given("prefix"))
+        .order_by(alerts.c.id)
+        .limit(given("most")),
+        "cursors": select(cursors.c.name, cursors.c.seq).where(named == given("prefix")),
         "advance": cursor.on_conflict_do_update(
             index_elements=[cursors.c.name],
             set_={"seq": cursor.excluded.seq},
             where=cursors.c.seq < cursor.excluded.seq,
         ),
     }
-
-
-def alert_listing() -> Select[Any]:
-    """Alerts, newest first, without conditions."""
-    return select(alerts.c.body).order_by(alerts.c.opened_s.desc(), alerts.c.id)
-
-
-def alert_conditions() -> dict[str, ColumnElement[bool]]:
-    """What a listing of alerts may be narrowed by."""
-    return {
-        "states": _in(alerts.c.state, "states"),
-        "benchmark": alerts.c.benchmark == _p("benchmark"),
-        "series_key": alerts.c.body.contains(_p("series_key"), autoescape=False),
-    }
-
-
-def listing(*, newest_first: bool) -> Select[Any]:
-    """Rows of a listing, without conditions: these belong before the first ORDER BY."""
-    order = (runs.c.created_s.desc(), runs.c.no.desc()) if newest_first else (runs.c.created_s, runs.c.no)
-    # Chosen first, joined afterwards: what is sorted and thrown away stays narrow.
-    chosen = select(runs.c.no).order_by(*order).limit(_p("most")).correlate(None)
-    return (
-        select(
-            runs.c.no,
-            runs.c.id,
-            descriptors.c.name,
-            runs.c.status,
-            runs.c.cause,
-            _engine.c.word.label("engine"),
-            runs.c.created_s,
-            runs.c.placed_s,
-            runs.c.ended_s,
-            runs.c.reason,
-            _family.c.word.label("family"),
-            descriptors.c.labels,
-            descriptors.c.subject,
-        )
-        .join_from(runs, descriptors, descriptors.c.id == runs.c.descriptor)
-        .join(_engine, _engine.c.id == runs.c.engine)
-        .outerjoin(_family, _family.c.id == runs.c.family)
-        .where(runs.c.no.in_(chosen))
-        .order_by(*order)
-    )
-
-
-def conditions() -> dict[str, ColumnElement[bool]]:
-    """What a listing may be narrowed by; ``listing.find`` joins the ones it needs with AND."""
-    of_metric = select(points.c.run).where(
-        points.c.metric.in_(select(metrics.c.id).where(metrics.c.name == _p("metric")))
-    )
-    word = select(words.c.id)
-    return {
-        "ids": _in(runs.c.id, "ids"),
-        "statuses": _in(runs.c.status, "statuses"),
-        "name": runs.c.descriptor.in_(select(descriptors.c.id).where(descriptors.c.name == _p("name"))),
-        "label": runs.c.descriptor.in_(
-            select(labels.c.descriptor).where(
-                labels.c.name == _p("label_name_0"), labels.c.value == _p("label_value_0")
-            )
-        ),
-        "family": runs.c.family == word.where(words.c.word == _p("family")).scalar_subquery(),
-        "parent": runs.c.parent == _p("parent"),
-        # A sum, so that SQLite walks the runs from the newest on and stops at the limit: sorting all that have a
-        # common metric takes longer than passing over many that lack a rare one.
-        "metric": (runs.c.no + literal_column("0")).in_(of_metric),
-        "since_s": runs.c.created_s >= _p("since_s"),
-        "until_s": runs.c.created_s < _p("until_s"),
-    }
-
-
-#: The values of a listing's runs.
-listed_values = (
-    select(points.c.run, metrics.c.name, metrics.c.units, points.c.value)
-    .join_from(points, metrics, metrics.c.id == points.c.metric)
-    .where(_in(points.c.run, "numbers"))
-)
