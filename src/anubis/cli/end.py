@@ -42,7 +42,8 @@ def cancel(*, runs: tuple[str, ...], everything: bool, why: str, as_json: bool) 
 @click.command()
 @click.argument("runs", type=REF, nargs=-1, required=True, metavar="RUN...")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
-def purge(*, runs: tuple[str, ...], yes: bool) -> int:
+@json_option
+def purge(*, runs: tuple[str, ...], yes: bool, as_json: bool) -> int:
     """Forget final runs and delete their records for ever; a family's id stands for all of its runs."""
     with open_client() as client:
         ids = _ids(client, runs)
@@ -57,8 +58,11 @@ def purge(*, runs: tuple[str, ...], yes: bool) -> int:
                 click.echo(line, err=True)
             if not click.confirm("Delete them and their records for ever?", err=True):
                 return exit_codes.CANCELLED
-        for run_id in client.purge(ids):
-            click.echo(run_id)
+        purged = client.purge(ids)
+    if as_json:
+        plain.show({"purged": purged})
+    else:
+        click.echo("\n".join(purged))
     return exit_codes.OK
 
 

@@ -1,11 +1,12 @@
 """``anubis history``: which runs there were and what they measured."""
 
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
-from anubis.cli import plain, tables, units
+from anubis.cli import plain, tables, terminal, units
 from anubis.cli.home import open_client
 from anubis.cli.params import MOMENT, PAIR, REF, json_option, mapping
 from anubis.cli.words import status_cell, took, values_line
@@ -120,7 +121,9 @@ def _show(rows: Sequence[RunRow], metric: str | None) -> None:
 def _about(row: RunRow) -> list[tables.Cell]:
     return [
         short_id(row.id),
-        units.moment(row.created_s),
+        units.moment(row.created_s)
+        if terminal.width() is None
+        else units.short_moment(row.created_s, now_s=time.time()),
         row.name,
         row.subject,
         status_cell(row.status),

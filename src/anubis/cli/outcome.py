@@ -54,14 +54,14 @@ def _show_one(client: "Client", run: Run, points: Sequence[Point]) -> None:
 
 def _show_end(client: "Client", run: Run) -> None:
     """How a run ended, in a line; for one that did not succeed the reason, the remedy and its last words."""
-    cell = words.status_cell(run.status)
+    cell, width = words.status_cell(run.status), terminal.width()
     took = words.took(run.placed_s, run.ended_s)
     end = click.style(cell.text, fg=cell.colour)
     click.echo(f"{run.descriptor.info.name}  {run.id}  {end}{f' in {took}' if took else ''}")
     if run.status is Status.SUCCEEDED:
         return
-    if run.reason:
-        click.echo(f"  {run.reason}")
+    for line in tables.folded(run.reason, width and width - 2) if run.reason else ():
+        click.echo(f"  {line}")
     for line in _last_words(client, run):
         click.secho(f"  > {line}", dim=True)
     if run.cause and run.cause.remedy not in run.reason:

@@ -76,6 +76,8 @@ def show_points(points: Sequence[Point], summaries: Sequence[MetricSummary]) -> 
     behind = {summary.metric: summary for summary in summaries}
     ordered = sorted(points, key=lambda point: own_last(point.metric))
     tables.show(_COLUMNS, [_row(point, behind.get(point.metric)) for point in ordered])
+    if any(point.contaminated for point in points):
+        click.echo("* the machine was disturbed meanwhile: see anubis show")
 
 
 def _row(point: Point, summary: MetricSummary | None) -> list[tables.Cell]:

@@ -5,13 +5,15 @@ from typing import Any
 
 import click
 
-from anubis.cli import plain, tables, units
+from anubis.cli import plain, tables, terminal, units
 from anubis.cli.home import open_client
 from anubis.cli.params import json_option, ref_argument
 from anubis.cli.status import about
 from anubis.model.run import Event
 from anubis.pipeline.record import Record
 
+#: Facts that are shown elsewhere or say how others were made.
+_NOT_SHOWN = {"version", "run_id", "started_s", "fingerprint_inputs"}
 #: Longer lists of facts (CPU features, packages) are left to ``--json``.
 MOST_CHARACTERS = 100
 
@@ -35,10 +37,11 @@ def show(*, ref: str, as_json: bool) -> None:
         }
         plain.show({**plain.run_json(run, points), **extra})
         return
-    _section("", tables.pairs([*about(run), ("record", folder)]))
+    _section("", tables.pairs([*about(run), ("record", folder)], width=terminal.width()))
     _section("timeline", _timeline(events, run.created_s))
     _section("executions", _executions(record.exit))
-    _section("machine", tables.pairs(flat(record.facts)))
+    facts = {name: value for name, value in record.facts.items() if name not in _NOT_SHOWN}
+    _section("machine", tables.pairs(flat(facts)))
 
 
 @click.command()
@@ -62,14 +65,19 @@ def _section(title: str, lines: Iterable[str]) -> None:
 
 
 def _timeline(events: Sequence[Event], created_s: float) -> Iterator[str]:
-    """Each event with the time since the first; what else it carries stands below it."""
+    """When, how long after the submission, what; what else an event carries stands behind or below its message."""
     width = max((len(event.kind) for event in events), default=0)
+    room = terminal.width()
     for event in events:
         since = units.duration(max(0.0, event.time_s - created_s))
-        text = f"{units.exact_moment(event.time_s)}  {'+' + since:>12}  {event.kind:{width}}  {event.message}"
-        yield text.rstrip()
-        for key, value in flat(event.data):
-            yield f"    {key}: {value}"
+        head = f"{units.exact_moment(event.time_s)[11:]}  {'+' + since:>11}  {event.kind:{width}}  "
+        details = ", ".join(f"{key}={value}" for key, value in flat(event.data) if value not in event.message)
+        for text in (event.message, details):
+            for line in tables.folded(text, None if room is None else room - len(head) - 2) if text else ():
+                yield f"{head}{line}"
+                head = " " * len(head)
+        if head.strip():
+            yield head.rstrip()
 
 
 def _executions(ended: Mapping[str, Any]) -> Iterator[str]:
@@ -106,7 +114,7 @@ def flat(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]
         if isinstance(value, Mapping):
             yield from flat(value, f"{name}.")
         elif isinstance(value, list):
-            text = ", ".join(str(item) for item in value)
+            text = (" " if name == "command" else ", ").join(str(item) for item in value)
             if len(text) <= MOST_CHARACTERS:
                 yield name, text
         elif value is not None:

@@ -4,7 +4,7 @@ import time
 
 import click
 
-from anubis.cli import plain, refs, tables, units, words
+from anubis.cli import plain, refs, tables, terminal, units, words
 from anubis.cli.follow import follow
 from anubis.cli.home import open_client
 from anubis.cli.outcome import show_outcome
@@ -24,7 +24,7 @@ def status(*, ref: str, as_json: bool) -> None:
     if as_json:
         plain.show(plain.run_json(run, points))
         return
-    for line in tables.pairs(about(run)):
+    for line in tables.pairs(about(run), width=terminal.width()):
         click.echo(line)
 
 

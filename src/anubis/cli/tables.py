@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 import click
 
@@ -60,12 +61,21 @@ def lines(columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, width: i
         yield _line(shown, widths, row)
 
 
-def pairs(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """``name  value`` lines with aligned values; pairs without a value are left out."""
+def pairs(rows: Iterable[tuple[str, str]], *, width: int | None = None) -> Iterator[str]:
+    """``name  value`` lines with aligned values, folded to ``width``; pairs without a value are left out."""
     kept = [(name, value) for name, value in rows if value]
-    width = max((len(name) for name, _ in kept), default=0)
+    indent = max((len(name) for name, _ in kept), default=0)
     for name, value in kept:
-        yield f"{click.style(name.ljust(width), dim=True)}{GAP}{value}"
+        first, *more = folded(value, None if width is None else width - indent - len(GAP))
+        yield f"{click.style(name.ljust(indent), dim=True)}{GAP}{first}"
+        yield from (f"{' ' * indent}{GAP}{line}" for line in more)
+
+
+def folded(text: str, width: int | None) -> list[str]:
+    """The text in lines of at most ``width`` characters, broken between words; a longer word stays whole."""
+    if width is None or len(text) <= width:
+        return [text]
+    return wrap(text, max(width, NARROWEST), break_long_words=False, break_on_hyphens=False) or [""]
 
 
 def _text(cell: Cell) -> str:

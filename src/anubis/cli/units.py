@@ -85,6 +85,12 @@ def moment(at_s: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(at_s))
 
 
+def short_moment(at_s: float, *, now_s: float) -> str:
+    """A time on this machine's clock in eleven characters: with the hour in this year, with the year before."""
+    at, now = time.localtime(at_s), time.localtime(now_s)
+    return time.strftime("%m-%d %H:%M" if at.tm_year == now.tm_year else "%Y-%m-%d", at)
+
+
 def exact_moment(at_s: float) -> str:
     """A time on this machine's clock, to the millisecond."""
     whole, thousandths = divmod(round(at_s * 1000), 1000)

@@ -176,3 +176,9 @@ def test_any_text_is_a_share_or_is_refused_with_a_sentence(text):
 
 def test_things_are_counted():
     assert [units.counted(count, "run") for count in (0, 1, 2)] == ["0 runs", "1 run", "2 runs"]
+
+
+def test_a_short_moment_has_the_hour_in_its_own_year_only():
+    at_s = units.parse_moment("2026-01-31T10:04", now_s=0)
+    assert units.short_moment(at_s, now_s=at_s + 86_400) == "01-31 10:04"
+    assert units.short_moment(at_s, now_s=at_s + 366 * 86_400) == "2026-01-31"
