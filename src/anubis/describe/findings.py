@@ -49,9 +49,9 @@ class Findings:
         return tuple(self._found)
 
     @property
-    def refused(self) -> bool:
-        """Whether any finding is an error."""
-        return any(remark.severity is Severity.ERROR for _, remark in self._found)
+    def errors(self) -> int:
+        """How many findings are errors."""
+        return sum(remark.severity is Severity.ERROR for _, remark in self._found)
 
     def original(self, path: Path) -> Path:
         """The path under which the user wrote what is now at ``path``."""

@@ -11,7 +11,6 @@ from anubis.describe.findings import Remark
 from anubis.describe.paths import Path
 from anubis.model.labels import LABEL
 
-
 #: Whole numbers of TOML have 64 bits.
 LARGEST = 1 << 63
 

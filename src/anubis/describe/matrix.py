@@ -81,26 +81,30 @@ def _tuples(axes: dict[str, list[Any]]) -> dict[str, tuple[Any, ...]]:
     return {key: tuple(values) for key, values in axes.items()}
 
 
-def _axis(key: str, values: Any, findings: Findings) -> list[Any] | None:
+def _axis(key: str, written: Any, findings: Findings) -> list[Any] | None:
     """The values of one axis; None, with the reason in ``findings``, when it is not valid."""
     at: Path = ("matrix", key)
     path = parsed(key)
-    if path is None or path[0] in FIXED or kind_at(path) is UNKNOWN:
-        findings.error(
-            at, f"{quoted(key)} is no path that a matrix can vary", _path_remedy(key, values, path)
-        )
-        return None
-    before = len(findings.remarks)
-    if isinstance(values, dict):
-        values = _range(at, values, findings)
-    elif not isinstance(values, list):
-        findings.error(at, "an axis is a list of values or a range", f"write [{quoted(values)}]")
-        return None
-    elif not values:
+    before = findings.errors
+    if isinstance(written, dict) and written and not written.keys() & {"from", "to", "step", "times"}:
+        remedy = f'write it in quotes: "{key}.{next(iter(written))}" = [...]'
+        findings.error(at, "the path of an axis is one key", remedy)
+    elif path is None or path[0] in FIXED or kind_at(path) is UNKNOWN:
+        findings.error(at, f"{quoted(key)} is no path that a matrix can vary", _path_remedy(path))
+    elif isinstance(written, dict):
+        written = _range(at, written, findings)
+    elif not isinstance(written, list):
+        findings.error(at, "an axis is a list of values or a range", f"write [{quoted(written)}]")
+    elif not written:
         findings.error(at, "the axis has no value", "add one, or remove the axis")
-    if values is None or len(findings.remarks) > before:
+    if path is None or findings.errors > before:
         return None
-    values = [fitting(path, value) for value in values]
+    values = [fitting(path, value) for value in written]
+    _check_axis(at, path, values, findings)
+    return values if findings.errors == before else None
+
+
+def _check_axis(at: Path, path: Path, values: list[Any], findings: Findings) -> None:
     seen = set()
     for index, value in enumerate(values):
         if repr(value) in seen:
@@ -110,17 +114,13 @@ def _axis(key: str, values: Any, findings: Findings) -> list[Any] | None:
         if not isinstance(value, (dict, list)):
             for remark in remarks(path, value):
                 findings.add((*at, index), remark)
-    return values if len(findings.remarks) == before else None
 
 
-def _path_remedy(key: str, values: Any, path: Path | None) -> str:
-    if isinstance(values, dict) and not values.keys() & {"from", "to", "step", "times"} and values:
-        return f'write the whole path in quotes: "{key}.{next(iter(values))}" = [...]'
-    if path is None or path[0] in FIXED:
-        return 'write a path such as "env.vars.BATCH"'
-    for length in range(len(path), 0, -1):
+def _path_remedy(path: Path | None) -> str:
+    for length in range(len(path or ()), 0, -1):
+        assert path is not None
         section = section_of(kind_at(path[: length - 1])) if length > 1 else Descriptor
-        if section is not None:
+        if section is not None and path[0] not in FIXED:
             return did_you_mean(str(path[length - 1]), members(section))
     return 'write a path such as "env.vars.BATCH"'
 

@@ -37,8 +37,8 @@ class Mark(NamedTuple):
     end: int
     value_start: int
     value_end: int
-    #: It stands in a table in braces.
-    inline: bool = False
+    #: The brace that opens the table around it; None outside of braces.
+    brace: int | None = None
 
 
 class _Stop(Exception):  # noqa: N818  not an error: the end of what can be read
@@ -59,7 +59,7 @@ class Scan:
         self.open_at: int | None = None
         self._at = 0
         self._defined: set[Path] = set()
-        self._braces = 0
+        self._brace: int | None = None
         self._lengths: dict[Path, int] = {}
         with suppress(_Stop, RecursionError):
             self._document()
@@ -143,21 +143,21 @@ class Scan:
 
     def _key_value(self, table: Path) -> None:
         statement = self._at
-        inline = self._braces > 0
+        brace = self._brace
         parts = self._key()
         self._expect("=")
         self._skip(_SPACE)
         path = table
         for key, start, end in parts[:-1]:
             path = (*path, key)
-            self._pass(path, Mark(statement, start, end, self._at, self._at, inline))
+            self._pass(path, Mark(statement, start, end, self._at, self._at, brace))
         key, start, end = parts[-1]
         path = (*path, key)
         # Defined before the value is read, so that an unclosed value still has its key; marked again with its end.
-        self._define(path, Mark(statement, start, end, self._at, self._at, inline))
+        self._define(path, Mark(statement, start, end, self._at, self._at, brace))
         value_start = self._at
         self._value(path)
-        self.marks[path] = Mark(statement, start, end, value_start, self._at, inline)
+        self.marks[path] = Mark(statement, start, end, value_start, self._at, brace)
 
     def _value(self, path: Path) -> None:
         character = self._peek()
@@ -196,12 +196,12 @@ class Scan:
     def _inline_table(self, path: Path) -> None:
         opened = self._at
         self._at += 1
-        self._braces += 1
+        outer, self._brace = self._brace, opened
         while True:
             self._skip(_BLANK)
             if self._peek() == "}":
                 self._at += 1
-                self._braces -= 1
+                self._brace = outer
                 return
             if not self._peek():
                 self._stop_open(opened)

@@ -87,7 +87,7 @@ def examine(
         tree.setdefault(section, {})
     descriptor = _check(rewriter, instances)
     reading = Reading(
-        descriptor=None if findings.refused else descriptor,
+        descriptor=None if findings.errors else descriptor,
         problems=findings.problems(),
     )
     return reading, Respelt(scan=scan, findings=findings, edits=tuple(rewriter.edits))

@@ -48,7 +48,7 @@ def cells(descriptor: Descriptor, *, instances: Instances | None = None) -> tupl
     findings = Findings()
     check = CellCheck(base=base, matrix=descriptor.matrix, findings=findings, instances=instances)
     found = [(check.descriptor(values), values) for values in combinations(descriptor.matrix)]
-    if findings.refused:
+    if findings.errors:
         raise BadInputError(
             "The matrix has cells that are not valid",
             remedy="exclude them, or correct their values",
@@ -121,7 +121,7 @@ class CellCheck:
         found = door.descriptor(tree, own)
         for path, remark in own.remarks:
             self._tell(path, remark, values)
-        return None if own.refused else found
+        return None if own.errors else found
 
     def _tell(self, path: Path, remark: Remark, values: Mapping[str, Any]) -> None:
         axis = next((key for key in values if _touches(path, axis_path(key))), None)

@@ -1,9 +1,7 @@
 """Syntax errors of TOML in words that tell what to do."""
 
 import re
-from itertools import islice
 
-from anubis.describe.findings import Findings
 from anubis.describe.paths import shown
 from anubis.describe.positions import Lines, Scan
 from anubis.model.problem import Problem
@@ -22,54 +20,60 @@ def explain(text: str, error: ValueError) -> Problem:
     return Problem(path=_table_at(scan, offset), message=message, remedy=remedy, line=line, column=column)
 
 
+#: How tomllib's sentence begins -> what is wrong and what to do, where there is nothing to add.
+_SIMPLE = {
+    "Cannot": (
+        "this table or key is defined already, in another way",
+        "write everything of one table in one place",
+    ),
+    "Expected '='": ("a key must be followed by = and a value", "write key = value, or [table]"),
+    "Expected ']": (
+        "the header of the table is not closed",
+        "write [table], or [[table]] for an entry of a list",
+    ),
+}
+
+
 def _reason(text: str, error: str, scan: Scan, lines: Lines, offset: int) -> tuple[str, str, int]:
     """What is wrong, what to do, and where it is."""
     if scan.duplicate and error.startswith(("Cannot", "Duplicate")):
         path, first, again = scan.duplicate
         message = f"`{shown(path)}` is written twice, first on line {lines.place(first)[0]}"
         return message, "keep one of the two", again
-    if error.startswith("Cannot"):
-        return (
-            "this table or key is defined already, in another way",
-            "write everything of one table in one place",
-            offset,
-        )
     if error.startswith("Unescaped"):
         return (
             "a backslash in double quotes begins an escape, and this one is none",
             "write the text in single quotes, where backslashes stand for themselves",
-            offset,
+            max(text.rfind("\\", 0, offset), 0),
         )
-    opened = scan.open_at
-    if opened is not None and text[opened] in "\"'":
-        return "the quotation mark is never closed", _close(text, opened), opened
-    if error.startswith("Unclosed") or (opened is not None and text[opened] == "["):
-        return (
-            "the list is not closed, or a comma is missing",
-            "check the ] and the commas",
-            _or(opened, offset),
-        )
-    if opened is not None and text[opened] == "{":
-        return (
-            "the table in braces is not closed, or a comma is missing",
-            "close it with } on the same line, or write it as a [table]",
-            opened,
-        )
-    if error.startswith("Expected '='"):
-        return "a key must be followed by = and a value", "write key = value, or [table]", offset
-    if error.startswith("Expected ']"):
-        return (
-            "the header of the table is not closed",
-            "write [table], or [[table]] for an entry of a list",
-            offset,
-        )
+    if (unclosed := _unclosed(text, error, scan, offset)) is not None:
+        return unclosed
+    for beginning, (message, remedy) in _SIMPLE.items():
+        if error.startswith(beginning):
+            return message, remedy, offset
     if error.startswith(("Invalid value", "Expected newline")):
         return _value(text, error, scan, lines, offset)
-    return _place_less(error), "see https://toml.io for the grammar of TOML", offset
+    message = "this is not TOML: " + _PLACE.sub("", error).strip().lower()
+    return message, "see https://toml.io for the grammar of TOML", offset
 
 
-def _or(first: int | None, second: int) -> int:
-    return second if first is None else first
+def _unclosed(text: str, error: str, scan: Scan, offset: int) -> tuple[str, str, int] | None:
+    """A quotation mark, bracket or brace that is never closed; None when that is not what is wrong."""
+    opened = scan.open_at
+    if opened is None and error.startswith("Invalid initial character"):
+        brace = text.rfind("{", 0, offset)
+        opened = brace if brace >= 0 else None
+    if opened is None:
+        return None
+    if text[opened] in "\"'":
+        return "the quotation mark is never closed", _close(text, opened), opened
+    if text[opened] == "[":
+        return "the list is not closed, or a comma is missing", "check the ] and the commas", opened
+    return (
+        "the table in braces is not closed, or a comma is missing",
+        "close it with } on the same line, or write it as a [table]",
+        opened,
+    )
 
 
 def _close(text: str, opened: int) -> str:
@@ -101,15 +105,11 @@ def _value(text: str, error: str, scan: Scan, lines: Lines, offset: int) -> tupl
             "write it without leading zeros, or in quotes if it is text",
             start,
         )
-    rest = "".join(islice(text[start:].splitlines(), 1)).partition("#")[0].strip()
+    rest = text[start:].partition("\n")[0].partition("#")[0].strip()
     return "the value is none of TOML's", f'write text in quotes: "{rest[:60]}"', start
-
-
-def _place_less(error: str) -> str:
-    return "this is not TOML: " + _PLACE.sub("", error).strip().lower()
 
 
 def _table_at(scan: Scan, offset: int) -> str:
     """The key that is being written at an offset, as far as one can tell."""
     before = [(mark.start, path) for path, mark in scan.marks.items() if mark.start <= offset]
-    return shown(Findings().original(max(before, default=(0, ()))[1]))
+    return shown(max(before, default=(0, ()))[1])

@@ -112,7 +112,9 @@ class _Text:
         """Take out a key, or a table with all that is in it."""
         for inner, mark in self._marks.items():
             if inner[: len(path)] == path:
-                self._splices.append(self._inline_removal(mark) if mark.inline else self._line_removal(mark))
+                self._splices.append(
+                    self._line_removal(mark) if mark.brace is None else self._inline_removal(mark)
+                )
 
     def _line_removal(self, mark: Mark) -> _Splice:
         start = self._source.rfind("\n", 0, mark.statement) + 1
@@ -123,17 +125,19 @@ class _Text:
         return _Splice(start, end, self._source[start : mark.statement] + self._source[comment:end])
 
     def _inline_removal(self, mark: Mark) -> _Splice:
-        """With the comma behind it, or else the one before it."""
+        """With the comma behind it where something is kept there, else with the one before it."""
         source = self._source
-        end = mark.value_end
-        while source[end] in " \t":
-            end += 1
-        if source[end] == ",":
-            return _Splice(mark.statement, end + 1, "")
-        start = mark.statement
-        while source[start - 1] in " \t":
-            start -= 1
-        return _Splice(start - 1 if source[start - 1] == "," else start, mark.value_end, "")
+        kept_behind = any(
+            other.brace == mark.brace and other.statement > mark.statement and not self._is_removed(path)
+            for path, other in self._marks.items()
+        )
+        if kept_behind:
+            return _Splice(mark.statement, source.index(",", mark.value_end) + 1, "")
+        before = source[: mark.statement].rstrip(" \t")
+        return _Splice(len(before) - before.endswith(","), mark.value_end, "")
+
+    def _is_removed(self, path: Path) -> bool:
+        return any(path[: len(removed)] == removed for removed in self._removed)
 
     def _add(self, path: Path, value: str) -> None:
         """Write a new key behind another one of its table, else below the table's header, else in a table of its own."""
@@ -145,7 +149,7 @@ class _Text:
             if sibling[:-1] == table and sibling not in self._removed and self._source[mark.statement] != "["
         ]
         header = self._marks.get(table)
-        if siblings and siblings[0].inline:
+        if siblings and siblings[0].brace is not None:
             mark = siblings[-1]
             self._splices.append(
                 _Splice(mark.value_end, mark.value_end, f", {self._prefix(mark)}{key} = {value}")

@@ -1,0 +1,383 @@
+"""What a descriptor may not say: one case for each rule, set on a small valid descriptor."""
+
+import pytest
+
+from anubis import describe
+from anubis.describe.instances import Instance
+from anubis.model.problem import Severity
+
+BASE = """
+spec_version = "1.0"
+[info]
+name = "base"
+[hardware]
+instance_type = "c5.large"
+[env]
+docker_image = "example/image"
+[ml]
+benchmark_code = "true"
+"""
+SERVER = """
+[server.hardware]
+instance_type = "c5.large"
+[server.env]
+docker_image = "example/server"
+ports = [8080]
+start_command = ""
+"""
+METRIC = '\n[[output.metrics]]\nname = "a"\nunits = "s"\n'
+SOURCE = '\n[[data.sources]]\nsrc = "s3://bucket/a"\npath = "/data"\n'
+
+
+def said(text, **sets):
+    reading = describe.read(text, overrides={path.replace("__", "."): value for path, value in sets.items()})
+    return [(problem.path, str(problem), problem.severity) for problem in reading.problems]
+
+
+def the_one(found):
+    assert len(found) == 1, found
+    return found[0]
+
+
+WRONG = [
+    ("info.name", "two words", "letters, digits"),
+    ("info.name", "a" * 64, "1 to 63"),
+    ("info.labels.team", "-x", "letter or digit at both ends"),
+    ('info.labels."a/b"', "x", "the key"),
+    ("info.labels.created-by", "me", "belongs to the system"),
+    ("info.labels.Created_By", "me", "belongs to the system"),
+    ("info.labels.anubis_run", "me", "belongs to the system"),
+    ("info.scheduling", "60 * * * *", "0-59"),
+    ("info.timezone", "Mars/Olympus", "no time zone"),
+    ("info.timezone", "../../etc/passwd", "no time zone"),
+    ("info.overlap", "skipp", "did you mean `skip`"),
+    ("info.execution_engine", "", "one word"),
+    ("info.priority", "1.5", "whole number"),
+    ("hardware.instance_type", "", "one word"),
+    ("hardware.strategy", "horovd", "did you mean `horovod`"),
+    ("hardware.gpus", "-1", "at least 0"),
+    ("hardware.cpus", "0", "larger than 0"),
+    ("hardware.cpus", "nan", "not a finite number"),
+    ("hardware.memory_gb", "true", "expected a number, found true"),
+    ("hardware.max_wait_s", "0", "larger than 0"),
+    ("hardware.max_cost", "25", "such as"),
+    ("hardware.max_cost", "0.00 USD", "larger than 0"),
+    ("hardware.max_cost", "five USD", "such as"),
+    ("hardware.tpus", "1", "did you mean `gpus`"),
+    ("env.docker_image", "two words", "without spaces"),
+    ("env.privileged", '"true"', "write it without quotes: true"),
+    ('env.vars."A=B"', "x", "without '='"),
+    ("env.docker_iamge", "x", "did you mean `docker_image`"),
+    ("ml.benchmark_code", "python 'x.py", "never closed"),
+    ("ml.benchmark_code", "python \\", "lone backslash"),
+    ("ml.benchmark_code", " ", "white space"),
+    ("ml.args", '--x "', "never closed"),
+    ("ml.framework_version", "2", "no framework"),
+    ("measure.repeats", "0", "between 1"),
+    ("measure.repeats", '"5"', "write it without quotes: 5"),
+    ("measure.repeats", "5.0", "write it without a decimal point: 5"),
+    ("measure.warmups", "-1", "between 0"),
+    ("measure.timeout_s", "0", "larger than 0"),
+    ("measure.timeout_s", "inf", "not a finite number"),
+    ("measure.isolate", "machine", "known: `process`, `place`"),
+    ("measure.repetitions", "3", "did you mean `repeats`"),
+    ("warmups", "1", "write it in [measure]"),
+    ("info.priority", "9223372036854775808", "too large"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "expected"), WRONG)
+def test_a_wrong_value_is_told_once_with_its_path(path, value, expected):
+    where, text, severity = the_one(said(BASE, **{path.replace(".", "__"): value}))
+    assert where == path
+    assert expected in text
+    assert severity is Severity.ERROR
+
+
+METRIC_WRONG = [
+    ("name", '""', "printable"),
+    ("units", '""', "printable"),
+    ("pattern", "'('", "does not compile"),
+    ("pattern", f"'{'x' * 5000}'", "at most 4096"),
+    ("pattern", f"'{'(' * 3000}'", "compile"),
+    ("better", "'up'", "known: `higher`, `lower`, `none`"),
+    ("summary", "'average'", "none of its values"),
+    ("threshold", "{ sigma = 0 }", "larger than 0"),
+    ("threshold", "{ change = '5' }", "no share"),
+    ("threshold", "{ min_effect = -0.1 }", "at least 0"),
+    ("threshold", "{ min = 2, max = 1 }", "no value can be at least 2 and at most 1"),
+]
+
+
+@pytest.mark.parametrize(("key", "value", "expected"), METRIC_WRONG)
+def test_a_wrong_metric_is_told_at_its_key(key, value, expected):
+    lines = "".join(line for line in METRIC.splitlines(keepends=True) if not line.startswith(key))
+    where, text, severity = the_one(said(f"{BASE}{lines}{key} = {value}\n"))
+    assert where.startswith(f"output.metrics[0].{key}")
+    assert expected in text
+    assert severity is Severity.ERROR
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("speed=[0-9.]+", "no group"),
+        ("(speed)=([0-9.]+)", "2 groups"),
+        ("speed=([0-9.]+)", None),
+        ("(speed)=(?P<value>[0-9.]+)", None),
+        ("(?:speed)=([0-9.]+)", None),
+        ("[[a]([0-9])", None),
+    ],
+)
+def test_which_group_is_the_value_is_never_a_surprise(pattern, expected):
+    found = said(f"{BASE}{METRIC}pattern = '{pattern}'")
+    assert [severity for _, _, severity in found] == ([Severity.WARNING] if expected else [])
+    assert expected is None or expected in found[0][1]
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"), [("'5%'", 0.05), ("'0.1 %'", 0.001), ("0.05", 0.05), ("' 12.5%'", 0.125)]
+)
+def test_a_percentage_is_a_ratio(written, expected):
+    text = f"{BASE}{METRIC}threshold = {{ change = {written}, min_effect = {written} }}"
+    threshold = describe.read(text).descriptor.output.metrics[0].threshold
+    assert (threshold.change, threshold.min_effect) == (expected, expected)
+
+
+def test_metric_names_are_unique_over_client_and_server():
+    text = BASE + METRIC + METRIC + SERVER + METRIC.replace("output", "server.output")
+    found = said(text, hardware__strategy="inference")
+    assert [where for where, _, _ in found] == ["output.metrics[1].name", "server.output.metrics[0].name"]
+    assert "first as output.metrics[0]" in found[0][1]
+
+
+def test_units_are_required_in_new_files():
+    where, text, _ = the_one(said(BASE + METRIC.replace('units = "s"', "")))
+    assert where == "output.metrics[0].units"
+    assert '"none" for a plain number' in text
+
+
+SOURCE_WRONG = [
+    ('src = "bucket/a"\npath = "/d"', "src", "with a scheme"),
+    ('src = "s3://b"\npath = "d"', "path", "absolute"),
+    ('src = "s3://b"\npath = "/d"\nmd5 = "abc"', "md5", "no MD5 digest"),
+    ('src = "s3://b"\npath = "/d"\nmd5 = ""', "md5", "no MD5 digest"),
+    ('src = "s3://b"\npath = "/d"\ndigest = "abc"', "digest", "sha256:<64 hex"),
+    ('src = "s3://b"\npath = "/d"\nuri = "s3://b"', "uri", "repeats `src`"),
+    ('src = "s3://b"\npath = "/d"\nuri = "s3://c"', "uri", "two sources"),
+    ('src = "s3://b"', "path", "`path` is missing"),
+]
+
+
+@pytest.mark.parametrize(("lines", "key", "expected"), SOURCE_WRONG)
+def test_a_wrong_source_is_told_at_its_key(lines, key, expected):
+    where, text, _ = the_one(said(f"{BASE}[[data.sources]]\n{lines}\n"))
+    assert where == f"data.sources[0].{key}"
+    assert expected in text
+
+
+def test_two_digests_must_be_of_the_same_bytes():
+    digests = f'digest = "md5:{"a" * 32}"\nmd5 = "{"b" * 32}"\n'
+    where, text, _ = the_one(said(BASE + SOURCE + digests))
+    assert where == "data.sources[0].md5"
+    assert "differ" in text
+
+
+def test_two_sources_at_one_path_are_both_named():
+    where, text, _ = the_one(said(BASE + SOURCE + SOURCE.replace("/data", "/data/")))
+    assert where == "data.sources[1].path"
+    assert "data.sources[0]" in text
+
+
+def test_inference_needs_a_server():
+    where, text, _ = the_one(said(BASE, hardware__strategy="inference"))
+    assert where == "hardware.strategy"
+    assert "[server.hardware]" in text
+
+
+def test_a_server_nobody_asks_is_a_warning():
+    where, _, severity = the_one(said(BASE + SERVER))
+    assert (where, severity) == ("server", Severity.WARNING)
+
+
+@pytest.mark.parametrize(
+    ("ports", "where", "expected"),
+    [
+        ("[]", "server.env.ports", "no port"),
+        ("[0]", "server.env.ports[0]", "between 1 and 65,535"),
+        ("[80, 80]", "server.env.ports[1]", "twice"),
+        ("['80']", "server.env.ports[0]", "write it without quotes: 80"),
+        ("[true]", "server.env.ports[0]", "found true"),
+    ],
+)
+def test_ports_are_checked(ports, where, expected):
+    text = (BASE + SERVER).replace("[8080]", ports)
+    place, message, _ = the_one(said(text, hardware__strategy="inference"))
+    assert place == where
+    assert expected in message
+
+
+@pytest.mark.parametrize(
+    ("probe", "expected"),
+    [
+        ("'http://localhost:8080/ping'", ("http", 8080, "/ping")),
+        ("'https://any/a?b=c'", ("https", None, "/a?b=c")),
+        ("'/ping'", ("http", None, "/ping")),
+        ("{ path = '/p', scheme = 'HTTPS' }", ("https", None, "/p")),
+    ],
+)
+def test_a_probe_is_a_url_or_a_table(probe, expected):
+    reading = describe.read(
+        f"{BASE}{SERVER}readiness_probe = {probe}", overrides={"hardware.strategy": "inference"}
+    )
+    found = reading.descriptor.server.env.readiness_probe
+    assert (found.scheme, found.port, found.path) == expected
+
+
+@pytest.mark.parametrize(
+    ("probe", "where"),
+    [
+        ("'ftp://localhost/ping'", ""),
+        ("'ping'", ""),
+        ("'http://localhost:99999/'", ""),
+        ("'http://[::1'", ""),
+        ("{ path = 'ping' }", ".path"),
+        ("{ path = '/p', port = 0 }", ".port"),
+        ("{ path = '/p', period_seconds = 0 }", ".period_seconds"),
+        ("{ path = '/p', scheme = 'tcp' }", ".scheme"),
+        ("{ port = 80 }", ".path"),
+        ("3", ""),
+    ],
+)
+def test_a_probe_that_cannot_be_asked_is_told(probe, where):
+    text = f"{BASE}{SERVER}readiness_probe = {probe}"
+    assert the_one(said(text, hardware__strategy="inference"))[0] == f"server.env.readiness_probe{where}"
+
+
+@pytest.mark.parametrize(
+    ("name", "zone_id", "agree"),
+    [
+        ("us-east-1a", "use1-az2", True),
+        ("eu-central-1b", "euc1-az1", True),
+        ("ap-northeast-1a", "apne1-az4", True),
+        ("us-gov-west-1a", "usgw1-az1", True),
+        ("us-west-2-lax-1a", "usw2-lax1-az1", True),
+        ("us-east-1a", "use2-az2", False),
+        ("eu-west-1a", "use1-az2", False),
+        ("rack-7", "use1-az2", True),
+    ],
+)
+def test_zone_name_and_zone_id_lie_in_one_region(name, zone_id, agree):
+    found = said(BASE, hardware__availability_zone=name, hardware__aws_zone_id=zone_id)
+    assert [where for where, _, _ in found] == ([] if agree else ["hardware.aws_zone_id"])
+
+
+@pytest.mark.parametrize(
+    ("instance_type", "more", "wrong"),
+    [
+        ("c5.large", {}, True),
+        ("p3.8xlarge", {}, False),
+        ("ml.p3.8xlarge", {}, False),
+        ("ml.c5.large", {}, True),
+        ("q9.huge", {}, False),
+        ("q9.huge", {"hardware__gpus": "0"}, True),
+        ("c5.large", {"hardware__gpus": "2"}, False),
+        ("rack", {}, False),
+    ],
+)
+def test_one_process_for_each_gpu_needs_gpus(instance_type, more, wrong):
+    text = f'{BASE}[hardware.distributed]\nprocesses_per_instance = "gpus"'
+    found = said(text, hardware__strategy="horovod", hardware__instance_type=instance_type, **more)
+    assert [where for where, _, _ in found] == (
+        ["hardware.distributed.processes_per_instance"] if wrong else []
+    )
+
+
+def test_an_operators_table_of_machines_counts():
+    text = f'{BASE}[hardware.distributed]\nprocesses_per_instance = "gpus"'
+    sets = {"hardware.strategy": "torchrun", "hardware.instance_type": "rack"}
+    rack = {"rack": Instance(cpus=8, memory_gib=64, gpus=0)}
+    assert describe.read(text, overrides=sets).descriptor is not None
+    assert describe.read(text, overrides=sets, instances=rack).descriptor is None
+
+
+@pytest.mark.parametrize("written", ["0", "-1", '"0"', '"x4"', '"gpusfoo"', "1.5", "true"])
+def test_processes_are_a_number_or_gpus(written):
+    text = f"{BASE}[hardware.distributed]\nprocesses_per_instance = {written}"
+    found = said(text, hardware__strategy="mpi")
+    assert the_one(found)[0] == "hardware.distributed.processes_per_instance"
+
+
+def test_distributed_settings_that_nobody_uses_are_a_warning():
+    where, _, severity = the_one(said(f"{BASE}[hardware.distributed]\nnum_instances = 3"))
+    assert (where, severity) == ("hardware.distributed", Severity.WARNING)
+
+
+def test_horovod_alone_is_an_error_in_new_files_and_one_machine_is_fine_elsewhere():
+    text = f"{BASE}[hardware.distributed]\nnum_instances = 1"
+    assert the_one(said(text, hardware__strategy="horovod"))[2] is Severity.ERROR
+    assert said(text, hardware__strategy="torchrun") == []
+    assert said(f"{text}\nprocesses_per_instance = 4", hardware__strategy="horovod") == []
+
+
+@pytest.mark.parametrize("engine", ["container", "kubernetes", "aws.sagemaker"])
+def test_engines_with_images_need_one(engine):
+    text = BASE.replace('docker_image = "example/image"', "")
+    assert the_one(said(text, info__execution_engine=engine))[0] == "env.docker_image"
+
+
+@pytest.mark.parametrize("engine", ["process", "default"])
+def test_without_an_image_there_must_be_a_command(engine):
+    text = BASE.replace('docker_image = "example/image"', "")
+    assert said(text, info__execution_engine=engine) == []
+    where, message, _ = the_one(
+        said(text.replace('benchmark_code = "true"', ""), info__execution_engine=engine)
+    )
+    assert (where, "nothing to run" in message) == ("ml.benchmark_code", True)
+
+
+@pytest.mark.parametrize(("engine", "warned"), [("kubernets", True), ("k8s-lab-in-basement", False)])
+def test_an_engine_of_a_plug_in_is_free_to_choose_its_name(engine, warned):
+    found = said(BASE, info__execution_engine=engine)
+    assert [severity for _, _, severity in found] == ([Severity.WARNING] if warned else [])
+    assert not warned or "did you mean `kubernetes`" in found[0][1]
+
+
+@pytest.mark.parametrize(
+    ("lines", "where", "severity"),
+    [
+        ('to = "slack:#perf"', None, None),
+        ('to = "mailto:team@example.org"\non = ["improvement", "drift"]', None, None),
+        ('to = "mailto:team"', "notify[0].to", Severity.ERROR),
+        ('to = "perf"', "notify[0].to", Severity.ERROR),
+        ('to = "slak:#perf"', "notify[0].to", Severity.WARNING),
+        ('to = "slack:#perf"\non = ["regresion"]', "notify[0].on[0]", Severity.ERROR),
+        ('to = "slack:#perf"\nconfirm_runs = -1', "notify[0].confirm_runs", Severity.ERROR),
+        ('on = ["failure"]', "notify[0].to", Severity.ERROR),
+    ],
+)
+def test_who_is_told_is_checked(lines, where, severity):
+    found = said(f"{BASE}[[notify]]\n{lines}")
+    assert [(place, level) for place, _, level in found] == ([(where, severity)] if where else [])
+
+
+def test_a_misspelt_key_is_not_reported_as_missing_too():
+    text = BASE.replace("instance_type", "instance_typ")
+    assert the_one(said(text))[0] == "hardware.instance_typ"
+
+
+def test_a_key_of_another_table_is_sent_there():
+    _, text, _ = the_one(said(f"{BASE}repeats = 3"))
+    assert "write it in [measure]" in text
+
+
+@pytest.mark.parametrize(("written", "found"), [("[1]", "a list"), ("3", "the number 3"), ("{}", "a table")])
+def test_arguments_are_text(written, found):
+    where, text, _ = the_one(said(f"{BASE}args = {written}"))
+    assert (where, f"expected text, found {found}" in text) == ("ml.args", True)
+
+
+def test_numbers_and_dates_belong_in_quotes_where_text_is_wanted():
+    for value, expected in (("32", '"32"'), ("true", '"true"'), ("2024-01-01", '"2024-01-01"')):
+        _, text, _ = the_one(said(f"{BASE}[env.vars]\nA = {value}"))
+        assert expected in text

@@ -1,0 +1,109 @@
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anubis.describe import due_after
+from anubis.describe.schedule import check_schedule, check_timezone
+
+ACCEPTED = [
+    "single_run",
+    "* * * * *",
+    "0 0 * * *",
+    "0-5/2 * * * *",
+    "*/1 * * * *",
+    "1,2 * * * *",
+    "0 0 * * MON",
+    "0 0 * jan-mar 7",
+    "@daily",
+    "@hourly",
+    "@Weekly",
+    "0 0 L * *",
+    "0 0 29 2 *",
+]
+REFUSED = {
+    "60 * * * *": "minute field",
+    "* 24 * * *": "hour field",
+    "* * 0 * *": "day-of-month field",
+    "* * * 13 *": "month field",
+    "* * * * 8": "day-of-week field",
+    "* * ? * *": "`?`",
+    "? * * * *": "`?`",
+    "*****": "has 1",
+    "12345": "has 1",
+    "0 0 0 0": "has 4",
+    "0 0 0 * * *": "has 6",
+    "single": "has 1",
+    "": "has 0",
+    "@reboot": "many machines",
+    "@dayly": "no known schedule",
+    "0 0 30 2 *": "day",
+    "5-1 * * * *": "minute",
+    "*/0 * * * *": "minute",
+    "99999999999999999999 * * * *": "minute",
+}
+
+
+@pytest.mark.parametrize("text", ACCEPTED)
+def test_schedules_that_are_accepted(text):
+    assert check_schedule(text) is None
+
+
+@pytest.mark.parametrize(("text", "expected"), REFUSED.items())
+def test_schedules_that_are_refused_with_what_is_wrong(text, expected):
+    remark = check_schedule(text)
+    assert expected in remark.message
+    assert remark.remedy
+
+
+def test_a_near_miss_of_the_word_for_once_is_recognised():
+    assert "did you mean `single_run`" in check_schedule("single").remedy
+    assert "did you mean `@daily`" in check_schedule("@dayly").remedy
+
+
+@given(st.text("0123456789*/,-?L#@ MONJAN", max_size=30))
+@settings(max_examples=300, deadline=None)
+def test_what_is_accepted_is_due_some_day_and_nothing_raises(text):
+    if check_schedule(text) is None:
+        assert due_after(text, "UTC", 1_700_000_000.0) > 1_700_000_000
+
+
+def seconds(zone, *moment):
+    return datetime(*moment, tzinfo=ZoneInfo(zone)).timestamp()
+
+
+def test_single_runs_are_never_due_again():
+    assert due_after("single_run", "UTC", 0.0) is None
+
+
+def test_the_next_time_is_later_than_now_even_on_the_dot():
+    noon = seconds("UTC", 2024, 5, 1, 12, 0)
+    assert due_after("0 12 * * *", "UTC", noon) == noon + 86_400
+    assert due_after("0 12 * * *", "UTC", noon - 0.5) == noon
+
+
+def test_times_are_read_in_the_zone():
+    start = seconds("UTC", 2024, 7, 1, 0, 30)
+    assert due_after("0 3 * * *", "Europe/Berlin", start) == seconds("UTC", 2024, 7, 1, 1, 0)
+
+
+def test_a_time_that_the_clock_skips_is_due_right_after():
+    before = seconds("Europe/Berlin", 2024, 3, 31, 1, 0)
+    assert due_after("30 2 * * *", "Europe/Berlin", before) == seconds("Europe/Berlin", 2024, 3, 31, 3, 0)
+
+
+def test_a_time_that_comes_twice_is_due_once():
+    first = due_after("30 2 * * *", "Europe/Berlin", seconds("Europe/Berlin", 2024, 10, 27, 1, 0))
+    assert due_after("30 2 * * *", "Europe/Berlin", first) > first + 86_000
+
+
+@pytest.mark.parametrize("name", ["UTC", "Europe/Berlin", "America/Argentina/Ushuaia"])
+def test_zones_that_exist(name):
+    assert check_timezone(name) is None
+
+
+@pytest.mark.parametrize("name", ["", "Europe", "Europe/Berln", "../UTC", "/etc/passwd", "a\0b", "CET+1"])
+def test_zones_that_do_not_exist(name):
+    assert check_timezone(name).remedy
