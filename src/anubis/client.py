@@ -139,19 +139,27 @@ class Client:
         """
         waiting = _Waiting(self._world.runs, run_ids, changed)
         self._reconciler(waiting.note).drive(until=waiting.over)
+        if self._world.runs.unfinished() or not self._house.relay.turn():
+            worker.start(self.settings.home)
         return [self._world.runs.get(run_id) for run_id in run_ids]
 
     def work(self) -> bool:
-        """Be the background worker until no run is unfinished; False when another is."""
+        """Be the background worker until no run is unfinished and everybody was told; False when another is.
+
+        Whoever cannot be told for an hour is left to the next worker.
+        """
         runs = self._world.runs
-        looked_s = 0.0
+        looked_s, told_s = 0.0, time.monotonic()
 
         def idle() -> bool:
-            nonlocal looked_s
-            if time.monotonic() - looked_s < worker.IDLE_S:
+            nonlocal looked_s, told_s
+            now_s = time.monotonic()
+            if now_s - looked_s < worker.IDLE_S:
                 return False
-            looked_s = time.monotonic()
-            return runs.unfinished() == 0
+            looked_s = now_s
+            if self._house.relay.turn():
+                told_s = now_s
+            return runs.unfinished() == 0 and (told_s == now_s or now_s - told_s > worker.PATIENCE_S)
 
         return worker.work(self.settings.home, lambda: self._reconciler().drive(until=idle), runs.unfinished)
 

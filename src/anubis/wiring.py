@@ -3,14 +3,18 @@
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 from anubis.model.errors import AnubisError
-from anubis.pipeline.contracts import Engine, Surroundings, World
+from anubis.pipeline.contracts import Engine, Notifier, Surroundings, World
+from anubis.pipeline.relay import Relay
 from anubis.settings import Settings
 from anubis.store import FolderObjects, FolderRecords, Store, open_store
+
+T = TypeVar("T")
 
 
 class WallClock:
@@ -39,6 +43,7 @@ class House:
     store: Store
     clock: WallClock
     world: World
+    relay: Relay
 
     def close(self) -> None:
         self.store.close()
@@ -59,8 +64,12 @@ def build(settings: Settings | None = None) -> House:
     records = FolderRecords(settings.home / "records")
     clock = WallClock()
     surroundings = Surroundings(settings=settings, objects=objects, records=records)
+    engines: _PlugIns[Engine] = _PlugIns("anubis.engines", lambda engine: [engine.name], surroundings)
+    notifiers: _PlugIns[Notifier] = _PlugIns(
+        "anubis.notifiers", lambda notifier: notifier.schemes, surroundings
+    )
     world = World(
-        engines=_Engines(surroundings),
+        engines=engines,
         objects=objects,
         records=records,
         runs=store.runs,
@@ -68,25 +77,26 @@ def build(settings: Settings | None = None) -> House:
         alerts=store.alerts,
         clock=clock,
     )
-    return House(settings, store, clock, world)
+    relay = Relay(store.runs, store.alerts, store.cursors, notifiers, clock)
+    return House(settings, store, clock, world, relay)
 
 
-class _Engines(Mapping[str, Engine]):
-    """Engines by name, loaded when one is asked for: a listing needs none."""
+class _PlugIns(Mapping[str, T]):
+    """Plug-ins by the names they answer to, loaded when one is asked for: a listing needs none."""
 
-    def __init__(self, surroundings: Surroundings) -> None:
+    def __init__(self, group: str, names: Callable[[T], Iterable[str]], surroundings: Surroundings) -> None:
+        self._group = group
+        self._names = names
         self._surroundings = surroundings
 
     @cached_property
-    def _found(self) -> dict[str, Engine]:
+    def _found(self) -> dict[str, T]:
         from importlib.metadata import entry_points  # noqa: PLC0415  10 ms
 
-        engines: list[Engine] = [
-            entry.load()(self._surroundings) for entry in entry_points(group="anubis.engines")
-        ]
-        return {engine.name: engine for engine in engines}
+        loaded: list[T] = [entry.load()(self._surroundings) for entry in entry_points(group=self._group)]
+        return {name: plug_in for plug_in in loaded for name in self._names(plug_in)}
 
-    def __getitem__(self, name: str) -> Engine:
+    def __getitem__(self, name: str) -> T:
         return self._found[name]
 
     def __iter__(self) -> Iterator[str]:

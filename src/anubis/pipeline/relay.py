@@ -76,29 +76,45 @@ class Relay:
         return True
 
     def _tell(self, name: str, to: str, event: Event) -> bool:
-        notifier = self._notifiers.get(to.partition(":")[0])
+        scheme = to.partition(":")[0]
         try:
+            notifier = self._notifiers.get(scheme)
             if notifier is None:
-                raise NotifyError(f"no notifier serves {to}", permanent=True)
+                raise NotifyError(f'no notifier serves "{scheme}"', permanent=True)
             notifier.notify(to, self._alerts.get(event.data["alert"]))
         except NotFoundError:
-            log.warning("alert %s is gone; %s is not told of it", event.data["alert"], to)
+            log.warning("alert %s is gone; nobody is told of it", event.data["alert"])
         except NotifyError as error:
-            if error.permanent:
-                log.error("%s cannot be told, and trying again would not help: %s", to, error)  # noqa: TRY400
-                return True
-            self._pause(name, to, error)
-            if event.seq:
-                self._cursors.advance(name, event.seq - 1)
+            if not error.permanent:
+                self._put_off(name, event, error)
+                return False
+            self._note_refusal(scheme, event, error)
+        except Exception as error:  # one notifier's defect or settings hold up nobody else
+            log.exception("notifier %s", scheme)
+            self._put_off(name, event, NotifyError(str(error)))
             return False
         return True
 
-    def _pause(self, name: str, to: str, error: NotifyError) -> None:
+    def _put_off(self, name: str, event: Event, error: NotifyError) -> None:
         last = self._pauses.get(name)
         length_s = min(last.length_s * 2, LONGEST_PAUSE_S) if last else FIRST_PAUSE_S
         wait_s = error.again_after_s if error.again_after_s is not None else length_s
         self._pauses[name] = _Pause(self._clock.now_s() + wait_s, length_s)
-        log.warning("%s could not be told, trying again in %g s: %s", to, wait_s, error)
+        self._cursors.advance(name, (event.seq or 1) - 1)
+        log.warning("an address could not be told, trying again in %g s: %s", wait_s, error)
+
+    def _note_refusal(self, scheme: str, event: Event, error: NotifyError) -> None:
+        """Addresses may hold secrets: only their scheme is written down."""
+        message = f"a {scheme} address cannot be told, and trying again would not help: {error}"
+        log.warning(message)
+        refused = Event(
+            run_id=event.run_id,
+            kind="undelivered",
+            time_s=self._clock.now_s(),
+            message=message,
+            data={"alert": event.data["alert"]},
+        )
+        self._runs.add([], [refused])
 
 
 def _addresses(event: Event) -> list[str]:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 #: Checked this often whether all runs are final, seconds.
 IDLE_S = 1.0
+#: How long a worker with nothing else to do goes on trying to tell people who do not answer, seconds.
+PATIENCE_S = 3600.0
 
 
 @contextlib.contextmanager
