@@ -9,6 +9,7 @@ from anubis.model.errors import LeaseLostError
 from anubis.model.run import Step
 from anubis.model.status import Status
 from anubis.store import open_store
+from anubis.store.rows import id_bytes
 from anubis.testing import a_descriptor, a_point, a_run, an_event
 
 OWNERS = [f"owner-{number}" for number in range(4)]
@@ -170,3 +171,31 @@ def test_removing_a_run_spares_the_descriptor_another_one_shares(stores):
     for run in added[keep]:
         assert store.runs.get(run.id) == run
         assert store.runs.text(run.id) == "shared text"
+
+
+@pytest.mark.postgresql
+def test_a_transaction_that_lost_a_deadlock_is_tried_again(postgresql_url):
+    url = f"{postgresql_url}%20-cdeadlock_timeout%3D10ms"
+    stores = {owner: open_store(url) for owner in OWNERS[:2]}
+    first, second = a_run(), a_run()
+    stores[OWNERS[0]].runs.add([(first, ""), (second, "")], [])
+    both_hold_one = threading.Barrier(2)
+    attempts = []
+
+    def take_both(owner, store):
+        order = [id_bytes(run.id) for run in (first, second)][:: 1 if owner == OWNERS[0] else -1]
+
+        def work(session):
+            attempts.append(owner)
+            session.rows("request_cancel", ids=order[:1])
+            if len(attempts) <= 2:
+                both_hold_one.wait()
+            session.rows("request_cancel", ids=order[1:])
+
+        store.database.transact(work)
+
+    together(take_both, stores)
+    assert len(attempts) == 3
+    assert all(stores[OWNERS[0]].runs.get(run.id).cancel_requested for run in (first, second))
+    for store in stores.values():
+        store.close()

@@ -98,6 +98,7 @@ class RunQuery:
     parent_id: str | None = None
     #: Runs with a point of this metric.
     metric: str | None = None
+    #: Created in this span, whose end is not part of it; UTC seconds.
     since_s: float | None = None
     until_s: float | None = None
     limit: int = 100
@@ -128,7 +129,10 @@ class Runs(Protocol):
     """Runs and their events. Everything that changes a run is guarded by its lease."""
 
     def add(self, runs: Sequence[tuple[Run, str]], events: Sequence[Event]) -> None:
-        """Store new runs, each with the original text of its descriptor, and events, in one transaction."""
+        """Store new runs, each with the original text of its descriptor, and events, in one transaction.
+
+        A run that is there already is left as it is, and its events are dropped: the call may be repeated.
+        """
         ...
 
     def add_finished(self, runs: Sequence[tuple[Run, str]], points: Sequence[Point]) -> Sequence[str]:
@@ -164,7 +168,10 @@ class Runs(Protocol):
         ...
 
     def request_cancel(self, run_ids: Sequence[str], events: Sequence[Event]) -> Sequence[str]:
-        """Mark runs that are not final; the ids that were marked now for the first time."""
+        """Mark runs that are not final, and make them due; the ids that were marked now for the first time.
+
+        Events of runs that were not marked now are dropped.
+        """
         ...
 
     def cancelled(self, owner: str) -> Sequence[str]:
@@ -188,11 +195,14 @@ class Runs(Protocol):
         ...
 
     def events(self, run_id: str | None = None, *, after_seq: int = 0, limit: int = 1000) -> Sequence[Event]:
-        """Events in order, of one run or of all."""
+        """Events in order, of one run or of all.
+
+        Whoever has read up to a number has missed nothing up to it, whatever commits later.
+        """
         ...
 
     def remove(self, run_ids: Iterable[str]) -> None:
-        """Forget final runs with their points, samples and events."""
+        """Forget final runs with their points, samples and events; others are passed over."""
         ...
 
 
@@ -219,11 +229,11 @@ class Points(Protocol):
     def history(
         self, series_key: str, metric: str, fingerprint: str | None = None, *, limit: int = 10_000
     ) -> Sequence[Point]:
-        """One series, oldest first."""
+        """One series, oldest first; when there are more than ``limit`` points, the newest of them."""
         ...
 
     def samples(self, run_id: str, metric: str, *, most: int | None = None) -> SampleBlock:
-        """The samples of one metric, thinned to at most ``most`` (each bucket keeps its extremes)."""
+        """The samples of one metric, thinned to at most ``most`` (each bucket keeps its extremes); NotFoundError."""
         ...
 
     def summaries(self, run_id: str) -> Sequence[MetricSummary]:

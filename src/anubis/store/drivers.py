@@ -49,7 +49,7 @@ class Driver:
 def driver_for(url: str) -> Driver:
     """``sqlite:///relative``, ``sqlite:////absolute`` (the rest is the path, as it is) or a libpq URL."""
     scheme, separator, rest = url.partition("://")
-    if scheme == "sqlite" and len(rest) > 1 and rest.startswith("/"):
+    if scheme == "sqlite" and len(rest) > 1 and rest.startswith("/") and rest != "/:memory:":
         return _sqlite(rest[1:])
     if scheme in {"postgresql", "postgresql+psycopg", "postgres"} and separator:
         return _postgresql(f"postgresql://{rest}")
