@@ -57,6 +57,9 @@ def app(ctx: click.Context) -> None:
 
 def execute(args: Sequence[str], *, translate: Callable[[Sequence[str]], list[str]] | None = None) -> int:
     """Run the command line; its exit status. ``translate`` turns old spellings into new ones."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # what the terminal's encoding lacks must not end a command
+            stream.reconfigure(errors="replace")
     words = list(args)
     as_json = "--json" in words
     try:

@@ -30,6 +30,17 @@ _MANIFEST, _ROWS, _SCRIPT = "manifest.json", "run.json", "script.tar"
 #: Manifest and rows are read into memory; a run's rows are far below this.
 _MOST_JSON_BYTES = 256 << 20
 _BUFFER = 1 << 20
+#: What reading something else, or an archive that somebody made up, ends in.
+_STRANGE = (
+    zstandard.ZstdError,
+    tarfile.TarError,
+    EOFError,
+    LookupError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    RecursionError,
+)
 _REMEDY = "export the run again where it was measured"
 
 
@@ -88,7 +99,7 @@ def read(stream: BinaryIO, folder: Path) -> Unpacked:
             tarfile.open(fileobj=packed, mode="r|") as tar,
         ):
             return _read(tar, folder)
-    except (zstandard.ZstdError, tarfile.TarError, EOFError, LookupError, ValueError, TypeError) as error:
+    except _STRANGE as error:
         raise BadInputError(f"this is no archive of a run: {error}", remedy=_REMEDY) from error
 
 
