@@ -24,7 +24,7 @@ from anubis.pipeline import scripts, subject, worker
 from anubis.pipeline.compare import compare_points
 from anubis.pipeline.contracts import MetricSummary, RunQuery, RunRow, Runs
 from anubis.pipeline.owner import new_owner
-from anubis.pipeline.submit import Submission, runs_of
+from anubis.pipeline.submit import Submission, only_recorded, runs_of
 from anubis.settings import Settings
 from anubis.wiring import House, build
 
@@ -73,7 +73,8 @@ class Client:
     ) -> list[Run]:
         """Store the runs of these descriptor files, all or none, in the order in which they will go.
 
-        Several files, rounds or a ``[matrix]`` make a family. ``warned`` hears of every old spelling. Raises
+        Several files, rounds or a ``[matrix]`` make a family. ``warned`` hears of every old spelling, and of what the
+        engine only records. Raises
         BadInputError with every problem found.
         """
         key = self._store_script(script) if script else None
@@ -91,6 +92,12 @@ class Client:
             rounds=rounds,
         )
         self._world.runs.add(runs, events)
+        if warned:
+            engines = self._world.engines
+            for problem in dict.fromkeys(
+                p for run, _ in runs for p in only_recorded(run.descriptor, engines[run.engine])
+            ):
+                warned(files[0], problem)
         return [run for run, _ in runs]
 
     def _read(

@@ -8,10 +8,13 @@ from anubis.model.descriptor import DEFAULT_ENGINE, SINGLE_RUN, Descriptor, Isol
 from anubis.model.errors import BadInputError
 from anubis.model.identity import digest, series_key
 from anubis.model.ids import new_run_id
-from anubis.model.problem import Problem
+from anubis.model.problem import Problem, Severity
 from anubis.model.run import Event, Run
 from anubis.model.status import Status
 from anubis.pipeline.contracts import Capabilities, Clock, Engine
+
+#: The instance type that stands for the machine at hand.
+LOCAL = "local"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +120,17 @@ def refusals(descriptor: Descriptor, engines: Mapping[str, Engine]) -> list[Prob
             _refusal("info.execution_engine", f'there is no engine "{name}" here', f"choose one of: {known}")
         ]
     return [*_unable(descriptor, name, engine.capabilities), *_unserved(descriptor)]
+
+
+def only_recorded(descriptor: Descriptor, engine: Engine) -> Iterator[Problem]:
+    """What this engine keeps in the record but does not act on, as warnings."""
+    can, hardware = engine.capabilities, descriptor.hardware
+    if descriptor.env.docker_image and not can.images:
+        message = f'engine "{engine.name}" runs no image: {descriptor.env.docker_image} is only recorded'
+        yield replace(_refusal("env.docker_image", message, ""), severity=Severity.WARNING)
+    if hardware.instance_type != LOCAL and not can.instance_types:
+        message = f'engine "{engine.name}" runs on this machine: {hardware.instance_type} is only recorded'
+        yield replace(_refusal("hardware.instance_type", message, ""), severity=Severity.WARNING)
 
 
 def _unable(descriptor: Descriptor, name: str, can: Capabilities) -> Iterator[Problem]:

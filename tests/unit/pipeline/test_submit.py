@@ -12,7 +12,7 @@ from anubis.model.errors import BadInputError
 from anubis.model.hardware import Hardware, Strategy
 from anubis.model.status import Status
 from anubis.pipeline.contracts import Capabilities
-from anubis.pipeline.submit import Submission, refusals, runs_of
+from anubis.pipeline.submit import Submission, only_recorded, refusals, runs_of
 
 
 class Local:
@@ -105,3 +105,15 @@ def test_everything_that_is_refused_is_named_at_once():
     )
 
     assert len(refusals(several, {"process": Local()})) == 2
+
+
+def test_what_the_engine_does_not_act_on_is_said():
+    asked = replace(PLAIN, env=Env(docker_image="user/image"), hardware=Hardware(instance_type="p3.8xlarge"))
+
+    said = list(only_recorded(asked, Local()))
+
+    assert [(problem.path, problem.severity) for problem in said] == [
+        ("env.docker_image", "warning"),
+        ("hardware.instance_type", "warning"),
+    ]
+    assert list(only_recorded(PLAIN, Local())) == []
