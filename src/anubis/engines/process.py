@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -147,6 +148,7 @@ class ProcessEngine:
         options = {
             "--record": str(record),
             "--run-id": run.id,
+            "--seed": str(uuid.UUID(run.id).int & 0x7FFFFFFF),
             "--repeats": str(bundle.repeats),
             "--warmups": str(bundle.warmups),
             "--timeout-s": repr(bundle.timeout_s),
