@@ -1,5 +1,7 @@
 """The root of the command line: which commands there are, and what becomes of their errors."""
 
+import io
+import sys
 from collections.abc import Callable, Sequence
 
 import click
