@@ -140,6 +140,17 @@ def test_a_database_of_a_newer_version_is_refused(database_url, version):
     assert statements_on(database_url, "SELECT version_num FROM alembic_version") == [(version,)]
 
 
+def test_tables_of_another_program_are_left_alone(database_url):
+    statements_on(database_url, "CREATE TABLE runs (distance integer)", "SELECT 1")
+    with pytest.raises(AnubisError, match="another program: runs"):
+        open_store(database_url)
+    assert statements_on(database_url, "SELECT count(distance) FROM runs") == [(0,)]
+    statements_on(database_url, "ALTER TABLE runs RENAME TO marathons", "SELECT 1")
+    store = open_store(database_url)
+    assert store.runs.unfinished() == 0
+    store.close()
+
+
 def test_several_processes_may_open_a_new_database_at_once(database_url, another_url):
     urls = [database_url, another_url]
     if database_url.startswith("sqlite"):

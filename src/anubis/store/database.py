@@ -1,8 +1,8 @@
 """Named statements on a database, from several threads: connections, transactions, errors."""
 
+import contextlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -126,7 +126,7 @@ class Database:
 
         return self._again(whole, durable=True)
 
-    @contextmanager
+    @contextlib.contextmanager
     def session(self) -> Iterator[Session]:
         """One connection in autocommit mode. Raises StoreError when the database is in trouble."""
         session = self._take()
@@ -134,15 +134,18 @@ class Database:
             yield session
         except self.driver.trouble as error:
             session.broken = True
+            self._drop_idle()  # what happened to one connection has happened to all of them
             raise self._trouble(error) from error
+        except (KeyboardInterrupt, SystemExit):  # perhaps in the middle of a statement
+            session.broken = True
+            raise
         finally:
             self._give_back(session)
 
     def close(self) -> None:
         """Close the connections that nobody uses; those in use close when they are given back."""
         self._closed = True
-        while self._idle:
-            self._idle.pop().connection.close()
+        self._drop_idle()
 
     def _again(self, work: Callable[[Session], T], *, durable: bool | None = None) -> T:
         for left in reversed(range(_ATTEMPTS)):
@@ -172,6 +175,11 @@ class Database:
             session.connection.close()
         else:
             self._idle.append(session)
+
+    def _drop_idle(self) -> None:
+        with contextlib.suppress(IndexError):
+            while True:
+                self._idle.pop().connection.close()
 
     def _roll_back(self, session: Session) -> None:
         try:

@@ -1,5 +1,6 @@
 """Opening a database: made when it is new, migrated when it is old, refused when it is from the future."""
 
+import re
 import sqlite3
 from dataclasses import dataclass
 
@@ -65,9 +66,12 @@ def _version(database: Database) -> str | None:
         return _version_in(session)
 
 
+def _tables(session: Session) -> set[str]:
+    return {name for (name,) in session.ask(session.driver.tables, {})}
+
+
 def _version_in(session: Session) -> str | None:
-    tables = {name for (name,) in session.ask(session.driver.tables, {})}
-    if "alembic_version" not in tables:
+    if "alembic_version" not in _tables(session):
         return None
     rows = session.rows("version")
     return str(rows[0][0]) if rows else None
@@ -101,7 +105,13 @@ def _bring_up(database: Database) -> None:
 
 
 def _create(session: Session) -> None:
-    for statement in statements_of(session.driver.name)["create"].split(";\n"):
+    create = statements_of(session.driver.name)["create"]
+    if taken := _tables(session) & set(re.findall(r"^CREATE TABLE (\w+)", create, re.MULTILINE)):
+        raise AnubisError(
+            f"the database {session.driver.place} has tables of another program: {', '.join(sorted(taken))}",
+            remedy="set ANUBIS_DATABASE_URL to a database of its own",
+        )
+    for statement in create.split(";\n"):
         session.connection.execute(statement)
     session.write("first_event_count")
     session.write("stamp", version=VERSION)

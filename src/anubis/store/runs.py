@@ -26,9 +26,9 @@ _PREFIX = re.compile(rf"[0-9a-f]{{1,{_ID_DIGITS}}}")
 class StoredRuns:
     """``Runs`` (see the contract) in a database.
 
-    The lease is two columns: who holds the run, and until when. Only a claim puts another holder
-    in; every other write asks for the holder in its WHERE, inside the transaction. So an owner whose lease ran out
-    may still go on until somebody else claims the run, and can write nothing from then on.
+    The lease is two columns: who holds the run, and until when. Only a claim puts another holder in; every other
+    write asks for the holder in its WHERE, inside the transaction. So an owner whose lease ran out may still go on
+    until somebody else claims the run, and can write nothing from then on.
     """
 
     def __init__(self, database: Database, dictionaries: Dictionaries) -> None:
