@@ -63,8 +63,9 @@ def test_a_sweep_has_one_line_for_each_cell(anubis):
     ended = anubis("run", file)
     assert ended.returncode == 0
     heading, *cells = ended.stdout.splitlines()
-    assert heading.split() == ["SIZE", "RUNS", "STATUS", "answer", "[s]"]
-    assert [line.split() for line in cells] == [["1", "1", "succeeded", "1"], ["2", "1", "succeeded", "2"]]
+    assert heading.split() == ["RUN", "SIZE", "STATUS", "answer", "[s]"]
+    assert [line.split()[1:] for line in cells] == [["1", "succeeded", "1"], ["2", "succeeded", "2"]]
+    assert anubis("watch", "--family").stdout == ended.stdout
 
 
 def test_two_files_end_in_a_verdict(anubis):

@@ -11,13 +11,13 @@ SHELLS = ("bash", "zsh", "fish")
 @click.command()
 @click.argument("shell", type=click.Choice(SHELLS))
 def completion(*, shell: str) -> None:
-    r"""Print the completion script of a shell.
+    """Print the completion script of a shell.
 
     \b
     bash  anubis completion bash > ~/.local/share/bash-completion/completions/anubis
     zsh   anubis completion zsh > ~/.zfunc/_anubis    (with ~/.zfunc in fpath)
     fish  anubis completion fish > ~/.config/fish/completions/anubis.fish
-    """
+    """  # noqa: D301  the backspace is click's mark for lines that stay as they are
     kind = get_completion_class(shell)
     assert kind is not None, shell
     root = click.get_current_context().find_root().command

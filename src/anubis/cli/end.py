@@ -6,7 +6,7 @@ import click
 
 from anubis.cli import exit_codes, plain, refs, tables, terminal, units
 from anubis.cli.home import open_client
-from anubis.cli.params import REF, json_option
+from anubis.cli.params import REF, family_option, json_option
 from anubis.model.errors import BadInputError
 from anubis.model.status import Status
 from anubis.pipeline.contracts import RunQuery
@@ -21,13 +21,14 @@ UNFINISHED = tuple(status for status in Status if not status.final)
 @click.argument("runs", type=REF, nargs=-1, metavar="[RUN]...")
 @click.option("--all", "everything", is_flag=True, help="Every run that is not final.")
 @click.option("--why", default="", help="Kept in the timeline of each run.")
+@family_option
 @json_option
-def cancel(*, runs: tuple[str, ...], everything: bool, why: str, as_json: bool) -> None:
-    """End runs before they end by themselves; a family's id stands for all of its runs."""
+def cancel(*, runs: tuple[str, ...], everything: bool, why: str, family: bool, as_json: bool) -> None:
+    """End runs before they end by themselves."""
     if bool(runs) == everything:
         raise BadInputError("nothing says which runs to cancel", remedy="name runs, or give --all")
     with open_client() as client:
-        ids = _unfinished(client) if everything else _ids(client, runs)
+        ids = _unfinished(client) if everything else refs.ids_of(client, runs, families=family)
         asked = [run.id for run in client.cancel(ids, why=why)]
         client.ensure_worker()
     if as_json:
@@ -42,11 +43,12 @@ def cancel(*, runs: tuple[str, ...], everything: bool, why: str, as_json: bool) 
 @click.command()
 @click.argument("runs", type=REF, nargs=-1, required=True, metavar="RUN...")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@family_option
 @json_option
-def purge(*, runs: tuple[str, ...], yes: bool, as_json: bool) -> int:
-    """Forget final runs and delete their records for ever; a family's id stands for all of its runs."""
+def purge(*, runs: tuple[str, ...], yes: bool, family: bool, as_json: bool) -> int:
+    """Forget final runs and delete their records for ever."""
     with open_client() as client:
-        ids = _ids(client, runs)
+        ids = refs.ids_of(client, runs, families=family)
         if not yes:
             if not terminal.can_ask():
                 raise BadInputError(
@@ -64,10 +66,6 @@ def purge(*, runs: tuple[str, ...], yes: bool, as_json: bool) -> int:
     else:
         click.echo("\n".join(purged))
     return exit_codes.OK
-
-
-def _ids(client: "Client", terms: tuple[str, ...]) -> list[str]:
-    return list(dict.fromkeys(run_id for term in terms for run_id in refs.expand(client, term)))
 
 
 def _unfinished(client: "Client") -> list[str]:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from anubis.cli import terminal, units
+from anubis.cli import terminal
 from anubis.cli.progress import Progress, progress
 from anubis.model.errors import AnubisError
 from anubis.model.run import Run
@@ -33,8 +33,9 @@ def follow(client: "Client", runs: Sequence[Run], *, cancels: bool) -> list[Run]
 
 def _leave(client: "Client", ids: Sequence[str]) -> None:
     client.ensure_worker()
-    what = "the run goes on" if len(ids) == 1 else f"{units.counted(len(ids), 'run')} go on"
-    terminal.note(f"left; {what} in the background: anubis watch {ids[-1]}")
+    more = " --family" if len(ids) > 1 else ""
+    what = "the run goes on" if len(ids) == 1 else f"{len(ids)} runs go on"
+    terminal.note(f"left; {what} in the background: anubis watch {ids[-1]}{more}")
 
 
 @contextmanager

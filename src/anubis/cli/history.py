@@ -44,7 +44,8 @@ _COLUMNS = (
     "statuses",
     type=click.Choice([status.value for status in Status]),
     multiple=True,
-    help="Only runs with this status; repeatable.",
+    metavar="STATUS",
+    help="Only runs with this status (succeeded, failed, cancelled, watch ...); repeatable.",
 )
 @click.option(
     "--since",
@@ -59,8 +60,9 @@ _COLUMNS = (
     "-n",
     type=click.IntRange(min=1),
     default=50,
-    show_default=True,
-    help="At most so many, the newest ones.",
+    show_default="50",
+    metavar="N",
+    help="The newest N.",
 )
 @click.option("--quiet", "-q", is_flag=True, help="Print only the full ids.")
 @json_option

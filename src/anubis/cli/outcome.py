@@ -9,6 +9,7 @@ import click
 from anubis.cli import judging, plain, record_files, tables, terminal, units, words
 from anubis.cli.families import Cell, Key, cells_of, two_files, words_of
 from anubis.cli.results import show_points
+from anubis.model.ids import short_id
 from anubis.model.points import OWN_METRICS, Point
 from anubis.model.run import Run
 from anubis.model.status import Status
@@ -79,16 +80,26 @@ def _show_cells(cells: Sequence[Cell], points: Sequence[Point]) -> None:
     """One line for each cell, or one for each cell and metric where there are too many metrics for a line."""
     metrics = _metrics(points)
     names = list(dict.fromkeys(name for cell in cells for name, _ in cell.key))
-    about = [tables.Column(title=name.rpartition(".")[2].upper()) for name in names]
-    about += [tables.Column(title="RUNS", right=True), tables.Column(title="STATUS")]
+    alone = all(len(cell.runs) == 1 for cell in cells)
+    about = [tables.Column(title="RUN") if alone else tables.Column(title="RUNS", right=True)]
+    about += [tables.Column(title=name.rpartition(".")[2].upper()) for name in names]
+    about.append(tables.Column(title="STATUS"))
     if len(metrics) <= WIDEST:
         columns = [tables.Column(title=_heading(*metric), right=True) for metric in metrics.items()]
-        rows = [[*_about(cell, names), *(_value(cell, points, name) for name in metrics)] for cell in cells]
+        rows = [
+            [*_about(cell, names, alone=alone), *(_value(cell, points, name) for name in metrics)]
+            for cell in cells
+        ]
     else:
         columns = [tables.Column(title=title) for title in ("METRIC", "UNIT")]
         columns.insert(1, tables.Column(title="VALUE", right=True))
         rows = [
-            [*_about(cell, names), name, _value(cell, points, name), "" if unit == "none" else unit]
+            [
+                *_about(cell, names, alone=alone),
+                name,
+                _value(cell, points, name),
+                "" if unit == "none" else unit,
+            ]
             for cell in cells
             for name, unit in metrics.items()
         ]
@@ -105,13 +116,14 @@ def _heading(metric: str, unit: str) -> str:
     return metric if unit == "none" else f"{metric} [{unit}]"
 
 
-def _about(cell: Cell, names: Sequence[str]) -> list[tables.Cell]:
+def _about(cell: Cell, names: Sequence[str], *, alone: bool) -> list[tables.Cell]:
     values = dict(cell.key)
     statuses = [run.status for run in cell.runs]
     bad = len(statuses) - statuses.count(Status.SUCCEEDED)
     same = len(set(statuses)) == 1
     status = words.status_cell(statuses[0]) if same else tables.Styled(f"{bad} not succeeded", "red")
-    return [*(str(values.get(name, "")) for name in names), str(len(cell.runs)), status]
+    runs = short_id(cell.runs[0].id) if alone else str(len(cell.runs))
+    return [runs, *(str(values.get(name, "")) for name in names), status]
 
 
 def _value(cell: Cell, points: Sequence[Point], metric: str) -> str:

@@ -74,6 +74,13 @@ def ref_argument(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.argument("ref", type=REF, default=LAST, metavar="[RUN]")(function)
 
 
+def family_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--family``: the run stands for all runs that were submitted with it."""
+    return click.option("--family", is_flag=True, help="All runs that were submitted together with it.")(
+        function
+    )
+
+
 def json_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """``--json`` for scripts."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts.")(function)
@@ -95,8 +102,8 @@ def submission_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 "--rounds",
                 type=click.IntRange(1, 1000),
                 default=1,
-                show_default=True,
-                help="Run every file so often, in alternating order (A B, B A ...).",
+                metavar="N",
+                help="Run every file N times, in alternating order (A B, B A ...).",
             ),
             click.option(
                 "--set",

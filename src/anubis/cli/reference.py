@@ -8,11 +8,25 @@ from anubis.cli import exit_codes
 from anubis.cli.app import SECTIONS, app
 from anubis.cli.params import PROGRAM
 
+_HEAD = """\
+# The command line
+
+This page is made from the commands themselves: `python -m anubis.cli.reference > docs/reference/cli.md`.
+
+A run is named by its id, by the beginning of it if no other run begins like that, or by `@last`, `@last~1` and so on.
+`--json` prints JSON on standard output; errors are always on standard error, with `--json` as one JSON object. Progress
+and warnings are on standard error too, so what is piped is the answer and nothing else. Colour is only used on a
+terminal, and never when `NO_COLOR` is set.
+
+Old spellings (`anubis --submit FILE`, `baictl run benchmark --descriptor=FILE` and the like) still work; each use names
+the new one.
+"""
+
 
 def markdown() -> str:
-    """The body of the page, from second-level headings down."""
-    context = click.Context(app, info_name=PROGRAM, max_content_width=100, terminal_width=100)
-    parts = [*_commands(context), "## Exit status", "", *_exit_codes()]
+    """The whole page."""
+    context = click.Context(app, info_name=PROGRAM, terminal_width=100, help_option_names=["-h", "--help"])
+    parts = [_HEAD, *_commands(context), "## Exit status", "", *_exit_codes()]
     return "\n".join(parts) + "\n"
 
 

@@ -43,6 +43,14 @@ def expand(client: "Client", term: str, within: RunQuery | None = None) -> list[
     return list(dict.fromkeys(ids))
 
 
+def ids_of(client: "Client", terms: Sequence[str], *, families: bool = False) -> list[str]:
+    """The full ids that terms name; with ``families`` each run stands for its whole family."""
+    found = [run_id for term in terms for run_id in expand(client, term)]
+    if families:
+        found = [row.id for run_id in found for row in client.family(run_id)]
+    return list(dict.fromkeys(found))
+
+
 def _named(client: "Client", part: str) -> list[str]:
     try:
         return [client.get(part).id]

@@ -8,8 +8,7 @@ from anubis.cli import plain, refs, tables, terminal, units, words
 from anubis.cli.follow import follow
 from anubis.cli.home import open_client
 from anubis.cli.outcome import show_outcome
-from anubis.cli.params import json_option, ref_argument
-from anubis.model.ids import short_id
+from anubis.cli.params import family_option, json_option, ref_argument
 from anubis.model.run import Run
 
 
@@ -43,17 +42,21 @@ def about(run: Run) -> list[tuple[str, str]]:
         ("submitted", units.moment(run.created_s)),
         ("took", words.took(run.placed_s, run.ended_s, now_s=time.time())),
         ("attempt", str(run.attempt) if run.attempt > 1 else ""),
-        ("family", short_id(run.family_id) if run.family_id else ""),
+        ("family", run.family_id or ""),
     ]
 
 
 @click.command()
 @ref_argument
+@family_option
 @json_option
-def watch(*, ref: str, as_json: bool) -> int:
-    """Stay with a run, or all runs of a family, until it is final; exits as the run did."""
+def watch(*, ref: str, family: bool, as_json: bool) -> int:
+    """Stay with a run until it is final, then show what came out of it.
+
+    Exits as "anubis run" does. Ctrl-C leaves and lets the run go on.
+    """
     with open_client() as client:
-        runs = [client.get(run_id) for run_id in refs.expand(client, ref)]
+        runs = [client.get(run_id) for run_id in refs.ids_of(client, [ref], families=family)]
         if any(not run.status.final for run in runs):
             runs = follow(client, runs, cancels=False)
         show_outcome(client, runs, as_json=as_json)

@@ -10,6 +10,7 @@ from anubis.cli import main
 from anubis.cli.app import PLACES, SECTIONS, execute
 from anubis.cli.exit_codes import MEANINGS
 from anubis.cli.reference import markdown
+from support.tree import ROOT
 
 
 @pytest.mark.parametrize(
@@ -73,6 +74,7 @@ def test_the_reference_holds_every_command(capsys):
     page = markdown()
     assert all(f"### anubis {name}\n" in page for name in PLACES)
     assert "### anubis record export" in page
+    assert (ROOT / "docs" / "reference" / "cli.md").read_text() == page, "make it anew as the page says"
 
 
 def test_a_defect_ends_in_one_line_that_names_the_traceback(monkeypatch, capsys, tmp_path):
