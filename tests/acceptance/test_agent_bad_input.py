@@ -164,14 +164,20 @@ def test_a_catastrophic_pattern_costs_only_itself(agents):
     assert seen["evil"]["slow_lines"] == 20
 
 
-RUNS_UNTIL_TOLD = "import sys; print('loss=1', flush=True); open(sys.argv[1], 'w').write('runs'); sys.stdin = open(sys.argv[1])"
+RUNS_UNTIL_TOLD = """
+import os, sys
+print('loss=1', flush=True)
+while os.path.getsize(os.environ['ANUBIS_RECORD'] + '/stdout') < 7: pass  # until it is in the record
+open(sys.argv[1], 'w').write('runs')
+sys.stdin = open(sys.argv[1])
+sys.stdin.read(1)
+"""
 
 
 def test_a_killed_agent_leaves_a_readable_record(agents, told):
-    code = f"{RUNS_UNTIL_TOLD}; sys.stdin.read(1)"
     agents.record.mkdir()
     (agents.record / "patterns.json").write_text('{"loss": {"pattern": "loss=(\\\\d)"}}')
-    agent = agents.start(command=python(code, told))
+    agent = agents.start(command=python(RUNS_UNTIL_TOLD, told))
     assert told.read_text() == "runs"
     assert alive.state(str(agents.record)) == alive.ALIVE
     agent.kill()
@@ -196,9 +202,7 @@ def test_placing_twice_starts_once(agents, tmp_path):
 
 
 def test_cancelling(agents, told):
-    agent = agents.start(
-        "--repeats", 3, "--grace-s", 5, command=python(f"{RUNS_UNTIL_TOLD}; sys.stdin.read(1)", told)
-    )
+    agent = agents.start("--repeats", 3, "--grace-s", 5, command=python(RUNS_UNTIL_TOLD, told))
     assert told.read_text() == "runs"
     assert alive.cancel(str(agents.record))
     agent.wait()
@@ -208,7 +212,7 @@ def test_cancelling(agents, told):
 
 
 def test_the_terminals_signals_do_not_end_it(agents, told):
-    code = f"{RUNS_UNTIL_TOLD}; sys.stdin.read(1); print('survived')"
+    code = RUNS_UNTIL_TOLD + "print('survived')"
     agent = agents.start(command=python(code, told))
     assert told.read_text() == "runs"
     agent.send_signal(signal.SIGHUP)

@@ -8,8 +8,6 @@ from __future__ import annotations
 import errno
 import posix
 
-from anubis.agent.cgroup import read
-
 USER_ERROR = "user_error"
 COMMAND_NOT_FOUND = "command_not_found"
 OUT_OF_MEMORY = "out_of_memory"
@@ -17,14 +15,6 @@ DISK_FULL = "disk_full"
 TIMEOUT = "timeout"
 CANCELLED = "cancelled"
 INTERNAL = "internal"
-
-
-def peak_of(pid: int) -> int | None:
-    """Most memory this living process ever held (VmHWM), bytes."""
-    for line in read(f"/proc/{pid}/status").splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) * 1024
-    return None
 
 
 def says_disk_full(record: str) -> bool:

@@ -7,9 +7,10 @@ import resource
 from _signal import SIGKILL, SIGTERM
 from time import monotonic_ns
 
-from anubis.agent import child, evidence, tree
+from anubis.agent import child
 from anubis.agent.capture import Capture
 from anubis.agent.clock import utc_ns
+from anubis.agent.kernel import peak_of
 
 #: Processes that outlive the benchmark get this long to end by themselves (a ``tee`` that sees the end of its input).
 _SETTLE_NS = 200_000_000
@@ -49,10 +50,18 @@ class Family:
             )
 
     def strangers(self) -> list[int]:
-        """Living descendants that are not sidecars."""
+        """Living descendants that are not sidecars; without any child at all, not even /proc is looked at."""
         if not self.reap():
             return []
+        from anubis.agent import tree
+
         return tree.descendants(posix.getpid(), self.own)
+
+    def signal_strangers(self, group: int, number: int) -> None:
+        """Send a signal to all of them, and to a process group."""
+        from anubis.agent import tree
+
+        tree.signal_all(self.strangers(), group, number)
 
 
 class Execution:
@@ -88,7 +97,7 @@ class Execution:
 
     def look(self) -> None:
         """At each look: how much memory it has held at most."""
-        self._peak = max(self._peak, evidence.peak_of(self.pid) or 0)
+        self._peak = max(self._peak, peak_of(self.pid) or 0)
 
     def looks_due(self) -> int:
         """How many times LOOK_NS have passed since its start."""
@@ -102,12 +111,12 @@ class Execution:
         """Ask the whole tree to end; once the grace is over, ``insist`` kills it."""
         self.ended_for = why
         self._kill_at = monotonic_ns() + int(grace_s * 1e9)
-        tree.signal_all(self._family.strangers(), self.pid, SIGTERM)
+        self._family.signal_strangers(self.pid, SIGTERM)
 
     def insist(self) -> None:
         """Kill the tree when its grace is over; as often as needed, since it may grow meanwhile."""
         if self._kill_at and monotonic_ns() >= self._kill_at:
-            tree.signal_all(self._family.strangers(), self.pid, SIGKILL)
+            self._family.signal_strangers(self.pid, SIGKILL)
 
     def next_look_ns(self, timeout_s: float) -> int:
         """When something is due at the latest, monotonic ns: the timeout, the end of the grace, the next look."""
@@ -156,9 +165,7 @@ class Execution:
 
     def _state_peak(self, peak: int) -> None:
         """The kernel's ru_maxrss of a child begins at the agent's own size (fork), so below that it says nothing."""
-        floor = (
-            evidence.peak_of(posix.getpid()) or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT
-        )
+        floor = peak_of(posix.getpid()) or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT
         source = "rusage" if peak > floor else "VmHWM" if self._peak else None
         self.facts["peak_memory_bytes"] = {"rusage": peak, "VmHWM": self._peak}.get(source or "")
         self.facts["peak_memory_source"] = source
@@ -167,6 +174,8 @@ class Execution:
         """Find and end what still runs; what it was."""
         if not self._wait_for_strangers(monotonic_ns() + _SETTLE_NS):
             return []
+        from anubis.agent import tree
+
         found = self._family.strangers()
         leftovers: list[dict[str, object]] = [
             {"pid": pid, "command": tree.command_line(pid)} for pid in found

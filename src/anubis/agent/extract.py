@@ -17,7 +17,6 @@ from anubis.agent.closest import closest_lines
 from anubis.agent.emitted import Emitted
 from anubis.agent.guard import Guard
 from anubis.agent.indexfile import CHUNK, EMIT, END, ENTRY_BYTES, GAP, HEADER, STDOUT, STREAMS
-from anubis.agent.options import Options
 from anubis.agent.patterns import Pattern
 from anubis.agent.scan import LONGEST_LINE, Lines, Scanner
 from anubis.agent.tally import Tallies
@@ -25,6 +24,8 @@ from anubis.agent.tally import Tallies
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from anubis.agent.launch import Options
 
 METRICS = "metrics.json"
 #: Bytes of one stream that are looked at together.

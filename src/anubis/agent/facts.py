@@ -9,7 +9,7 @@ from __future__ import annotations
 import posix
 from _blake2 import blake2b
 
-from anubis.agent.cgroup import MemoryGroup, cpu_limit, read
+from anubis.agent.kernel import MemoryGroup, cpu_limit, read
 from anubis.agent.plainjson import dumps
 from anubis.agent.pythonfacts import benchmark_python
 

@@ -6,7 +6,7 @@ import os
 import time
 
 from anubis.agent import tree
-from anubis.agent.cgroup import folder, read
+from anubis.agent.kernel import folder, read
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -178,9 +178,11 @@ class Gauges:
         self._rate("tree_cpus", ticks, 1 / _TICKS_PER_S)
         self._rate("tree_read", got)
         self._rate("tree_written", put)
-        busy, mine = self._values.get("_busy"), self._values.get("tree_cpus")
-        if busy is not None and mine is not None:
-            self._values["others_cpus"] = max(0.0, busy - mine)
+        own_ticks = sum(int(count) for pid in (self._agent, *own) for count in rows[pid][11:13])
+        self._rate("_own", own_ticks, 1 / _TICKS_PER_S)
+        busy, tree_cpus, own_cpus = (self._values.get(name) for name in ("_busy", "tree_cpus", "_own"))
+        if busy is not None and tree_cpus is not None and own_cpus is not None:
+            self._values["others_cpus"] = max(0.0, busy - tree_cpus - own_cpus)
 
 
 def _is_sidecar(pid: int) -> bool:

@@ -9,6 +9,10 @@ from __future__ import annotations
 
 import signal
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 #: CPU seconds between two looks.
 BUDGET_S = 0.05
 
@@ -24,16 +28,17 @@ class Guard:
         #: Odd while a match is being attempted.
         self.attempt = 0
         self._seen = -1
+        self._before: Any = signal.SIG_DFL
 
     def start(self) -> None:
         """Begin to look; matches before this are not guarded."""
-        signal.signal(signal.SIGVTALRM, self._look)
+        self._before = signal.signal(signal.SIGVTALRM, self._look)
         signal.setitimer(signal.ITIMER_VIRTUAL, BUDGET_S, BUDGET_S)
 
     def stop(self) -> None:
-        """Look no more; never raises afterwards."""
+        """Look no more; the signal is again what it was."""
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, signal.SIG_IGN)
+        signal.signal(signal.SIGVTALRM, self._before)
 
     def _look(self, _number: int, _frame: object) -> None:
         if self._seen == self.attempt and self.attempt % 2:

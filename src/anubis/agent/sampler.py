@@ -12,10 +12,10 @@ import time
 from anubis.agent import alive, indexfile, telemetry
 from anubis.agent.gauges import COLUMNS, Gauges
 from anubis.agent.indexfile import STREAMS
-from anubis.agent.options import Options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from anubis.agent.launch import Options
     from anubis.agent.nvml import Devices
 
 PERIOD_S = 1.0

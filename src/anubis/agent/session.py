@@ -7,22 +7,24 @@ import resource
 import sys
 from _signal import SIG_IGN, SIGCHLD, SIGHUP, SIGINT, SIGPIPE, SIGTERM, set_wakeup_fd, signal
 
-from anubis.agent import alive, evidence, native
+from anubis.agent import alive, native
 from anubis.agent.capture import Capture
-from anubis.agent.cgroup import MemoryGroup
 from anubis.agent.child import CannotStartError
 from anubis.agent.clock import now_s
 from anubis.agent.execution import Execution, Family
-from anubis.agent.expand import expand
 from anubis.agent.indexfile import EMIT
-from anubis.agent.options import Options
+from anubis.agent.kernel import MemoryGroup, peak_of
 from anubis.agent.plainjson import dumps
-from anubis.agent.sidecars import Sidecars
 from anubis.agent.spool import enlarge
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from anubis.agent.launch import Options
+    from anubis.agent.sidecars import Sidecars
 
 VERSION = 1
 #: Space kept for exit.json from the start, so that a full disk cannot keep the run from ending.
-_RESERVED = 1 << 16
+_RESERVED = 1 << 14
 #: What a benchmark finds in its environment unless its descriptor or engine says otherwise.
 _DEFAULTS = {
     "BENCHMARK_AI": "fifo",
@@ -34,10 +36,9 @@ _DEFAULTS = {
 
 def run(options: Options) -> int:
     """Weigh the command and keep the record; the benchmark's exit code, 0 at once when the record has an agent already."""
-    while (
-        spare := posix.open("/dev/null", posix.O_RDWR)
-    ) <= 2:  # whoever starts agents may have closed stdin and friends
-        pass
+    spare = 0
+    while spare <= 2:  # whoever starts agents may have closed stdin and friends
+        spare = posix.open("/dev/null", posix.O_RDWR)
     posix.close(spare)
     for number in (SIGHUP, SIGINT, SIGPIPE):  # the terminal's business, not the run's
         signal(number, SIG_IGN)
@@ -53,6 +54,8 @@ def run(options: Options) -> int:
         session.weigh()
     except Exception as error:  # noqa: BLE001  whatever it is, the run must end with a cause
         import traceback
+
+        from anubis.agent import evidence
 
         traceback.print_exc()
         session.note_cause(evidence.INTERNAL, f"The agent failed: {error!r}.")
@@ -98,7 +101,7 @@ class Session:
         self._started_s = now_s()
         self._capture = Capture(self._record)
         self._family = Family()
-        self._sidecars = Sidecars(options, self._family, self._capture)
+        self._sidecars: Sidecars | None = None
         self._memory = MemoryGroup()
         self._executions: list[dict[str, object]] = []
         self._cause: str | None = None
@@ -128,15 +131,14 @@ class Session:
     def close(self) -> int:
         """Complete the record and write exit.json; the exit code."""
         self._capture.finish()
-        sidecars = self._sidecars.finish()
+        sidecars: dict[str, object] = {"extraction": "none", "sampling": "none", "cpu_s": 0.0}
+        if self._sidecars or self._options.patterns or any(spool.size for spool in self._capture.spools):
+            sidecars = self._beside().finish()
         if self._fifo:
             posix.unlink(self._fifo)
         last = self._executions[-1] if self._executions else {}
         code = last.get("code")
-        if any(spool.lost for spool in self._capture.spools):
-            self.note_cause(
-                evidence.DISK_FULL, "The disk of the record is full: a part of the output was lost."
-            )
+        self._check_losses()
         self._note("ended", cause=self._cause, code=code)
         facts = {
             "version": VERSION,
@@ -164,8 +166,10 @@ class Session:
         kills_before = self._memory.kills()
         try:
             environment = self._environment(repeat)
-            execution.start(expand(self._options.command, environment), environment, self._options.cwd)
+            execution.start(self._command(environment), environment, self._options.cwd)
         except CannotStartError as error:
+            from anubis.agent import evidence
+
             execution.give_up()
             execution.facts["code"] = 127
             self.note_cause(evidence.COMMAND_NOT_FOUND, f"The benchmark was not started: {error.strerror}.")
@@ -187,33 +191,56 @@ class Session:
         while execution.alive() and not execution.hopeless():
             self._capture.pump(execution.next_look_ns(options.timeout_s))
             if not execution.ended_for and SIGTERM in _ARRIVED:
-                execution.end(evidence.CANCELLED, options.grace_s)
+                execution.end("cancelled", options.grace_s)
                 self._note("cancelling")
             elif not execution.ended_for and execution.overdue(options.timeout_s):
-                execution.end(evidence.TIMEOUT, options.grace_s)
+                execution.end("timeout", options.grace_s)
                 self._note("timeout")
             execution.insist()
             if execution.looks_due() > looks:
                 looks = execution.looks_due()
                 execution.look()
-                self._sidecars.look(now_s() - self._started_s)
+                self._beside().look(now_s() - self._started_s)
 
     def _judge(self, execution: Execution, kills_before: int | None) -> None:
-        code, signal_number = execution.facts["code"], execution.facts["signal"]
-        if execution.ended_for == evidence.CANCELLED:
+        code, number = execution.facts["code"], execution.facts["signal"]
+        if not execution.ended_for:
+            self._check_losses()
+            if code == 0:
+                return
+        from anubis.agent import evidence
+
+        if execution.ended_for == "cancelled":
             self.note_cause(evidence.CANCELLED, "The run was cancelled.")
-        elif execution.ended_for == evidence.TIMEOUT:
+        elif execution.ended_for == "timeout":
             limit = f"{self._options.timeout_s:g} s"
             self.note_cause(evidence.TIMEOUT, f"The benchmark ran longer than its {limit} and was ended.")
-        elif any(spool.lost for spool in self._capture.spools):
-            self.note_cause(
-                evidence.DISK_FULL, "The disk of the record is full: a part of the output was lost."
-            )
-        elif code != 0 and isinstance(code, int):
+        elif isinstance(code, int):
             kills = self._memory.kills()
             more = 0 if kills is None or kills_before is None else kills - kills_before
-            number = signal_number if isinstance(signal_number, int) else None
-            self.note_cause(*evidence.judge(code, number, more, self._memory.alone, self._record))
+            killed_by = number if isinstance(number, int) else None
+            self.note_cause(*evidence.judge(code, killed_by, more, self._memory.alone, self._record))
+
+    def _check_losses(self) -> None:
+        if any(spool.lost for spool in self._capture.spools):
+            self.note_cause("disk_full", "The disk of the record is full: a part of the output was lost.")
+
+    def _beside(self) -> Sidecars:
+        """The sidecars, once they are wanted."""
+        if self._sidecars is None:
+            from anubis.agent.sidecars import Sidecars
+
+            self._sidecars = Sidecars(self._options, self._family, self._capture)
+        return self._sidecars
+
+    def _command(self, environment: dict[str, str]) -> list[str]:
+        """The command with its variables replaced."""
+        words = self._options.command
+        if not any("$" in word for word in words):
+            return words
+        from anubis.agent.expand import expand
+
+        return expand(words, environment)
 
     def _environment(self, repeat: int) -> dict[str, str]:
         """The engine's environment plus what a benchmark may rely on; BENCHMARK_AI is the user's to override."""
@@ -250,7 +277,7 @@ class Session:
         usage = resource.getrusage(resource.RUSAGE_SELF)
         return {
             "cpu_s": usage.ru_utime + usage.ru_stime,
-            "max_rss_bytes": evidence.peak_of(posix.getpid()),
+            "max_rss_bytes": peak_of(posix.getpid()),
             "sidecars_cpu_s": sidecars_cpu_s,
             "python": sys.version.split()[0],
         }

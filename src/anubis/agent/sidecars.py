@@ -10,7 +10,10 @@ from time import monotonic_ns
 from anubis.agent.capture import Capture
 from anubis.agent.execution import Family
 from anubis.agent.indexfile import EMIT, STDOUT
-from anubis.agent.options import Options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from anubis.agent.launch import Options
 
 #: The extractor reads 30 MB/s at its slowest; beyond this plus a minute it is stuck, and extraction can be repeated later.
 _SLOWEST_BYTES_PER_S = 5_000_000

@@ -2,21 +2,21 @@ import os
 
 import pytest
 
-from anubis.agent import cgroup, facts, pythonfacts
+from anubis.agent import facts, kernel, pythonfacts
 
 
 @pytest.fixture
 def files(monkeypatch):
     """Small files of the kernel, as told; nothing else is there."""
     contents = {}
-    for module in (cgroup, facts):
+    for module in (kernel, facts):
         monkeypatch.setattr(module, "read", lambda path, most=0: contents.get(path, ""))
-    monkeypatch.setattr(cgroup.posix, "access", lambda path, mode: path in contents)
+    monkeypatch.setattr(kernel.posix, "access", lambda path, mode: path in contents)
     return contents
 
 
 def test_facts_of_this_machine_are_stable():
-    first, second = (facts.gather(cgroup.MemoryGroup()) for _ in range(2))
+    first, second = (facts.gather(kernel.MemoryGroup()) for _ in range(2))
     assert first["fingerprint"] == second["fingerprint"]
     assert first["fingerprint_inputs"]["cpus"] == len(os.sched_getaffinity(0))
 
@@ -50,9 +50,9 @@ def test_limits_of_version_two(files):
     files["/sys/fs/cgroup/a/b/memory.max"] = "max\n"
     files["/sys/fs/cgroup/a/memory.max"] = "1048576\n"
     files["/sys/fs/cgroup/a/b/cpu.max"] = "150000 100000\n"
-    group = cgroup.MemoryGroup()
+    group = kernel.MemoryGroup()
     assert (group.version, group.kills(), group.limit_bytes()) == (2, 3, 1_048_576)
-    assert cgroup.cpu_limit() == 1.5
+    assert kernel.cpu_limit() == 1.5
     assert group.peak_bytes() is None
 
 
@@ -64,20 +64,20 @@ def test_limits_of_version_one_in_a_container(files):
     files["/sys/fs/cgroup/memory/memory.max_usage_in_bytes"] = "1000\n"
     files["/sys/fs/cgroup/cpu/cpu.cfs_quota_us"] = "-1\n"
     files["/sys/fs/cgroup/cpu/cpu.cfs_period_us"] = "100000\n"
-    group = cgroup.MemoryGroup()
+    group = kernel.MemoryGroup()
     assert (group.version, group.kills(), group.limit_bytes()) == (1, 2, 2_097_152)
     assert (group.alone, group.peak_bytes()) == (True, 1000)
-    assert cgroup.cpu_limit() is None
+    assert kernel.cpu_limit() is None
 
 
 def test_without_any_control_group_the_machine_counts(files):
     files["/proc/vmstat"] = "nr_free_pages 5\noom_kill 7\n"
-    group = cgroup.MemoryGroup()
+    group = kernel.MemoryGroup()
     assert (group.version, group.kills(), group.limit_bytes(), group.alone) == (0, 7, None, False)
 
 
 def test_a_kernel_that_tells_nothing(files):
-    assert cgroup.MemoryGroup().kills() is None
+    assert kernel.MemoryGroup().kills() is None
 
 
 def installed(folder, *names):

@@ -1,4 +1,4 @@
-"""Control groups: the limits that apply to agent and benchmark, and what the kernel counts there. Versions 1 and 2."""
+"""What the kernel tells in small files: the limits of control groups (versions 1 and 2), its counters, memory peaks."""
 
 from __future__ import annotations
 
@@ -89,4 +89,12 @@ def _number_after(text: str, name: str) -> int | None:
     for line in text.splitlines():
         if line.startswith(name + " "):
             return int(line.split()[1])
+    return None
+
+
+def peak_of(pid: int) -> int | None:
+    """Most memory this living process ever held (VmHWM), bytes."""
+    for line in read(f"/proc/{pid}/status").splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
     return None
