@@ -4,7 +4,6 @@ A field is named by its pattern: the dotted path with ``[]`` for a position in a
 """
 
 import dataclasses
-import inspect
 import re
 import types
 import typing
@@ -24,6 +23,7 @@ class Field:
     """One field of one section."""
 
     pattern: str
+    #: Its type, without ``| None``.
     kind: Any
     owner: type
     name: str
@@ -46,7 +46,7 @@ def members(section: type) -> dict[str, Field]:
             default = spec.default
         found[spec.name] = Field(
             pattern=spec.name,
-            kind=hints[spec.name],
+            kind=_bare(hints[spec.name]),
             owner=section,
             name=spec.name,
             required=required,
@@ -55,7 +55,7 @@ def members(section: type) -> dict[str, Field]:
     return found
 
 
-def bare(kind: Any) -> Any:
+def _bare(kind: Any) -> Any:
     """The kind without ``| None``."""
     if typing.get_origin(kind) in (types.UnionType, typing.Union):
         return next(arm for arm in typing.get_args(kind) if arm is not types.NoneType)
@@ -64,7 +64,6 @@ def bare(kind: Any) -> Any:
 
 def section_of(kind: Any) -> type | None:
     """The dataclass a kind is, or is a list of."""
-    kind = bare(kind)
     if typing.get_origin(kind) is tuple:
         kind = typing.get_args(kind)[0]
     return kind if isinstance(kind, type) and dataclasses.is_dataclass(kind) else None
@@ -78,7 +77,7 @@ def all_fields(section: type = Descriptor, prefix: str = "") -> tuple[Field, ...
 
 def _walk(section: type, prefix: str) -> Iterator[Field]:
     for member in members(section).values():
-        listed = typing.get_origin(bare(member.kind)) is tuple
+        listed = typing.get_origin(member.kind) is tuple
         found = dataclasses.replace(member, pattern=prefix + member.name)
         yield found
         if (inner := section_of(member.kind)) is not None:
@@ -86,13 +85,13 @@ def _walk(section: type, prefix: str) -> Iterator[Field]:
 
 
 def kind_at(path: Path) -> Any:
-    """The kind of the value at a path, without ``| None``; UNKNOWN when the model has no such place."""
+    """The kind of the value at a path; UNKNOWN when the model has no such place."""
     kind: Any = Descriptor
     for part in path:
-        kind = _step(bare(kind), part)
+        kind = _step(kind, part)
         if kind is UNKNOWN:
             return UNKNOWN
-    return bare(kind)
+    return kind
 
 
 def _step(kind: Any, part: str | int) -> Any:
@@ -118,15 +117,17 @@ def pattern_of(path: Path) -> str:
         if isinstance(part, int):
             text += "[]"
         else:
-            free = typing.get_origin(bare(kind)) is dict
+            free = typing.get_origin(kind) is dict
             text += ("." if text else "") + ("*" if free else part)
-        kind = Any if kind is UNKNOWN else _step(bare(kind), part)
+        kind = Any if kind is UNKNOWN else _step(kind, part)
     return text
 
 
 @cache
 def docs(section: type) -> dict[str, str]:
     """The ``#:`` lines above the fields of one dataclass, by field name."""
+    import inspect  # noqa: PLC0415  only schema and reference read the model's source
+
     found: dict[str, str] = {}
     lines: list[str] = []
     for line in inspect.getsource(section).splitlines():

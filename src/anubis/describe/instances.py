@@ -8,7 +8,6 @@ import csv
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 from anubis.model.errors import BadInputError
@@ -36,8 +35,8 @@ Instances = Mapping[str, Instance]
 @cache
 def shipped() -> Instances:
     """The table that comes with Anubis."""
-    source = files("anubis.describe").joinpath("instances.csv")
-    return _table(source.read_text(encoding="utf-8").splitlines(), "instances.csv")
+    file = Path(__file__).with_name("instances.csv")
+    return _table(file.read_text(encoding="utf-8").splitlines(), file.name)
 
 
 def extended(file: Path) -> Instances:

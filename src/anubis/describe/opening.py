@@ -69,7 +69,9 @@ def _decoded(text: str | bytes, name: str) -> str | Problem:
             column = error.start - text.rfind(b"\n", 0, error.start)
             message = f"{name} is not UTF-8 text: byte 0x{text[error.start]:02x} cannot stand here"
             return Problem(path="", message=message, remedy=remedy, line=line, column=column)
-    if any("\ud800" <= character <= "\udfff" for character in text):
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
         return Problem(path="", message=f"{name} holds characters that are no text", remedy=remedy)
     return text.removeprefix("\ufeff")
 

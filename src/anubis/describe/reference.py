@@ -8,7 +8,7 @@ from typing import Any
 
 from anubis.describe import examples
 from anubis.describe.checks import ENGINES, NOTIFY_ON, NOTIFY_SCHEMES
-from anubis.describe.fields import Field, all_fields, bare, docs, members, section_of
+from anubis.describe.fields import Field, all_fields, docs, members, section_of
 from anubis.describe.limits import LIMITS
 from anubis.describe.matrix import MOST_CELLS
 from anubis.describe.old import PROBES, STRATEGIES
@@ -51,7 +51,7 @@ def reference_markdown() -> str:
 
 
 def _is_list(kind: Any) -> bool:
-    return typing.get_origin(bare(kind)) is tuple
+    return typing.get_origin(kind) is tuple
 
 
 def _table(section: type, pattern: str, *, listed: bool = False) -> str:
@@ -86,7 +86,7 @@ def _is_required(member: Field, prefix: str) -> bool:
 
 
 def _type(member: Field) -> str:
-    kind = bare(member.kind)
+    kind = member.kind
     origin = typing.get_origin(kind)
     if section_of(kind) is not None:
         return "tables, see below" if origin is tuple else "table, see below"
@@ -123,7 +123,7 @@ def _meaning(member: Field, prefix: str) -> str:
 
 
 def _enum(member: Field) -> type:
-    kind = bare(member.kind)
+    kind = member.kind
     return kind if isinstance(kind, type) else object
 
 

@@ -5,7 +5,7 @@ from enum import Enum
 from typing import Any
 
 from anubis.describe import examples
-from anubis.describe.fields import Field, all_fields, bare, docs, members, section_of
+from anubis.describe.fields import Field, all_fields, docs, members, section_of
 from anubis.describe.limits import KEY_LIMITS, LIMITS, Limit
 from anubis.describe.matrix import FIXED
 from anubis.model.descriptor import Descriptor, Matrix
@@ -70,7 +70,7 @@ def _section(section: type, prefix: str) -> Schema:
 
 
 def _field(member: Field, pattern: str) -> Schema:
-    schema = _kind(bare(member.kind), pattern)
+    schema = _kind(member.kind, pattern)
     if pattern in _FORMS:
         schema = {"anyOf": [schema, *_FORMS[pattern]]}
     if member.default is not None and section_of(member.kind) is None and member.default not in ((), {}, ""):

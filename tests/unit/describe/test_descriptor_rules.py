@@ -381,3 +381,40 @@ def test_numbers_and_dates_belong_in_quotes_where_text_is_wanted():
     for value, expected in (("32", '"32"'), ("true", '"true"'), ("2024-01-01", '"2024-01-01"')):
         _, text, _ = the_one(said(f"{BASE}[env.vars]\nA = {value}"))
         assert expected in text
+
+
+OLD = 'spec_version = "0.1.0"\ninfo.description = "x"\ninfo.task_name = "x"\nenv.docker_image = "x"\n'
+
+
+def test_an_old_file_without_a_command_uses_the_images_own():
+    descriptor = describe.read(f'{OLD}hardware.instance_type = "c5.large"').descriptor
+    assert descriptor.ml.benchmark_code is None
+
+
+@pytest.mark.parametrize("instance_type", ["g5.xlarge", "p4d.24xlarge", "ml.p3.8xlarge", "p99.huge", "local"])
+def test_a_machine_nobody_knew_in_2019_is_no_error(instance_type):
+    assert describe.read(f'{OLD}hardware.instance_type = "{instance_type}"').descriptor is not None
+
+
+def test_text_stays_text_whatever_is_in_it():
+    text = f"{BASE}[info.labels]\nbuild = '007'\n[[output.metrics]]\nname = 'a: b'\nunits = 'it''s'\n"
+    text = text.replace("'it''s'", '"it\'s \\"x\\" {y}"')
+    descriptor = describe.read(text).descriptor
+    assert descriptor.info.labels == {"build": "007"}
+    assert descriptor.output.metrics[0].units == 'it\'s "x" {y}'
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        ("", "is missing"),
+        ("spec_version = 1.0", "1.0 is no version"),
+        ('spec_version = "2.0"', '"2.0" is no version'),
+    ],
+)
+def test_a_version_nobody_knows_is_an_error_beside_the_others(version, expected):
+    text = f'{version}\n[info]\nname = "a b"\n[hardware]\ninstance_type = "c5.large"\n[ml]\nbenchmark_code = "x"\n'
+    found = said(text)
+    assert [where for where, _, _ in found] == ["spec_version", "info.name"]
+    assert expected in found[0][1]
+    assert '"1.0"' in found[0][1]
