@@ -1,0 +1,186 @@
+"""What a run costs beyond what it measures: sweeps of null runs, and the same with ReFrame, asv and Hydra.
+
+python benchmarks/bench_null_run.py [--runs 100] [--rounds 5] [--peers-venv DIR] [--quick]
+
+Ours: one descriptor whose [matrix] has --runs cells, each executing `true` once, by `anubis run` as a whole process: start of
+the program, descriptor, store, an agent for each run, record, points, table. ReFrame: as many `echo` tests with sanity
+and performance check. asv: as many track benchmarks, `run --quick` in its existing environment. Hydra: a multirun of as many
+functions that return at once, in one process, which isolates nothing. Each round runs all of them once, in turn.
+--peers-venv names a virtual environment that holds the peers; it is made, with pip, when absent. Without it they are named as absent.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+from spending import median_of, spend
+
+PEERS = {"ReFrame": "reframe-hpc", "asv": "asv", "Hydra": "hydra-core"}
+DESCRIPTOR = """\
+spec_version = "1.0"
+[info]
+name = "null"
+[hardware]
+instance_type = "local"
+[ml]
+benchmark_code = "true"
+[matrix]
+"env.vars.CELL" = {{ from = 1, to = {runs}, step = 1 }}
+"""
+REFRAME = """\
+import reframe as rfm
+import reframe.utility.sanity as sn
+
+@rfm.simple_test
+class Null(rfm.RunOnlyRegressionTest):
+    cell = parameter(range({runs}))
+    valid_systems = ["*"]
+    valid_prog_environs = ["*"]
+    executable = "echo"
+    executable_opts = ["value=1"]
+
+    @sanity_function
+    def validate(self):
+        return sn.assert_found("value", self.stdout)
+
+    @performance_function("1")
+    def value(self):
+        return sn.extractsingle(r"value=(\\d+)", self.stdout, 1, int)
+"""
+ASV_CONFIGURATION = (
+    '{"version": 1, "project": "null", "repo": ".", "branches": ["HEAD"], "environment_type": "existing"}\n'
+)
+HYDRA = """\
+import hydra
+from omegaconf import DictConfig
+
+@hydra.main(version_base=None, config_name=None)
+def null(cell: DictConfig) -> None:
+    pass
+
+null()
+"""
+
+
+def main() -> None:
+    asked = arguments()
+    with tempfile.TemporaryDirectory() as place:
+        contenders = {"Anubis": anubis(Path(place, "anubis"), asked.runs)}
+        python = peers_python(asked.peers_venv)
+        if python:
+            for name, prepare in {"ReFrame": reframe, "asv": asv, "Hydra": hydra}.items():
+                contenders[name] = prepare(Path(place, name), asked.runs, python)
+        spent = {name: [] for name in contenders}
+        for number in range(asked.rounds + 1):
+            for name, once in contenders.items():
+                one = once()
+                if number:  # the first makes homes, machine files and compiled modules
+                    spent[name].append(one)
+    report(spent, asked.runs, python)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=100, help="null runs in each sweep")
+    parser.add_argument("--rounds", type=int, default=5, help="sweeps of each, after one to warm up")
+    parser.add_argument("--peers-venv", type=Path, metavar="DIR")
+    parser.add_argument("--quick", action="store_true", help="two rounds, for every commit")
+    asked = parser.parse_args()
+    asked.rounds = 2 if asked.quick else asked.rounds
+    return asked
+
+
+def peers_python(folder) -> Path | None:
+    """The interpreter of the environment that holds the peers."""
+    if folder is None:
+        return None
+    python = folder.absolute() / "bin" / "python"
+    if not python.exists():
+        print("making a virtual environment with the peers ...", flush=True)
+        venv.create(folder, with_pip=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *PEERS.values()], check=True)
+    return python
+
+
+def anubis(folder, runs):
+    folder.mkdir()
+    (folder / "null.toml").write_text(DESCRIPTOR.format(runs=runs))
+    command = [Path(sys.executable).with_name("anubis"), "run", "null.toml"]
+    home = {"ANUBIS_HOME": str(folder / "home")}
+    return lambda: counted(spend(command, folder=folder, environment=home), "succeeded", runs)
+
+
+def counted(one, word, runs):
+    """The same, after a look that each of them really took place."""
+    found = one.output.count(word)
+    if found < runs:
+        raise SystemExit(f"{found} of {runs} took place:\n{one.output[-2000:]}")
+    return one
+
+
+def reframe(folder, runs, python):
+    folder.mkdir()
+    (folder / "null.py").write_text(REFRAME.format(runs=runs))
+    command = [python.with_name("reframe"), "--prefix", folder, "-c", folder / "null.py", "-r", "--nocolor"]
+    return lambda: counted(
+        spend(command, folder=folder, environment={"HOME": str(folder)}), "[       OK ]", runs
+    )
+
+
+def asv(folder, runs, python):
+    (folder / "benchmarks").mkdir(parents=True)
+    (folder / "asv.conf.json").write_text(ASV_CONFIGURATION)
+    (folder / "benchmarks" / "__init__.py").touch()
+    tracks = "\n\n".join(f"def track_{cell}():\n    return 1" for cell in range(runs))
+    (folder / "benchmarks" / "null.py").write_text(tracks + "\n")
+    git = ["git", "-c", "user.name=bench", "-c", "user.email=bench@localhost"]
+    for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "null"]):
+        subprocess.run([*git, *words], cwd=folder, check=True)
+    home = {"HOME": str(folder)}
+    subprocess.run(
+        [python, "-m", "asv", "machine", "--yes"],
+        cwd=folder,
+        check=True,
+        env={**os.environ, **home},
+        stdout=subprocess.DEVNULL,
+    )
+    hash_ = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=folder, text=True).strip()
+    command = [python, "-m", "asv", "run", "--quick", "-E", "existing", "--set-commit-hash", hash_]
+    return lambda: counted(spend(command, folder=folder, environment=home), "null.track_", runs)
+
+
+def hydra(folder, runs, python):
+    folder.mkdir()
+    (folder / "null.py").write_text(HYDRA)
+    command = [python, "null.py", "--multirun", f"+cell=range({runs})"]
+    return lambda: counted(spend(command, folder=folder), "+cell=", runs)
+
+
+def report(spent, runs, python) -> None:
+    print(f"== {runs} null runs; ms for each, median (least to greatest) of {len(spent['Anubis'])} sweeps")
+    ours = {"cpu": per_run(spent["Anubis"], runs, "cpu_s"), "wall": per_run(spent["Anubis"], runs, "wall_s")}
+    for name, sweeps in spent.items():
+        for what in ("cpu", "wall"):
+            figures = per_run(sweeps, runs, f"{what}_s")
+            ratio = statistics.median(t / o for t, o in zip(figures, ours[what], strict=True))
+            beside = "" if name == "Anubis" else f"   {ratio:.2f} times ours"
+            print(f"  {name:<10} {what:<5} {median_of(figures):<26}{beside}")
+    if (one := spent["Anubis"][-1]).group_cpu_s is not None:
+        print(f"  all processes counted: {one.cpu_s:.2f} s, by their control group {one.group_cpu_s:.2f} s")
+    if python is None:
+        print(f"  not measured (--peers-venv): {', '.join(PEERS)}")
+
+
+def per_run(sweeps, runs, what) -> list[float]:
+    return [getattr(one, what) / runs * 1e3 for one in sweeps]
+
+
+if __name__ == "__main__":
+    main()
