@@ -160,9 +160,21 @@ def _probes(rewriter: Rewriter) -> None:
 def _source(rewriter: Rewriter, path: Path, source: dict[str, Any]) -> None:
     if "uri" in source:
         _uri(rewriter, (*path, "uri"), source)
+    target = source.get("path")
+    if rewriter.lenient and isinstance(target, str) and target and not target.startswith("/"):
+        absolute = f"/root/{target[2:]}" if target.startswith("~/") else f"/{target}"
+        rewriter.deviation(
+            (*path, "path"),
+            f"{quoted(target)} is no absolute path and is read as {quoted(absolute)}",
+            f"write {quoted(absolute)}, or where the benchmark looks for it",
+            Put(path=(*path, "path"), value=absolute),
+        )
     md5 = source.get("md5")
-    if not isinstance(md5, str):
-        return
+    if isinstance(md5, str):
+        _md5(rewriter, path, source, md5)
+
+
+def _md5(rewriter: Rewriter, path: Path, source: dict[str, Any], md5: str) -> None:
     at = (*path, "md5")
     if md5 == "" and rewriter.lenient:
         rewriter.silently(Remove(path=at))

@@ -160,6 +160,8 @@ def _old_spellings() -> str:
         ("a metric without `units`", '`units = "none"`'),
         ("a metric without `required`", "`required = false`"),
         ("`data.id`", "nothing"),
+        ('`path = "~/data"`, `path = "data"`', '`path = "/root/data"`, `path = "/data"`'),
+        ("two sources at one path", "a path for each; until then they share one folder"),
         (
             "`server.hardware.availability_zone`, `aws_zone_id`",
             "nothing: the server stands in the client's zone",

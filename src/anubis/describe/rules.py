@@ -6,8 +6,9 @@ about values of the wrong kind, which the door reports.
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from anubis.describe.door import missing
@@ -30,14 +31,18 @@ def check_rules(
     tree: Mapping[str, Any], findings: Findings, *, lenient: bool, instances: Instances | None = None
 ) -> None:
     """Apply every rule to a tree in the model's shape. ``lenient``: the rules of old files."""
-    for rule in _RULES:
-        for path, remark in rule(tree):
-            findings.add(path, remark)
-    for found in (_image(tree, lenient=lenient), _distributed(tree, instances, lenient=lenient)):
-        for path, remark in found:
-            findings.add(path, remark)
-    if lenient and "description" not in _table(tree, "info"):
-        findings.add(("info", "description"), missing(("info", "description")))
+    found = chain(
+        _description(tree, lenient=lenient),
+        _image(tree, lenient=lenient),
+        _server(tree),
+        _distributed(tree, instances, lenient=lenient),
+        _zones(tree),
+        _sources(tree, lenient=lenient),
+        _metrics(tree),
+        _framework(tree),
+    )
+    for path, remark in found:
+        findings.add(path, remark)
 
 
 def _warning(message: str, remedy: str) -> Remark:
@@ -54,6 +59,11 @@ def _tables(tree: Mapping[str, Any], path: Path) -> Iterator[tuple[Path, dict[st
     for index, entry in enumerate(entries if isinstance(entries, list) else ()):
         if isinstance(entry, dict):
             yield (*path, index), entry
+
+
+def _description(tree: Mapping[str, Any], *, lenient: bool) -> Found:
+    if lenient and "description" not in _table(tree, "info"):
+        yield ("info", "description"), missing(("info", "description"))
 
 
 def _image(tree: Mapping[str, Any], *, lenient: bool) -> Found:
@@ -160,7 +170,7 @@ def region_code(zone_name: str) -> str | None:
     return area + "".join(direction[0] for direction in directions) + match[3]
 
 
-def _sources(tree: Mapping[str, Any]) -> Found:
+def _sources(tree: Mapping[str, Any], *, lenient: bool) -> Found:
     for listed in SOURCE_LISTS:
         first: dict[str, tuple[Path, Any]] = {}
         for path, source in _tables(tree, listed):
@@ -169,11 +179,19 @@ def _sources(tree: Mapping[str, Any]) -> Found:
                 continue
             place = posixpath.normpath(target)
             if place in first:
-                other, src = first[place]
-                message = f"{quoted(source.get('src'))} and {quoted(src)} ({shown(other)}) would both be at {quoted(place)}"
-                yield (*path, "path"), Remark(message=message, remedy="give each source a path of its own")
+                yield (*path, "path"), _shared(source, place, *first[place], lenient=lenient)
             else:
                 first[place] = (path, source.get("src"))
+
+
+def _shared(source: dict[str, Any], place: str, other: Path, src: Any, *, lenient: bool) -> Remark:
+    """Two sources at one path. The old system put their files into one folder, and old files rely on it."""
+    both = f"{quoted(source.get('src'))} and {quoted(src)} ({shown(other)})"
+    if lenient:
+        message = f"{both} share {quoted(place)}, where a file of one may replace a file of the other"
+        return _warning(message, "give each source a path of its own")
+    message = f"{both} would both be at {quoted(place)}"
+    return Remark(message=message, remedy="give each source a path of its own")
 
 
 def _metrics(tree: Mapping[str, Any]) -> Found:
@@ -208,6 +226,3 @@ def _framework(tree: Mapping[str, Any]) -> Found:
             ("ml", "framework_version"),
             Remark(message=message, remedy='add framework = "pytorch", for example'),
         )
-
-
-_RULES: tuple[Callable[[Mapping[str, Any]], Found], ...] = (_server, _zones, _sources, _metrics, _framework)
