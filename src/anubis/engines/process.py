@@ -6,6 +6,7 @@ from disturbing one another.
 """
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -20,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from anubis.agent import alive
+from anubis.agent import alive, tree
 from anubis.model.cause import Cause
 from anubis.model.errors import NoCapacityError, StageError
 from anubis.model.hardware import Strategy
@@ -32,6 +33,8 @@ from anubis.pipeline.scripts import extract
 _LAUNCH = "import sys; sys.path.insert(0, {!r}); from anubis.agent.launch import main; main()"
 _PACKAGES = str(Path(__file__).parents[2])
 
+#: A file in the record that says that the run is to end.
+CANCEL = "cancel"
 #: An agent that did not show itself this long after its start never will.
 APPEAR_S = 15.0
 #: An agent that was told to end and has not, this long after, is killed with its session.
@@ -76,18 +79,23 @@ class ProcessEngine:
         self._objects = objects
         self._started: dict[str, subprocess.Popen[bytes]] = {}
 
+    def placed(self, run: Run) -> Placement | None:
+        record = self._records.folder(run.id, run.attempt)
+        return self._placement(run, record) if record.exists() else None
+
     def place(self, run: Run, bundle: Bundle) -> Placement:
         record = self._records.folder(run.id, run.attempt)
-        placement = Placement(
-            engine=self.name, name=f"{run.id}.{run.attempt}", details={"record": str(record)}
-        )
-        if alive.state(str(record)) != alive.ABSENT:
+        placement = self._placement(run, record)
+        started = self._started.get(placement.name)
+        if alive.state(str(record)) != alive.ABSENT or (started and started.poll() is None):
             return placement
         self._check_disk()
         slot = self._take_slot()
         try:
             record.mkdir(parents=True, exist_ok=True)
             self._start(placement, run, bundle, record, slot)
+        except OSError as error:
+            raise _unplaceable(error, record) from error
         finally:
             os.close(slot)
         return placement
@@ -96,21 +104,21 @@ class ProcessEngine:
         return {placement.name: self._look(placement) for placement in placements}
 
     def cancel(self, placement: Placement) -> None:
+        """The wish is kept in the record: an agent that has not shown itself yet is told when it is seen."""
         record = Path(placement.details["record"])
-        told = record / "cancel"
-        try:
-            told.touch(exist_ok=False)
-        except FileNotFoundError:
-            return
-        except FileExistsError:
-            if time.time() - told.stat().st_mtime > FORCE_S and alive.state(str(record)) == alive.ALIVE:
-                _kill_session(record)
-        else:
-            alive.cancel(str(record))
+        with contextlib.suppress(
+            OSError
+        ):  # there is nothing, or the disk is full: then being told once must do
+            (record / CANCEL).touch(exist_ok=False)
+        alive.cancel(str(record))
 
     def logs(self, placement: Placement) -> Iterator[bytes]:
         with contextlib.suppress(FileNotFoundError):
             yield (Path(placement.details["record"]) / "agent.log").read_bytes()
+
+    def _placement(self, run: Run, record: Path) -> Placement:
+        name = f"{run.id}.{run.attempt}"
+        return Placement(engine=self.name, name=name, details={"record": str(record)})
 
     def _check_disk(self) -> None:
         self._settings.folder.mkdir(parents=True, exist_ok=True)
@@ -211,21 +219,15 @@ class ProcessEngine:
             return ended
         state = alive.state(str(record))
         if state == alive.ALIVE:
+            _insist(record)
             return Observation(seen=Seen.RUNNING)
         if state == alive.DEAD:  # it may have ended between the two looks
-            return _ended(record) or Observation(
-                seen=Seen.LOST, reason="the agent vanished without a last word"
-            )
+            return _ended(record) or _lost(record)
         if started is not None and placement.name in self._started:
             return Observation(seen=Seen.WAITING)
         if started is None and record.exists() and time.time() - record.stat().st_mtime < APPEAR_S:
             return Observation(seen=Seen.WAITING)
         return Observation(seen=Seen.LOST, reason=f"the agent never started: {self._last_words(placement)}")
-
-    def _lost(self, placement: Placement) -> Observation:
-        ended = _end_leftovers(placement.name.partition(".")[0])
-        left = f"; {ended} processes of the benchmark were still there and were killed" if ended else ""
-        return Observation(seen=Seen.LOST, reason=f"the agent vanished without a last word{left}")
 
     def _last_words(self, placement: Placement) -> str:
         text = b"".join(self.logs(placement)).decode(errors="replace").strip()
@@ -246,18 +248,44 @@ def _ended(record: Path) -> Observation | None:
     )
 
 
+def _lost(record: Path) -> Observation:
+    left = tree.end_orphans(str(record))
+    ended = f"; processes it left behind were killed: {left}" if left else ""
+    return Observation(seen=Seen.LOST, reason=f"the agent vanished without a last word{ended}")
+
+
+def _unplaceable(error: OSError, record: Path) -> StageError:
+    """The system refused to start the agent: a full disk, or a command line longer than it takes."""
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return StageError(
+            f"the disk that holds {record} is full", cause=Cause.DISK_FULL, remedy=Cause.DISK_FULL.remedy
+        )
+    if error.errno == errno.E2BIG:
+        return StageError(
+            "command and environment are longer than the system accepts",
+            cause=Cause.USER_ERROR,
+            remedy="put the arguments into a file",
+        )
+    return StageError(
+        f"the agent could not be started: {error}",
+        cause=Cause.INTERNAL,
+        remedy="look at the permissions of the home folder, and at limits on processes and open files",
+    )
+
+
+def _insist(record: Path) -> None:
+    """An agent that is to end is told again, and killed when it has not obeyed for long."""
+    try:
+        asked_s = (record / CANCEL).stat().st_mtime
+    except FileNotFoundError:
+        return
+    if time.time() - asked_s > FORCE_S:
+        _kill_session(record)
+    else:
+        alive.cancel(str(record))
+
+
 def _kill_session(record: Path) -> None:
     """The agent leads a session and group of its own; what it started is in groups that it would have ended."""
     with contextlib.suppress(OSError, ValueError, KeyError):
         os.killpg(json.loads((record / alive.NAME).read_bytes())["pid"], signal.SIGKILL)
-
-
-def _end_leftovers(run_id: str) -> int:
-    """Kill what a vanished agent left behind, known by the run id in its environment; how many there were."""
-    mark, ended = f"ANUBIS_RUN_ID={run_id}".encode(), 0
-    for environ in Path("/proc").glob("[0-9]*/environ"):
-        with contextlib.suppress(OSError):
-            if mark in environ.read_bytes().split(b"\0"):
-                os.kill(int(environ.parent.name), signal.SIGKILL)
-                ended += 1
-    return ended

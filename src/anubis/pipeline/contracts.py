@@ -1,5 +1,6 @@
 """Everything a run touches on its way, as protocols. All of them fit on a card."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import BinaryIO, Protocol
 
 from anubis.model.alert import Alert, AlertState
 from anubis.model.hardware import Strategy
-from anubis.model.points import Point, SampleBlock
+from anubis.model.points import Point, PointBlock, SampleBlock
 from anubis.model.run import Bundle, Event, Observation, Placement, Run, Step
 from anubis.model.status import Status
 from anubis.settings import Settings
@@ -39,6 +40,10 @@ class Engine(Protocol):
 
         Raises NoCapacityError when there is no room now, StageError when it can never work.
         """
+        ...
+
+    def placed(self, run: Run) -> Placement | None:
+        """What a reconciler that died just then may have started of this attempt; None: certainly nothing."""
         ...
 
     def observe(self, placements: Sequence[Placement]) -> Mapping[str, Observation]:
@@ -79,6 +84,10 @@ class Records(Protocol):
 
     def attempts(self, run_id: str) -> Sequence[int]:
         """The attempts that left a record, in order."""
+        ...
+
+    def pack(self, run_id: str) -> int:
+        """Keep the record of a final run in less space; the bytes freed. ``folder`` brings it back."""
         ...
 
     def remove(self, run_id: str) -> None:
@@ -232,6 +241,20 @@ class Points(Protocol):
         """One series, oldest first; when there are more than ``limit`` points, the newest of them."""
         ...
 
+    def histories(
+        self,
+        series_keys: Sequence[str],
+        metrics: Sequence[str],
+        *,
+        before_s: float = math.inf,
+        most: int = 10_000,
+    ) -> Sequence[PointBlock]:
+        """Many series at once: a block for each series, machine, metric and unit that has points.
+
+        Of each the newest ``most`` points among those whose ``order_s`` lies before ``before_s``.
+        """
+        ...
+
     def samples(self, run_id: str, metric: str, *, most: int | None = None) -> SampleBlock:
         """The samples of one metric, thinned to at most ``most`` (each bucket keeps its extremes); NotFoundError."""
         ...
@@ -250,6 +273,10 @@ class Alerts(Protocol):
 
     def get(self, alert_id: str) -> Alert:
         """By id or unique prefix; NotFoundError."""
+        ...
+
+    def trail(self, alert_id: str) -> Sequence[Event]:
+        """Every event that tells of this alert (``data["alert"]`` is its full id), in order."""
         ...
 
     def find(

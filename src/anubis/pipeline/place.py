@@ -12,11 +12,18 @@ from anubis.pipeline.contracts import World
 def place(run: Run, world: World) -> Step:
     """Start the run, or say when to try again."""
     now_s = world.clock.now_s()
+    engine = world.engines.get(run.engine)
+    if engine is None:
+        raise StageError(
+            f'engine "{run.engine}" is not installed here any more',
+            cause=Cause.USER_ERROR,
+            remedy="install it again, or submit with another engine",
+        )
     try:
-        placement = world.engines[run.engine].place(run, bundle_of(run))
+        placement = engine.place(run, bundle_of(run))
     except NoCapacityError as error:
         max_wait_s = run.descriptor.hardware.max_wait_s
-        if max_wait_s is None or now_s - run.created_s <= max_wait_s:
+        if max_wait_s is None or now_s - run.created_s <= max_wait_s or engine.placed(run):
             raise
         raise StageError(
             f"no machine after {max_wait_s:g} s: {error.message}", cause=Cause.NO_CAPACITY

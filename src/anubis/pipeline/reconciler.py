@@ -157,7 +157,7 @@ class Reconciler:
 
     def _ask(self, run: Run) -> Step:
         if run.cancel_requested and run.status in {Status.FETCH, Status.PLACE}:
-            return conclude(run, self.world.clock.now_s(), Cause.CANCELLED, "cancelled before it started")
+            return self._call_off(run)
         try:
             return STAGES[run.status](run, self.world)
         except (NoCapacityError, StoreError):
@@ -169,6 +169,13 @@ class Reconciler:
         except Exception as error:  # one failing run never fails its batch
             log.exception("stage %s of run %s", run.status, run.id)
             return self._fail(run, Cause.INTERNAL, f"{type(error).__name__}: {error}")
+
+    def _call_off(self, run: Run) -> Step:
+        """A run that was never placed ends here; what somebody placed just before dying has to be ended first."""
+        engine = self.world.engines.get(run.engine)
+        if run.status is Status.PLACE and engine and (placement := engine.placed(run)):
+            return Step(status=Status.WATCH, placement=placement)
+        return conclude(run, self.world.clock.now_s(), Cause.CANCELLED, "cancelled before it started")
 
     def _fail(self, run: Run, cause: Cause, reason: str) -> Step:
         """A run that cannot go on: whoever wants to hear of failures does, unless telling is what failed."""

@@ -9,6 +9,7 @@ from anubis.model.cause import Cause
 from anubis.model.run import Event, Observation, Run, Seen, Step
 from anubis.model.status import Status
 from anubis.pipeline.contracts import World
+from anubis.pipeline.final import conclude
 
 log = logging.getLogger(__name__)
 
@@ -33,19 +34,31 @@ def watch(runs: Sequence[Run], world: World) -> Mapping[str, Look]:
         by_engine[run.engine].append(run)
     looks: dict[str, Look] = {}
     for name, placed in by_engine.items():
-        engine = world.engines[name]
+        engine = world.engines.get(name)
+        if engine is None:
+            looks |= {run.id: _without_engine(run, world) for run in placed}
+            continue
         try:
+            for run in placed:
+                if run.cancel_requested and run.placement:
+                    engine.cancel(run.placement)
             seen = engine.observe([run.placement for run in placed if run.placement])
         except Exception:  # an engine that does not answer is unknown, not gone
             log.exception("engine %s did not answer", name)
             looks |= {run.id: Look(None, LATEST_S) for run in placed}
             continue
-        for run in placed:
-            if run.placement:
-                if run.cancel_requested:
-                    engine.cancel(run.placement)
-                looks[run.id] = _look(run, seen[run.placement.name], world)
+        looks |= {run.id: _look(run, seen[run.placement.name], world) for run in placed if run.placement}
     return looks
+
+
+def _without_engine(run: Run, world: World) -> Look:
+    """Nobody here can see it: it is waited for, with the reason shown, until the engine is back or it is cancelled."""
+    reason = f'engine "{run.engine}" is not installed here any more'
+    if run.cancel_requested:
+        return Look(conclude(run, world.clock.now_s(), Cause.CANCELLED, f"cancelled unseen: {reason}"))
+    if run.reason == reason:
+        return Look(None, LATEST_S)
+    return Look(Step(status=Status.WATCH, reason=reason, again_after_s=LATEST_S))
 
 
 def _look(run: Run, observation: Observation, world: World) -> Look:
@@ -71,10 +84,7 @@ def _look(run: Run, observation: Observation, world: World) -> Look:
     ):
         world.engines[run.engine].cancel(run.placement)
         reason = f"no machine after {max_wait_s:g} s: {observation.reason}"
-        event = Event(
-            run_id=run.id, kind="final", time_s=now_s, message=reason, data={"cause": Cause.NO_CAPACITY}
-        )
-        return Look(Step(status=Status.FAILED, cause=Cause.NO_CAPACITY, reason=reason, events=(event,)))
+        return Look(conclude(run, now_s, Cause.NO_CAPACITY, reason))
     if observation.reason and observation.reason != run.reason:
         return Look(Step(status=Status.WATCH, reason=observation.reason, again_after_s=SOONEST_S))
     return Look(None, min(max(BACK_OFF * waited_s, SOONEST_S), LATEST_S))

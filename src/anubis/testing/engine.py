@@ -27,9 +27,13 @@ class FakeEngine:
         self.bundles: dict[str, Bundle] = {}
         self.log: dict[str, bytes] = {}
 
+    def placed(self, run: Run) -> Placement | None:
+        placement = self._placement(run)
+        return placement if placement.name in self.bundles else None
+
     def place(self, run: Run, bundle: Bundle) -> Placement:
         self._raise_trouble()
-        placement = Placement(engine=self.name, name=f"{run.id}-{run.attempt}")
+        placement = self._placement(run)
         if placement.name in self.bundles:
             return placement
         running = sum(seen.seen in {Seen.WAITING, Seen.RUNNING} for seen in self.seen.values())
@@ -60,6 +64,9 @@ class FakeEngine:
     def lose(self, placement: Placement) -> None:
         """From now on the placement is seen as lost."""
         self.seen[placement.name] = Observation(seen=Seen.LOST, reason="the machine is gone")
+
+    def _placement(self, run: Run) -> Placement:
+        return Placement(engine=self.name, name=f"{run.id}-{run.attempt}")
 
     def _raise_trouble(self) -> None:
         if self.trouble:

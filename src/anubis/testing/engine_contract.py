@@ -54,6 +54,15 @@ class EngineContract:
         engine.cancel(first)
         ended(second)
 
+    def test_whoever_comes_next_learns_what_was_placed(
+        self, engine: Any, run: Run, ended: Callable[[Placement], None]
+    ) -> None:
+        assert engine.placed(run) is None
+        placement = engine.place(run, a_bundle(self.command))
+        assert engine.placed(run) == placement
+        assert engine.placed(a_run(engine=engine.name)) is None
+        ended(placement)
+
     def test_placements_are_observed_in_bulk(
         self, engine: Any, run: Run, ended: Callable[[Placement], None]
     ) -> None:

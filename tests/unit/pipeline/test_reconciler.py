@@ -6,12 +6,13 @@ import pytest
 
 from anubis.model.cause import Cause
 from anubis.model.descriptor import OnContamination
-from anubis.model.errors import StageError, StoreError
+from anubis.model.errors import NoCapacityError, StageError, StoreError
 from anubis.model.hardware import Hardware
-from anubis.model.run import Event
+from anubis.model.run import Event, Seen
 from anubis.model.status import Status
+from anubis.pipeline.place import bundle_of
 from anubis.pipeline.reconciler import Reconciler
-from anubis.testing import a_descriptor, a_run
+from anubis.testing import FakeEngine, a_descriptor, a_run
 
 
 def add(house, *runs):
@@ -132,7 +133,7 @@ def test_a_run_cancelled_while_it_waits_never_starts(house, reconciler):
     run = a_run()
     add(house, run)
     turn(reconciler, house)
-    house.runs.request_cancel([run.id], [Event(run_id=run.id, kind="cancel_requested", time_s=0.0)])
+    cancel(house, run)
 
     turn(reconciler, house)
 
@@ -145,7 +146,7 @@ def test_a_run_cancelled_while_it_runs_is_ended_and_keeps_its_record(house, reco
     add(house, run)
     turn(reconciler, house)
     leave_record(run, code=143, cause="cancelled", reason="The run was cancelled.")
-    house.runs.request_cancel([run.id], [Event(run_id=run.id, kind="cancel_requested", time_s=0.0)])
+    cancel(house, run)
 
     turn(reconciler, house)
 
@@ -153,6 +154,85 @@ def test_a_run_cancelled_while_it_runs_is_ended_and_keeps_its_record(house, reco
         Status.CANCELLED,
         Cause.CANCELLED,
     )
+
+
+def cancel(house, run):
+    house.runs.request_cancel([run.id], [Event(run_id=run.id, kind="cancel_requested", time_s=0.0)])
+
+
+def test_what_was_placed_by_somebody_who_died_just_then_is_ended_when_cancelled(house, reconciler):
+    """The store says that it waits for its place; the engine knows better."""
+    run = a_run(status=Status.PLACE)
+    add(house, run)
+    placement = house.engine.place(run, bundle_of(run))
+    cancel(house, run)
+
+    turn(reconciler, house)
+
+    assert house.engine.seen[placement.name].seen is Seen.ENDED
+    assert house.runs.get(run.id).status.final
+
+
+def test_what_was_placed_by_somebody_who_died_just_then_does_not_wait_for_room(
+    house, reconciler, monkeypatch
+):
+    run = a_run(a_descriptor(hardware=Hardware(instance_type="local", max_wait_s=60)))
+    add(house, run)
+    house.engine.place(run, bundle_of(run))
+    full = NoCapacityError("its agent holds the slot and has not shown itself yet", again_after_s=1.0)
+
+    def place(self, *_):
+        raise full
+
+    monkeypatch.setattr(type(house.engine), "place", place)
+    turn(reconciler, house, times=70)
+    assert house.runs.get(run.id).status is Status.PLACE
+    monkeypatch.undo()
+    turn(reconciler, house)
+    assert house.runs.get(run.id).status is Status.WATCH
+
+
+@pytest.mark.parametrize("placed", [False, True])
+def test_without_its_engine_a_run_harms_no_other_and_can_be_cancelled(house, reconciler, placed):
+    """Somebody uninstalled a plug-in while its runs went on."""
+    other = FakeEngine()
+    other.name = "other"
+    house.world.engines["other"] = other
+    gone, good = a_run(engine="other"), a_run()
+    add(house, gone, good)
+    if placed:
+        turn(reconciler, house, times=1)
+    del house.world.engines["other"]
+
+    turn(reconciler, house)
+
+    assert house.runs.get(good.id).status is Status.WATCH
+    left = house.runs.get(gone.id)
+    assert 'engine "other" is not installed' in left.reason
+    if placed:
+        assert left.status is Status.WATCH, "it may still run: unknown is not gone"
+        cancel(house, gone)
+        turn(reconciler, house)
+        assert house.runs.get(gone.id).status is Status.CANCELLED
+    else:
+        assert left.status is Status.FAILED
+
+
+def test_an_engine_that_cannot_cancel_stops_nobody(house, reconciler, monkeypatch, leave_record):
+    run = a_run()
+    add(house, run)
+    turn(reconciler, house)
+
+    def refuse(self, placement):
+        raise OSError("read-only")
+
+    monkeypatch.setattr(type(house.engine), "cancel", refuse)
+    cancel(house, run)
+    turn(reconciler, house)
+    assert house.runs.get(run.id).status is Status.WATCH
+    monkeypatch.undo()
+    turn(reconciler, house)
+    assert house.runs.get(run.id).status.final
 
 
 def test_a_zombie_writes_nothing_after_its_lease_was_taken_over(house, leave_record):

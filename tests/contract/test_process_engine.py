@@ -1,0 +1,215 @@
+"""Engine ``process``: the contract of engines, and what it promises beyond."""
+
+import json
+import os
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from anubis.agent import alive
+from anubis.engines import process
+from anubis.engines.process import ProcessEngine, ProcessSettings
+from anubis.model.cause import Cause
+from anubis.model.errors import NoCapacityError, StageError
+from anubis.model.run import Seen
+from anubis.store import FolderObjects, FolderRecords
+from anubis.testing import a_run
+from anubis.testing.engine_contract import EngineContract, a_bundle
+from support.processes import is_running, left_in, until
+
+SETTINGS = {"slots": 1, "min_free_bytes": 0}
+
+
+@pytest.fixture
+def an_engine(tmp_path):
+    """Engines of one home folder, as different processes have them; nothing they started outlives the test."""
+    engines = []
+
+    def engine(**settings):
+        settings = ProcessSettings(folder=tmp_path / "process", **{**SETTINGS, **settings})
+        records, objects = FolderRecords(tmp_path / "records"), FolderObjects(tmp_path / "objects")
+        engines.append(ProcessEngine(settings, records, objects))
+        return engines[-1]
+
+    yield engine
+    for pid in left_in(tmp_path):
+        os.kill(pid, signal.SIGKILL)
+    for child in [child for engine in engines for child in engine._started.values()]:
+        child.wait()
+
+
+@pytest.fixture
+def engine(an_engine):
+    return an_engine()
+
+
+@pytest.fixture
+def ended(engine):
+    return lambda placement: seen(engine, placement, Seen.ENDED)
+
+
+@pytest.fixture
+def run():
+    return a_run(engine="process")
+
+
+def seen(engine, placement, expected):
+    """Waits until the engine sees that; what it sees."""
+
+    def look():
+        observation = engine.observe([placement])[placement.name]
+        return observation if observation.seen is expected else None
+
+    return until(look, f"{placement.name} is {expected}")
+
+
+def record_of(placement):
+    return Path(placement.details["record"])
+
+
+def agent_of(placement):
+    return json.loads((record_of(placement) / alive.NAME).read_bytes())["pid"]
+
+
+class TestProcessEngine(EngineContract):
+    """See anubis.testing.engine_contract."""
+
+
+def test_several_engines_that_place_one_attempt_start_it_once(an_engine, run, tmp_path):
+    bundle = a_bundle(("sh", "-c", f"echo started >> {tmp_path}/starts"))
+    engines = [an_engine(slots=6) for _ in range(6)]
+    together = threading.Barrier(len(engines))
+
+    def place(engine):
+        together.wait()
+        return engine.place(run, bundle)
+
+    with ThreadPoolExecutor(len(engines)) as pool:
+        placements = list(pool.map(place, engines))
+    assert len({placement.name for placement in placements}) == 1
+    for engine in engines:
+        assert seen(engine, placements[0], Seen.ENDED).exit_code == 0
+    assert (tmp_path / "starts").read_text() == "started\n"
+
+
+def test_what_was_placed_is_found_by_another_process(an_engine, run):
+    assert an_engine().placed(run) is None
+    placement = an_engine().place(run, a_bundle(("true",)))
+    assert an_engine().placed(run) == placement
+    assert an_engine().placed(replace(run, attempt=2)) is None
+
+
+def test_the_end_is_told_with_code_cause_and_reason(engine, run):
+    observation = seen(engine, engine.place(run, a_bundle(("sh", "-c", "exit 3"))), Seen.ENDED)
+    assert (observation.exit_code, observation.cause) == (3, Cause.USER_ERROR)
+    assert "exit code 3" in observation.reason
+
+
+def test_a_vanished_agent_is_lost_and_leaves_nothing(engine, run, tmp_path):
+    """LOST is not ENDED; what the benchmark started in a session of its own is ended all the same."""
+    command = ("sh", "-c", "setsid sleep 600 & echo $! > pid; wait")
+    placement = engine.place(run, replace(a_bundle(command), folder=str(tmp_path)))
+    until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text(), "the benchmark runs")
+    os.kill(agent_of(placement), signal.SIGKILL)
+    lost = seen(engine, placement, Seen.LOST)
+    assert (lost.exit_code, lost.cause) == (None, None)
+    assert "vanished" in lost.reason
+    until(lambda: not left_in(tmp_path), "every process of the benchmark is gone")
+    assert not is_running(int((tmp_path / "pid").read_text()))
+    engine.cancel(placement)
+    assert engine.observe([placement])[placement.name].seen is Seen.LOST
+
+
+def test_a_slot_frees_itself_when_its_agent_dies(engine, run):
+    bundle = a_bundle(("sleep", "600"))
+    placement = engine.place(run, bundle)
+    with pytest.raises(NoCapacityError) as full:
+        engine.place(a_run(engine="process"), bundle)
+    assert "ANUBIS_PROCESS_SLOTS" in full.value.remedy
+    seen(engine, placement, Seen.RUNNING)
+    os.kill(agent_of(placement), signal.SIGKILL)
+    seen(engine, placement, Seen.LOST)
+    other = until(lambda: _room(engine, bundle), "the slot is free")
+    engine.cancel(other)
+    assert engine.observe([placement])[placement.name].seen is Seen.LOST
+
+
+def _room(engine, bundle):
+    try:
+        return engine.place(a_run(engine="process"), bundle)
+    except NoCapacityError:
+        return None
+
+
+def test_the_benchmark_does_not_hold_the_slot(engine, run, tmp_path):
+    """A lock that a daemon of the benchmark inherited would never be free again."""
+    command = ("sh", "-c", "ls -l /proc/self/fd")
+    placement = engine.place(run, a_bundle(command))
+    seen(engine, placement, Seen.ENDED)
+    assert "slot-" not in (record_of(placement) / "stdout").read_text()
+
+
+def test_as_many_run_at_once_as_there_are_slots(an_engine):
+    engine, bundle = an_engine(slots=3), a_bundle(("sleep", "600"))
+    placements = [engine.place(a_run(engine="process"), bundle) for _ in range(3)]
+    with pytest.raises(NoCapacityError):
+        engine.place(a_run(engine="process"), bundle)
+    for placement in placements:
+        seen(engine, placement, Seen.RUNNING)
+        engine.cancel(placement)
+        assert seen(engine, placement, Seen.ENDED).cause is Cause.CANCELLED
+
+
+def test_cancelling_before_the_agent_has_shown_itself_is_not_forgotten(engine, run, monkeypatch):
+    """Between its start and its first sign there is nobody to tell."""
+    placement = engine.place(run, a_bundle(("sleep", "600")))
+    monkeypatch.setattr(alive, "cancel", lambda record: False)
+    engine.cancel(placement)
+    monkeypatch.undo()
+    assert seen(engine, placement, Seen.ENDED).cause is Cause.CANCELLED
+
+
+def test_an_agent_that_does_not_obey_is_killed(engine, run, monkeypatch, tmp_path):
+    placement = engine.place(run, a_bundle(("sleep", "600")))
+    seen(engine, placement, Seen.RUNNING)
+    os.kill(agent_of(placement), signal.SIGSTOP)
+    engine.cancel(placement)
+    monkeypatch.setattr(process, "FORCE_S", -1.0)
+    assert "vanished" in seen(engine, placement, Seen.LOST).reason
+    until(lambda: not left_in(tmp_path), "every process of the benchmark is gone")
+
+
+def test_an_agent_that_never_started_is_lost_with_its_last_words(engine, run, monkeypatch):
+    monkeypatch.setattr(process, "_LAUNCH", "raise SystemExit('no room in the ark')  # {!r}")
+    placement = engine.place(run, a_bundle(("true",)))
+    assert "no room in the ark" in seen(engine, placement, Seen.LOST).reason
+
+
+def test_nothing_is_placed_on_a_full_disk(an_engine, run, tmp_path):
+    engine = an_engine(min_free_bytes=1 << 62)
+    with pytest.raises(StageError) as refused:
+        engine.place(run, a_bundle(("true",)))
+    assert refused.value.cause is Cause.DISK_FULL
+    assert engine.placed(run) is None
+    assert not (tmp_path / "process" / "slot-0.lock").exists()
+
+
+def test_a_command_longer_than_the_system_takes_is_told(engine, run):
+    with pytest.raises(StageError) as refused:
+        engine.place(run, a_bundle(("true", "x" * 10_000_000)))
+    assert refused.value.cause is Cause.USER_ERROR
+    assert "longer" in refused.value.message
+    assert engine.place(a_run(engine="process"), a_bundle(("true",))), "the slot is free again"
+
+
+def test_what_it_says_when_there_is_no_record(engine, run, monkeypatch):
+    monkeypatch.setattr(process, "_LAUNCH", "import sys; print('words', file=sys.stderr)  # {!r}")
+    placement = engine.place(run, a_bundle(("true",)))
+    seen(engine, placement, Seen.LOST)
+    assert b"".join(engine.logs(placement)) == b"words\n"
+    gone = replace(placement, details={"record": "/no/such/record"})
+    assert b"".join(engine.logs(gone)) == b""
