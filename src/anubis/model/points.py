@@ -69,3 +69,25 @@ class Point:
     subject: str = ""
     #: The machine was disturbed while this was measured.
     contaminated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PointBlock:
+    """Points of one metric on one machine in one series, as columns of equal length, oldest first."""
+
+    series_key: str
+    fingerprint: str
+    metric: str
+    units: str
+    #: Direction of the newest point.
+    better: str
+    run_ids: tuple[str, ...]
+    values: tuple[float, ...]
+    #: Standard deviation over the repeats of each value, same unit; None for a single repeat.
+    spreads: tuple[float | None, ...]
+    #: Repeats behind each value.
+    counts: tuple[int, ...]
+    #: What orders the series; UTC seconds.
+    orders_s: tuple[float, ...]
+    #: Commit or version behind each value; empty when unknown.
+    subjects: tuple[str, ...]

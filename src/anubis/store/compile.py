@@ -13,6 +13,7 @@ from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 
+from anubis.store import bulk
 from anubis.store.queries import alert_conditions, alert_listing, conditions, listed_values, listing
 from anubis.store.schema import alerts, metadata, runs, stamp
 from anubis.store.statements import statements
@@ -22,7 +23,7 @@ _DIALECTS: dict[str, tuple[Dialect, Any]] = {
     "sqlite": (SQLiteDialect_pysqlite(paramstyle="named"), sqlite.insert),
     "postgresql": (PGDialect_psycopg(), postgresql.insert),  # type: ignore[no-untyped-call]
 }
-HEAD = "-- Made by `python -m anubis.store.compile` from schema.py, queries.py and statements.py: change those.\n"
+HEAD = "-- Made by `python -m anubis.store.compile` from schema.py, queries.py, bulk.py and statements.py: change those.\n"
 
 
 def compiled(database: str) -> str:
@@ -42,6 +43,7 @@ def compiled(database: str) -> str:
     schema += [CreateIndex(i) for table in tables for i in sorted(table.indexes, key=lambda i: str(i.name))]
     found = {"create": ";\n\n".join(map(text, schema))}
     found |= {name: text(statement) for name, statement in statements(upsert).items()}
+    found |= {name: text(statement) for name, statement in bulk.statements().items()}
     for name, rows in (("newest", listing(newest_first=True)), ("oldest", listing(newest_first=False))):
         found[f"list_{name}"] = text(rows)
     found |= {f"where_{name}": _where(runs, text, condition) for name, condition in conditions().items()}

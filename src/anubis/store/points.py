@@ -1,9 +1,11 @@
 """Points of series, and the samples behind them."""
 
+import math
 from collections.abc import Sequence
 
-from anubis.model.points import Point, SampleBlock
+from anubis.model.points import Point, PointBlock, SampleBlock
 from anubis.pipeline.contracts import MetricSummary
+from anubis.store.blocks import read_blocks
 from anubis.store.database import Database, chunked
 from anubis.store.rows import id_bytes, number, point_of
 from anubis.store.samples import read_samples
@@ -34,6 +36,16 @@ class StoredPoints:
         else:
             rows = self._database.rows("history_on_machine", fingerprint=fingerprint, **values)
         return [point_of(row) for row in reversed(rows)]
+
+    def histories(
+        self,
+        series_keys: Sequence[str],
+        metrics: Sequence[str],
+        *,
+        before_s: float = math.inf,
+        most: int = 10_000,
+    ) -> Sequence[PointBlock]:
+        return read_blocks(self._database, series_keys, metrics, before_s, most)
 
     def samples(self, run_id: str, metric: str, *, most: int | None = None) -> SampleBlock:
         return read_samples(self._database, run_id, metric, most)

@@ -1,4 +1,4 @@
--- Made by `python -m anubis.store.compile` from schema.py, queries.py and statements.py: change those.
+-- Made by `python -m anubis.store.compile` from schema.py, queries.py, bulk.py and statements.py: change those.
 
 -- name: create
 CREATE TABLE alerts (
@@ -429,6 +429,18 @@ WHERE substr(cursors.name, 1, length(:prefix)) = :prefix
 
 -- name: advance
 INSERT INTO cursors (name, seq) VALUES (:name, :seq) ON CONFLICT (name) DO UPDATE SET seq = excluded.seq WHERE cursors.seq < excluded.seq
+
+-- name: histories
+SELECT chosen.series, chosen.metric, chosen.better, runs.id, chosen.value, chosen.spread, chosen.count, chosen.order_s, subject.word AS subject 
+FROM (SELECT points.run AS run, points.metric AS metric, points.series AS series, points.value AS value, points.spread AS spread, points.count AS count, points.better AS better, points.order_s AS order_s, points.subject AS subject, points.contaminated AS contaminated, row_number() OVER (PARTITION BY points.series, points.metric ORDER BY points.order_s DESC, points.run DESC) AS newness 
+FROM points 
+WHERE points.metric IN (__[POSTCOMPILE_metrics]) AND points.series IN (__[POSTCOMPILE_series]) AND points.order_s < :before_s) AS chosen JOIN runs ON runs.no = chosen.run JOIN words AS subject ON subject.id = chosen.subject 
+WHERE chosen.newness <= :most ORDER BY chosen.series, chosen.metric, chosen.newness DESC
+
+-- name: trail
+SELECT events.seq, runs.id, kind.word AS kind, events.time_s, events.message, events.data, actor.word AS actor 
+FROM events JOIN runs ON runs.no = events.run JOIN words AS kind ON kind.id = events.kind LEFT OUTER JOIN words AS actor ON actor.id = events.actor 
+WHERE kind.word = :kind AND (events.data LIKE '%' || :part || '%') ORDER BY events.seq
 
 -- name: list_newest
 SELECT runs.no, runs.id, descriptors.name, runs.status, runs.cause, engine.word AS engine, runs.created_s, runs.placed_s, runs.ended_s, runs.reason, family.word AS family, descriptors.labels, descriptors.subject 

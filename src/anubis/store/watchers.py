@@ -11,8 +11,8 @@ from anubis.store.database import Database, Session, statements_of
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import event_words, write_events
 from anubis.store.listing import narrowed
-from anubis.store.rows import alert_of, alert_values
-from anubis.store.text import clean
+from anubis.store.rows import alert_of, alert_values, event_of
+from anubis.store.text import clean, json_text
 
 _CANDIDATES = 5
 
@@ -46,6 +46,11 @@ class StoredAlerts:
         raise NotFoundError(
             f"several alerts begin with {alert_id}: {shown}", remedy="give more digits of the id"
         )
+
+    def trail(self, alert_id: str) -> Sequence[Event]:
+        rows = self._database.rows("trail", kind="alert", part=f'"alert":{json_text(alert_id)}')
+        # In SQL the pair may stand anywhere in the data, and its % would match anything.
+        return [event for event in map(event_of, rows) if event.data.get("alert") == alert_id]
 
     def find(
         self,

@@ -9,7 +9,7 @@ A suite is a class of tests; a subclass gives it the implementation as a fixture
 The suites import pytest; fakes and builders need nothing but Anubis.
 """
 
-from anubis.testing.builders import a_descriptor, a_placement, a_point, a_run, an_event, samples_of
+from anubis.testing.builders import a_descriptor, a_placement, a_point, a_run, an_event, block_of, samples_of
 from anubis.testing.engine import FakeEngine
 from anubis.testing.folders import FakeObjects, FakeRecords
 from anubis.testing.store import FakeAlerts, FakeCursors, FakePoints, FakeRuns, FakeStore
@@ -30,5 +30,6 @@ __all__ = [
     "a_point",
     "a_run",
     "an_event",
+    "block_of",
     "samples_of",
 ]

@@ -9,7 +9,7 @@ from anubis.model.descriptor import Descriptor, Info, Ml
 from anubis.model.hardware import Hardware
 from anubis.model.identity import digest, series_key
 from anubis.model.ids import new_run_id
-from anubis.model.points import NO_STEP, Point, SampleBlock
+from anubis.model.points import NO_STEP, Point, PointBlock, SampleBlock
 from anubis.model.run import Event, Placement, Run
 from anubis.model.status import Status
 
@@ -76,6 +76,24 @@ def a_point(run: Run, metric: str = "latency", value: float = 1.0, **changes: An
         order_s=run.created_s,
     )
     return replace(point, **changes)
+
+
+def block_of(points: Sequence[Point]) -> PointBlock:
+    """Points of one series, oldest first, as columns."""
+    newest = points[-1]
+    return PointBlock(
+        series_key=newest.series_key,
+        fingerprint=newest.fingerprint,
+        metric=newest.metric,
+        units=newest.units,
+        better=newest.better,
+        run_ids=tuple(point.run_id for point in points),
+        values=tuple(point.value for point in points),
+        spreads=tuple(point.spread for point in points),
+        counts=tuple(point.count for point in points),
+        orders_s=tuple(point.order_s for point in points),
+        subjects=tuple(point.subject for point in points),
+    )
 
 
 def samples_of(

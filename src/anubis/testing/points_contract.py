@@ -12,7 +12,7 @@ from anubis.model.ids import new_run_id
 from anubis.model.points import NO_STEP, SampleBlock
 from anubis.model.run import Run, Step
 from anubis.model.status import Status
-from anubis.testing.builders import NOW_S, a_point, a_run, samples_of
+from anubis.testing.builders import NOW_S, a_descriptor, a_point, a_run, block_of, samples_of
 from anubis.testing.runs_contract import claimed, finished
 
 
@@ -65,6 +65,46 @@ class PointsContract:
         assert len(store.points.history(key, "latency")) == 2
         assert [point.run_id for point in store.points.history(key, "latency", "two")] == [runs[1].id]
         assert store.points.history(key, "latency", "three") == []
+
+    def test_many_histories_come_at_once(self, store: Any) -> None:
+        runs = [a_run(a_descriptor(name), order_s=order_s) for order_s in (3.0, 1.0, 2.0) for name in "ab"]
+        for run in runs:
+            changes: dict[str, Any] = {"order_s": run.order_s, "subject": f"v{run.order_s:g}"}
+            points = (
+                a_point(run, value=0.1, spread=0.01, count=5, better="lower", **changes),
+                a_point(run, "other", fingerprint="another", units="s", **changes),
+                a_point(run, "third", **changes),
+            )
+            finished(store, run, points=points)
+        keys = [run.series_key for run in runs[:2]]
+        found = store.points.histories(keys, ["latency", "other", "nothing"], before_s=3.0)
+        assert {(block.series_key, block.metric) for block in found} == {
+            (key, metric) for key in keys for metric in ("latency", "other")
+        }
+        for block in found:
+            points = store.points.history(block.series_key, block.metric, block.fingerprint)
+            assert block == block_of(points[:2])
+        newest = store.points.histories(keys[:1], ["latency"], most=1)
+        assert [block.subjects for block in newest] == [("v3",)]
+        assert store.points.histories(keys, ["latency"], before_s=1.0) == []
+        assert store.points.histories([], ["latency"]) == store.points.histories(keys, []) == []
+
+    def test_values_of_another_unit_are_another_block(self, store: Any) -> None:
+        runs = [a_run(order_s=float(at)) for at in range(2)]
+        for run, units in zip(runs, ("ms", "s"), strict=True):
+            finished(store, run, points=(a_point(run, units=units),))
+        found = store.points.histories([runs[0].series_key], ["latency"])
+        assert {(block.units, block.run_ids) for block in found} == {
+            ("ms", (runs[0].id,)),
+            ("s", (runs[1].id,)),
+        }
+
+    def test_histories_of_many_series_and_metrics(self, store: Any) -> None:
+        run = a_run()
+        names = [f"metric {i}" for i in range(1_200)]
+        finished(store, run, points=tuple(a_point(run, name) for name in names))
+        keys = [run.series_key, *(f"{i:064x}" for i in range(600))]
+        assert len(store.points.histories(keys, names)) == len(names)
 
     def test_a_point_replaces_the_one_of_the_same_metric(self, store: Any) -> None:
         store.runs.add([(a_run(), "")], [])

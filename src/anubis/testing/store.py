@@ -3,13 +3,14 @@
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import isnan
+from math import inf, isnan
 
 from anubis.model.alert import Alert, AlertState
 from anubis.model.errors import LeaseLostError, NotFoundError
-from anubis.model.points import Point, SampleBlock
+from anubis.model.points import Point, PointBlock, SampleBlock
 from anubis.model.run import Event, Run, Step, stepped
 from anubis.pipeline.contracts import MetricSummary, RunQuery, RunRow
+from anubis.testing.builders import block_of
 
 
 @dataclass(slots=True)
@@ -262,6 +263,20 @@ class FakePoints:
         ]
         return sorted(found, key=lambda point: (point.order_s, order.index(point.run_id)))[-limit:]
 
+    def histories(
+        self, series_keys: Sequence[str], metrics: Sequence[str], *, before_s: float = inf, most: int = 10_000
+    ) -> Sequence[PointBlock]:
+        order = {run_id: at for at, run_id in enumerate(self._shelf.runs)}
+        keys, names = set(series_keys), set(metrics)
+        apart: dict[tuple[str, str, str, str], list[Point]] = {}
+        for point in self._shelf.points.values():
+            if point.series_key in keys and point.metric in names and point.order_s < before_s:
+                key = (point.series_key, point.fingerprint, point.metric, point.units)
+                apart.setdefault(key, []).append(point)
+        for points in apart.values():
+            points.sort(key=lambda point: (point.order_s, order[point.run_id]))
+        return [block_of(points[-most:]) for points in apart.values()]
+
     def samples(self, run_id: str, metric: str, *, most: int | None = None) -> SampleBlock:
         block = self._shelf.samples.get((run_id, metric))
         if block is None:
@@ -312,6 +327,10 @@ class FakeAlerts:
             raise NotFoundError(f"no alert has the id {alert_id}", remedy="look at the list of alerts")
         shown = ", ".join(sorted(alert.id for alert in found))
         raise NotFoundError(f"several alerts begin with {alert_id}: {shown}", remedy="give more digits")
+
+    def trail(self, alert_id: str) -> Sequence[Event]:
+        events = self._shelf.events
+        return [event for event in events if event.kind == "alert" and event.data.get("alert") == alert_id]
 
     def find(
         self,

@@ -55,6 +55,21 @@ class AlertsContract:
         assert store.alerts.get(alert.id) == alert
         assert store.alerts.get(alert.id[:4]) == alert
 
+    def test_the_trail_of_an_alert_spans_runs(self, store: Any) -> None:
+        runs = [added(store, a_run()) for _ in range(2)]
+        mine: dict[str, Any] = {"data": {"alert": an_alert().id, "state": "confirmed", "to": ["mailto:a"]}}
+        store.alerts.put([], [an_event(runs[0], "alert", message="seen", **mine)])
+        store.alerts.put(
+            [], [an_event(runs[0], "alert", data={"alert": "f" * 16}), an_event(runs[0], **mine)]
+        )
+        store.alerts.put([], [an_event(runs[1], "alert", message="known", actor="me", **mine)])
+        trail = store.alerts.trail(an_alert().id)
+        assert [(event.run_id, event.message, event.actor) for event in trail] == [
+            (runs[0].id, "seen", ""),
+            (runs[1].id, "known", "me"),
+        ]
+        assert store.alerts.trail("%") == []
+
     def test_putting_replaces(self, store: Any) -> None:
         run = added(store, a_run())
         store.alerts.put([an_alert()], [an_event(run, "alert")])

@@ -1,0 +1,58 @@
+"""Statements that read much at once, for gates and audit trails. ``compile`` turns them into SQL."""
+
+from sqlalchemy import Executable, func, select
+
+from anubis.store.queries import among, given
+from anubis.store.schema import events, points, runs, words
+
+_subject = words.alias("subject")
+_kind = words.alias("kind")
+_actor = words.alias("actor")
+
+
+def statements() -> dict[str, Executable]:
+    """By name."""
+    newness = func.row_number().over(
+        partition_by=(points.c.series, points.c.metric),
+        order_by=(points.c.order_s.desc(), points.c.run.desc()),
+    )
+    chosen = (
+        select(points, newness.label("newness"))
+        .where(
+            among(points.c.metric, "metrics"),
+            among(points.c.series, "series"),
+            points.c.order_s < given("before_s"),
+        )
+        .subquery("chosen")
+    )
+    return {
+        "histories": select(
+            chosen.c.series,
+            chosen.c.metric,
+            chosen.c.better,
+            runs.c.id,
+            chosen.c.value,
+            chosen.c.spread,
+            chosen.c.count,
+            chosen.c.order_s,
+            _subject.c.word.label("subject"),
+        )
+        .join_from(chosen, runs, runs.c.no == chosen.c.run)
+        .join(_subject, _subject.c.id == chosen.c.subject)
+        .where(chosen.c.newness <= given("most"))
+        .order_by(chosen.c.series, chosen.c.metric, chosen.c.newness.desc()),
+        "trail": select(
+            events.c.seq,
+            runs.c.id,
+            _kind.c.word.label("kind"),
+            events.c.time_s,
+            events.c.message,
+            events.c.data,
+            _actor.c.word.label("actor"),
+        )
+        .join_from(events, runs, runs.c.no == events.c.run)
+        .join(_kind, _kind.c.id == events.c.kind)
+        .outerjoin(_actor, _actor.c.id == events.c.actor)
+        .where(_kind.c.word == given("kind"), events.c.data.contains(given("part"), autoescape=False))
+        .order_by(events.c.seq),
+    }
