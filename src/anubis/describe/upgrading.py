@@ -26,6 +26,8 @@ def upgrade(text: str | bytes) -> str:
         raise BadInputError(
             "The descriptor has errors and cannot be upgraded", remedy="correct them first", problems=errors
         )
+    if reading.descriptor.spec_version == CURRENT and not respelt.edits:
+        return respelt.scan.text
     upgraded = _Text(respelt).edited()
     again = read(upgraded)
     if again.descriptor is None:

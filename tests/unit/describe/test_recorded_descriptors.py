@@ -58,7 +58,8 @@ def test_upgrading_keeps_every_comment(name):
 
 
 def test_a_new_file_is_upgraded_to_itself():
-    assert describe.upgrade(TEXTS["new_complete"]) == TEXTS["new_complete"]
+    text = TEXTS["new_complete"].replace('"1.0"', "'1.0'")
+    assert describe.upgrade(text) == text
 
 
 def test_a_file_with_errors_is_not_upgraded():
