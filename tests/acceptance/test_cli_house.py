@@ -108,6 +108,16 @@ def test_gc_removes_what_nothing_refers_to(anubis, run_id):
     assert anubis("logs", run_id).stdout == "hello\n"
 
 
+def test_gc_packs_old_records_and_nobody_notices(anubis):
+    run_id = anubis.json("run", anubis.write("long.toml", "sh -c 'seq 100000'"))["runs"][0]["id"]
+    before = anubis("logs", run_id).stdout, anubis.json("show", run_id)
+    assert anubis("gc", "--pack").stdout == "nothing to do\n", "too young"
+    assert anubis.json("gc", "--pack", "--older-than", "0s", "--dry-run")["size_bytes"] > 500_000
+    assert anubis.json("gc", "--pack", "--older-than", "0s")["size_bytes"] > 400_000
+    assert [path.name for path in (anubis.home / "records" / run_id).iterdir()] == ["a1.tar.zst"]
+    assert (anubis("logs", run_id).stdout, anubis.json("show", run_id)) == before
+
+
 def test_gc_keeps_scripts_that_a_run_refers_to(anubis):
     (anubis.folder / "code").mkdir()
     (anubis.folder / "code" / "main.sh").write_text("true\n")

@@ -1,4 +1,4 @@
-"""``anubis gc``: what nothing refers to any more is removed."""
+"""``anubis gc``: what nothing refers to any more is removed, and what is seldom read is packed."""
 
 import time
 
@@ -6,38 +6,46 @@ import click
 
 from anubis.cli import plain, units
 from anubis.cli.home import open_client
-from anubis.cli.leftovers import Leftover, leftovers, remove
+from anubis.cli.leftovers import Leftover, leftovers, packed, remove
 from anubis.cli.params import SPAN, json_option
+
+LEFTOVER_AGE_S = 86_400
+PACK_AGE_S = 30 * 86_400
 
 
 @click.command()
-@click.option("--dry-run", "-n", is_flag=True, help="Only say what would be removed.")
+@click.option("--dry-run", "-n", is_flag=True, help="Only say what would be removed or packed.")
 @click.option(
     "--older-than",
     type=SPAN,
-    default="1d",
-    show_default=True,
     metavar="SPAN",
-    help="Leave alone what was touched since: 12h, 30d.",
+    help="Leave alone what is younger: 12h, 30d.  [default: 1d; with --pack, 30d since a run's end]",
 )
+@click.option("--pack", is_flag=True, help="Compress the records of runs that ended long ago instead.")
 @json_option
-def gc(*, dry_run: bool, older_than: float, as_json: bool) -> None:
-    """Remove what nothing refers to: records without a run, unfinished files, scripts of purged runs."""
+def gc(*, dry_run: bool, older_than: float | None, pack: bool, as_json: bool) -> None:
+    """Remove what nothing refers to: records without a run, unfinished files, scripts of purged runs.
+
+    A packed record is unpacked by itself when somebody reads it.
+    """
+    age_s = older_than if older_than is not None else PACK_AGE_S if pack else LEFTOVER_AGE_S
+    before_s = time.time() - age_s
     with open_client() as client:
-        found = list(leftovers(client, before_s=time.time() - older_than))
-    if not dry_run:
-        for leftover in found:
+        if pack:
+            done = list(packed(client, before_s=before_s, dry_run=dry_run))
+        else:
+            done = list(leftovers(client, before_s=before_s))
+    if not dry_run and not pack:
+        for leftover in done:
             remove(leftover)
-    total = sum(leftover.size_bytes for leftover in found)
+    total = sum(leftover.size_bytes for leftover in done)
     if as_json:
-        plain.show(
-            {"removed": not dry_run, "size_bytes": total, "leftovers": [_json(each) for each in found]}
-        )
+        plain.show({"dry_run": dry_run, "size_bytes": total, "found": [_json(each) for each in done]})
         return
-    for leftover in found:
+    for leftover in done:
         click.echo(f"{units.size(leftover.size_bytes):>10}  {leftover.kind}  {leftover.path}")
-    done = "would be freed" if dry_run else "freed"
-    click.echo(f"{units.size(total)} {done}" if found else "nothing to remove")
+    verb = "to look at" if dry_run and pack else "would be freed" if dry_run else "freed"
+    click.echo(f"{units.size(total)} {verb}" if done else "nothing to do")
 
 
 def _json(leftover: Leftover) -> dict[str, object]:

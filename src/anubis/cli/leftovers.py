@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anubis.cli.refs import MOST
+from anubis.model.status import Status
 from anubis.pipeline.contracts import RunQuery
 from anubis.pipeline.transfer import INCOMING
 
@@ -31,8 +32,12 @@ class Leftover:
 def leftovers(client: "Client", *, before_s: float) -> Iterator[Leftover]:
     """Everything that nothing refers to and that nobody has touched since ``before_s`` (UTC seconds)."""
     home = client.settings.home
-    old = [path for path in _children(home / "records") if _touched_s(path) < before_s]
-    yield from _found("record", _unknown_runs(client, [path for path in old if _RUN_ID.fullmatch(path.name)]))
+    records = [path for path in _children(home / "records") if _RUN_ID.fullmatch(path.name)]
+    yield from _found(
+        "record", _unknown_runs(client, [path for path in records if _touched_s(path) < before_s])
+    )
+    halves = (path for record in records for path in _children(record) if path.name.startswith("."))
+    yield from _found("packing", (path for path in halves if _touched_s(path) < before_s))
     yield from _found("import", (path for path in _children(home / INCOMING) if _touched_s(path) < before_s))
     objects = [path for path in _children(home / "objects") if _touched_s(path) < before_s]
     yield from _found("upload", (path for path in objects if path.name.startswith(".new-")))
@@ -42,6 +47,18 @@ def leftovers(client: "Client", *, before_s: float) -> Iterator[Leftover]:
         kept, busy = _scripts(client)
         yield from _found("script", (path for path in archives if path.name not in kept))
         yield from _found("script copy", (path for path in extracted if f"{path.name}.tar" not in busy))
+
+
+def packed(client: "Client", *, before_s: float, dry_run: bool) -> Iterator[Leftover]:
+    """Records of runs that ended before ``before_s``, with the bytes that packing them freed (or, dry, that they take)."""
+    final = tuple(status for status in Status if status.final)
+    for row in client.find(RunQuery(statuses=final, until_s=before_s, limit=MOST, newest_first=False)):
+        folder = client.settings.home / "records" / row.id
+        whole = [path for path in _children(folder) if path.is_dir() and not path.name.startswith(".")]
+        if not whole or row.ended_s is None or row.ended_s >= before_s:
+            continue
+        size_bytes = sum(map(_size, whole)) if dry_run else client.pack_record(row.id)
+        yield Leftover("record", folder, size_bytes)
 
 
 def remove(leftover: Leftover) -> None:

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from anubis.model.errors import BadInputError, NotFoundError, StoreError
+from anubis.store import packing
 
 _KEY = re.compile(r"[\w.=+-]+(?:/[\w.=+-]+)*")
 _RUN = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}", re.IGNORECASE)
-_ATTEMPT = re.compile(r"a([1-9]\d*)")
+_ATTEMPT = re.compile(rf"a([1-9]\d*)(?:{re.escape(packing.SUFFIX)})?")
 _ROLE = re.compile(r"[\w-]+")
 _BUFFER = 1 << 20
 
@@ -84,14 +85,21 @@ class FolderRecords:
     def folder(self, run_id: str, attempt: int, role: str = "benchmark", rank: int = 0) -> Path:
         if attempt < 1 or rank < 0 or not _ROLE.fullmatch(role):
             raise ValueError(f"no record has attempt {attempt}, role {role!r}, rank {rank}")
-        return self._run(run_id) / f"a{attempt}" / role / str(rank)
+        whole = self._run(run_id) / f"a{attempt}"
+        packing.unpack(whole)
+        return whole / role / str(rank)
 
     def attempts(self, run_id: str) -> Sequence[int]:
         try:
             names = [entry.name for entry in self._run(run_id).iterdir()]
         except (FileNotFoundError, NotADirectoryError):
             return []
-        return sorted(int(found[1]) for name in names if (found := _ATTEMPT.fullmatch(name)))
+        return sorted({int(found[1]) for name in names if (found := _ATTEMPT.fullmatch(name))})
+
+    def pack(self, run_id: str) -> int:
+        """See the contract: ``a<attempt>.tar.zst`` instead of the folder."""
+        whole = [self._run(run_id) / f"a{attempt}" for attempt in self.attempts(run_id)]
+        return sum(packing.pack(folder) for folder in whole if folder.exists())
 
     def remove(self, run_id: str) -> None:
         """See the contract. Silent about a run without a record."""

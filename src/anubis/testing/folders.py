@@ -44,5 +44,8 @@ class FakeRecords:
         names = [path.name for path in (self._folder / run_id).glob("a*")]
         return sorted(int(name[1:]) for name in names if re.fullmatch(r"a\d+", name))
 
+    def pack(self, run_id: str) -> int:  # noqa: ARG002  nothing is gained, and nothing is lost
+        return 0
+
     def remove(self, run_id: str) -> None:
         shutil.rmtree(self._folder / run_id, ignore_errors=True)

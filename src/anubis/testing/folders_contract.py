@@ -68,6 +68,21 @@ class RecordsContract:
             records.folder(run_id, attempt).mkdir(parents=True)
         assert records.attempts(run_id) == [1, 9, 10]
 
+    def test_a_packed_record_is_back_when_it_is_asked_for(self, records: Any) -> None:
+        run_id = new_run_id()
+        for attempt in (1, 2):
+            folder = records.folder(run_id, attempt)
+            folder.mkdir(parents=True)
+            (folder / "stdout").write_bytes(b"the same line\n" * 10_000)
+        records.pack(run_id)
+        assert records.attempts(run_id) == [1, 2]
+        for _ in range(2):
+            assert (records.folder(run_id, 2) / "stdout").read_bytes() == b"the same line\n" * 10_000
+            assert records.pack(run_id) >= 0
+        records.pack(run_id)
+        records.remove(run_id)
+        assert records.attempts(run_id) == []
+
     def test_a_removed_record_is_gone(self, records: Any) -> None:
         kept, gone = new_run_id(), new_run_id()
         for run_id in (kept, gone):
