@@ -68,9 +68,10 @@ class Capture:
         self._plan_rest(self._round(left_s))
 
     def drain(self) -> None:
-        """Write down everything that has arrived, without waiting for more."""
-        while self._round(0.0) > 0:
-            pass
+        """Write down everything that has arrived, without waiting for more (a process that cannot be ended may go on)."""
+        for _ in range(16):
+            if self._round(0.0) <= 0:
+                break
 
     def finish(self) -> None:
         """Mark the record's streams as complete."""

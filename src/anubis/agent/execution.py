@@ -17,6 +17,8 @@ _SETTLE_NS = 200_000_000
 #: How long to go on killing what does not die (a process in an uninterruptible call to a dead disk).
 _KILL_NS = 5_000_000_000
 _SECOND_NS = 1_000_000_000
+#: Of so many it is written down what they were.
+_MOST_LEFTOVERS = 20
 #: How often somebody looks after a running execution.
 LOOK_NS = _SECOND_NS // 2
 #: ru_maxrss counts bytes on macOS and KiB elsewhere; nothing but the system's name tells.
@@ -48,6 +50,13 @@ class Family:
                 usage.ru_maxrss * _RSS_UNIT,
                 monotonic_ns(),
             )
+
+    def forget(self, pid: int) -> bool:
+        """Drop a sidecar that has ended, so that its number may come again; whether it has."""
+        if self.ended.pop(pid, None) is None:
+            return False
+        self.own.discard(pid)
+        return True
 
     def strangers(self) -> list[int]:
         """Living descendants that are not sidecars; without any child at all, not even /proc is looked at."""
@@ -87,6 +96,7 @@ class Execution:
         finally:
             for end in outputs:
                 posix.close(end)
+        self._family.forget(self.pid)
         self.facts["started_s"] = utc_ns(self._start_ns) / 1e9
 
     def alive(self) -> bool:
@@ -178,7 +188,7 @@ class Execution:
 
         found = self._family.strangers()
         leftovers: list[dict[str, object]] = [
-            {"pid": pid, "command": tree.command_line(pid)} for pid in found
+            {"pid": pid, "command": tree.command_line(pid)} for pid in found[:_MOST_LEFTOVERS]
         ]
         if not self.ended_for:
             self._kill_at = monotonic_ns() + int(grace_s * 1e9)

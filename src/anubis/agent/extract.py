@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import signal
 
@@ -17,6 +18,7 @@ from anubis.agent.closest import closest_lines
 from anubis.agent.emitted import Emitted
 from anubis.agent.guard import Guard
 from anubis.agent.indexfile import CHUNK, EMIT, END, ENTRY_BYTES, GAP, HEADER, STDOUT, STREAMS
+from anubis.agent.launch import TOO_QUIET
 from anubis.agent.patterns import Pattern
 from anubis.agent.scan import LONGEST_LINE, Lines, Scanner
 from anubis.agent.tally import Tallies
@@ -46,20 +48,26 @@ def run(options: Options) -> int:
     signal.signal(signal.SIGTERM, _noted)
     signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
-    stand_back = alive.state(options.record) == alive.ALIVE
-    if stand_back:
-        _set_priority("SCHED_IDLE")
+    stands_back = not timeindex.is_complete(options.record) and alive.state(options.record) == alive.ALIVE
+    if stands_back:
+        stands_back = _set_priority("SCHED_IDLE")
     extraction = Extraction(options.record, _declared(options.patterns), fresh=options.fresh)
     idle_s = _IDLE_S
     while not extraction.complete:
-        if extraction.advance():
+        moved = extraction.advance()
+        if stands_back and timeindex.is_complete(
+            options.record
+        ):  # the benchmark has ended, somebody waits for figures
+            stands_back = False
+            if not _set_priority("SCHED_OTHER"):
+                return TOO_QUIET
+        if moved:
             continue
         if alive.state(options.record) != alive.ALIVE:
             break
         idle_s = min(idle_s * _IDLE_GROWTH, _LONGEST_IDLE_S)
-        if select.select([wake], [], [], idle_s)[0] and stand_back:
+        if select.select([wake], [], [], idle_s)[0]:
             os.read(wake, 64)
-            _set_priority("SCHED_OTHER")  # the benchmark has ended: somebody waits for the figures
     extraction.finish()
     return 0
 
@@ -68,11 +76,13 @@ def _noted(_number: int, _frame: object) -> None:
     """SIGTERM says that the streams are complete; the wake-up pipe ends the wait."""
 
 
-def _set_priority(policy: str) -> None:
+def _set_priority(policy: str) -> bool:
+    """Whether it was possible: other systems have no such thing, and not everybody may rise again."""
     try:
         os.sched_setscheduler(0, getattr(os, policy), os.sched_param(0))
-    except (AttributeError, OSError):  # not Linux, or not allowed to rise again: it works anyhow
-        pass
+    except (AttributeError, OSError):
+        return False
+    return True
 
 
 def _declared(path: str) -> dict[str, dict[str, Any]]:
@@ -88,11 +98,7 @@ class Extraction:
     def __init__(self, record: str, declared: dict[str, dict[str, Any]], *, fresh: bool = False) -> None:
         self._record = record
         self._tallies = Tallies(declared)
-        self._patterns = [
-            Pattern(metric, facts.get("units") or "none", facts["pattern"])
-            for metric, facts in declared.items()
-            if facts.get("pattern")
-        ]
+        self._patterns = self._compile(declared)
         self._guard = Guard()
         self._emitted = Emitted(self._tallies)
         self._scanner = Scanner(self._patterns, self._tallies, self._emitted, self._guard)
@@ -108,6 +114,21 @@ class Extraction:
         self.complete = False
         self._file = self._resume(fresh)
         self._guard.start()
+
+    def _compile(self, declared: dict[str, dict[str, Any]]) -> list[Pattern]:
+        patterns = []
+        for metric, facts in declared.items():
+            if not facts.get("pattern"):
+                continue
+            try:
+                patterns.append(Pattern(metric, facts["pattern"]))
+            except (
+                re.error,
+                OverflowError,
+                RecursionError,
+            ) as error:  # the other metrics are found all the same
+                self._tallies.reports[metric].error = str(error)
+        return patterns
 
     def advance(self) -> bool:
         """Read on, about a megabyte; False when there is nothing new."""

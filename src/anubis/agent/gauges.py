@@ -48,8 +48,9 @@ COLUMNS = [
 class Gauges:
     """Remembers the counters of the last look, so that the next one can tell rates."""
 
-    def __init__(self, agent: int) -> None:
+    def __init__(self, agent: int, record: str) -> None:
         self._agent = agent
+        self._record = os.fsencode(record)
         self._group = folder("cpu", "cpu.stat")[0]
         self._last: dict[str, float] = {}
         self._values: dict[str, float] = {}
@@ -92,9 +93,7 @@ class Gauges:
                 self._rate("context_switches", int(rest))
             elif name == "procs_running":
                 self._values["runnable"] = int(rest)
-        words = read("/proc/loadavg").split()
-        if words:
-            self._values["load1"] = float(words[0])
+        self._values["load1"] = os.getloadavg()[0]
 
     def _pressure(self) -> None:
         """Share of the time in which somebody waited (PSI)."""
@@ -137,29 +136,32 @@ class Gauges:
                 self._rate("swap_in" if name == "pswpin" else "swap_out", int(count), _PAGE_BYTES)
 
     def _traffic(self) -> None:
+        disks, links = read("/proc/diskstats").splitlines(), read("/proc/net/dev").splitlines()[2:]
         got = put = 0
-        for line in read("/proc/diskstats").splitlines():
+        for line in disks:
             words = line.split()
             if os.path.exists(f"/sys/block/{words[2]}/device"):  # whole devices only, or bytes count twice
                 got += int(words[5]) * 512
                 put += int(words[9]) * 512
-        self._rate("disk_read", got)
-        self._rate("disk_written", put)
+        if disks:
+            self._rate("disk_read", got)
+            self._rate("disk_written", put)
         got = put = 0
-        for line in read("/proc/net/dev").splitlines()[2:]:
+        for line in links:
             name, _, rest = line.partition(":")
             if name.strip() != "lo":
                 got += int(rest.split()[0])
                 put += int(rest.split()[8])
-        self._rate("network_received", got)
-        self._rate("network_sent", put)
+        if links:
+            self._rate("network_received", got)
+            self._rate("network_sent", put)
 
     def _tree(self) -> None:
         """The benchmark's processes: everything below the agent that does not run the agent's own code."""
         rows = tree.table()
         if self._agent not in rows:
             return
-        own = {pid for pid, fields in rows.items() if int(fields[1]) == self._agent and _is_sidecar(pid)}
+        own = {pid for pid, fields in rows.items() if int(fields[1]) == self._agent and self._is_own(pid)}
         members = tree.descendants(self._agent, own, rows)
         ticks = sum(int(count) for count in rows[self._agent][13:15])  # of what the agent has reaped
         threads = pages = got = put = 0
@@ -184,15 +186,10 @@ class Gauges:
         if busy is not None and tree_cpus is not None and own_cpus is not None:
             self._values["others_cpus"] = max(0.0, busy - tree_cpus - own_cpus)
 
-
-def _is_sidecar(pid: int) -> bool:
-    return b"anubis.agent.launch" in read_bytes(f"/proc/{pid}/cmdline")
-
-
-def read_bytes(path: str) -> bytes:
-    """A small file; empty when it is gone."""
-    try:
-        with open(path, "rb", buffering=0) as file:
-            return file.read(4096)
-    except OSError:
-        return b""
+    def _is_own(self, pid: int) -> bool:
+        """Whether a child of the agent is a sidecar: it was started for the same record."""
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb", buffering=0) as file:
+                return b"\0--record\0" + self._record + b"\0" in file.read(65_536)
+        except OSError:  # it ended meanwhile
+            return False

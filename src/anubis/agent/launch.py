@@ -8,6 +8,9 @@ from __future__ import annotations
 import posix
 import sys
 
+#: Exit code of an extractor that stood back for the benchmark and may not rise again: a new one goes on.
+TOO_QUIET = 75
+
 USAGE = """usage: anubis-agent exec --record DIR [--repeats N] [--warmups N] [--timeout-s S] [--grace-s S] [--cwd DIR]
                          [--run-id ID] [--patterns FILE] [--seed N] -- COMMAND ARG...
        anubis-agent extract --record DIR [--patterns FILE] [--fresh]

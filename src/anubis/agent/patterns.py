@@ -22,10 +22,8 @@ MOST_SLOW_LINES = 20
 class Pattern:
     """One metric's pattern. ``value`` is group ``value``, else the first group that is not ``step``, else the match."""
 
-    def __init__(self, metric: str, units: str, text: str) -> None:
+    def __init__(self, metric: str, text: str) -> None:
         self.metric = metric
-        self.units = units
-        self.text = text
         self.regex = re.compile(text)
         named = self.regex.groupindex
         others = [number for number in range(1, self.regex.groups + 1) if number != named.get("step")]

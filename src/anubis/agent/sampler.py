@@ -32,7 +32,7 @@ def run(options: Options) -> int:
     signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
     devices = _devices()
-    gauges = Gauges(os.getppid())
+    gauges = Gauges(os.getppid(), options.record)
     columns = COLUMNS + _device_columns(len(devices) if devices else 0)
     file = os.open(
         f"{options.record}/{telemetry.NAME}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644

@@ -112,16 +112,23 @@ class Session:
 
     def weigh(self) -> None:
         """Facts, then every execution until one fails."""
-        from anubis.agent.facts import gather
-
         native.adopt_orphans()
-        facts = {"version": VERSION, "started_s": self._started_s, "run_id": self._options.run_id}
-        facts.update(command=self._options.command, **gather(self._memory))
-        self._store("facts.json", facts)
+        self._store("facts.json", self._facts())
         self._open_fifo()
         for repeat in range(-self._options.warmups, self._options.repeats):
             if self._cause is None:
                 self._execute(repeat)
+
+    def _facts(self) -> dict[str, object]:
+        facts: dict[str, object] = {"version": VERSION, "started_s": self._started_s}
+        facts.update(run_id=self._options.run_id, command=self._options.command)
+        try:
+            from anubis.agent.facts import gather
+
+            facts.update(gather(self._memory))
+        except Exception as error:  # noqa: BLE001  a system nobody has seen yet: the benchmark can be weighed all the same
+            facts["error"] = repr(error)
+        return facts
 
     def note_cause(self, cause: str | None, reason: str) -> None:
         """The first cause stays."""
@@ -155,7 +162,10 @@ class Session:
             "sampling": sidecars["sampling"],
             "agent": self._own_usage(sidecars["cpu_s"]),
         }
-        self._finish_exit(dumps(facts).encode() + b"\n")
+        try:
+            self._finish_exit(facts)
+        except OSError:  # no room for all of it: the last execution tells why the run ended
+            self._finish_exit({**facts, "executions": self._executions[-1:]})
         return code if isinstance(code, int) else 1
 
     def _execute(self, repeat: int) -> None:
@@ -296,7 +306,8 @@ class Session:
         self._write_early(file, dumps(facts).encode() + b"\n")
         posix.close(file)
 
-    def _finish_exit(self, text: bytes) -> None:
+    def _finish_exit(self, facts: dict[str, object]) -> None:
+        text = dumps(facts).encode() + b"\n"
         posix.pwrite(self._exit, text, 0)
         posix.ftruncate(self._exit, len(text))
         posix.fsync(self._exit)

@@ -10,6 +10,7 @@ from time import monotonic_ns
 from anubis.agent.capture import Capture
 from anubis.agent.execution import Family
 from anubis.agent.indexfile import EMIT, STDOUT
+from anubis.agent.launch import TOO_QUIET
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ class Sidecars:
         self._capture = capture
         self._running: dict[str, int] = {}
         self._syncing = 0
+        #: How much of stdout was searched for objects, in vain.
+        self._searched = 0
         self._old_protocol = posix.environ.get(b"BENCHMARK_AI", b"").lower() == b"stdout"
 
     def look(self, elapsed_s: float) -> None:
@@ -44,11 +47,12 @@ class Sidecars:
 
     def _sync(self) -> None:
         """Write dirty files through to the disk from a short-lived fork: a slow disk must never stall the capture."""
-        dirty = [spool for spool in self._capture.spools if spool.dirty]
-        if not dirty or (self._syncing and self._syncing not in self._family.ended):
+        if self._syncing and not self._family.forget(self._syncing):
             return
-        self._family.ended.pop(self._syncing, None)
-        self._family.own.discard(self._syncing)
+        self._syncing = 0
+        dirty = [spool for spool in self._capture.spools if spool.dirty]
+        if not dirty:
+            return
         for spool in dirty:
             spool.dirty = False
         self._syncing = posix.fork()
@@ -61,15 +65,18 @@ class Sidecars:
 
     def finish(self) -> dict[str, object]:
         """End them, when the streams are complete; what became of them, and the CPU seconds they took."""
-        self._sync_now([spool.file for spool in self._capture.spools if spool.dirty])
         if "extract" not in self._running and self._has_samples():
             self._start("extract")
         for pid in self._running.values():
             if pid not in self._family.ended:
                 posix.kill(pid, SIGTERM)
+        self._sync_now([spool.file for spool in self._capture.spools if spool.dirty])
         size = sum(spool.size for spool in self._capture.spools)
         self._wait(60.0 + size / _SLOWEST_BYTES_PER_S)
-        outcome = {verb: self._outcome(pid) for verb, pid in self._running.items()}
+        if self._exit_code("extract") == TOO_QUIET:
+            self._start("extract")
+            self._wait(60.0 + size / _SLOWEST_BYTES_PER_S)
+        outcome = {verb: "complete" if self._exit_code(verb) == 0 else "failed" for verb in self._running}
         used = sum(row[1] + row[2] for row in self._family.ended.values())
         return {
             "extraction": outcome.get("extract", "none"),
@@ -94,7 +101,13 @@ class Sidecars:
         if not size or self._old_protocol:
             return bool(size)
         with open(self._options.record + "/stdout", "rb", buffering=0) as file:
-            return b'{"' in file.read(1 << 20)
+            while self._searched < size - 1:
+                file.seek(self._searched)
+                data = file.read(1 << 20)
+                if b'{"' in data:
+                    return True
+                self._searched += max(1, len(data) - 1)
+        return False
 
     def _start(self, verb: str) -> None:
         words = [sys.executable, "-I", "-S", "-c"]
@@ -120,6 +133,6 @@ class Sidecars:
                         posix.kill(pid, SIGKILL)
             self._capture.pump(monotonic_ns() + 1_000_000_000)
 
-    def _outcome(self, pid: int) -> str:
-        row = self._family.ended.get(pid)
-        return "complete" if row and row[0] == 0 else "failed"
+    def _exit_code(self, verb: str) -> int | None:
+        row = self._family.ended.get(self._running.get(verb, 0))
+        return posix.WEXITSTATUS(row[0]) if row and posix.WIFEXITED(row[0]) else None

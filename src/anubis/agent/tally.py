@@ -109,6 +109,8 @@ class MetricReport:
         self.rejected_example: str | None = None
         self.slow_lines = 0
         self.switched_off = False
+        #: Why the pattern could not even be tried.
+        self.error: str | None = None
         self.closest: list[str] = []
 
     def reject(self, reason: str, value: Any) -> None:

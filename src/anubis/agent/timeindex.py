@@ -7,7 +7,7 @@ from array import array
 from bisect import bisect_right
 from struct import Struct
 
-from anubis.agent.indexfile import CHUNK, ENTRY_BYTES, ENTRY_FORMAT, HEADER, NAME, STREAMS
+from anubis.agent.indexfile import CHUNK, END, ENTRY_BYTES, ENTRY_FORMAT, HEADER, NAME, STREAMS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +25,17 @@ def entries(record: str, start: int = len(HEADER), most: int = 4096) -> list[tup
     except FileNotFoundError:
         return []
     return list(_ENTRY.iter_unpack(data[: len(data) - len(data) % ENTRY_BYTES]))
+
+
+def is_complete(record: str) -> bool:
+    """Whether the streams of the record will not grow any more."""
+    try:
+        size = os.path.getsize(os.path.join(record, NAME))
+    except FileNotFoundError:
+        return False
+    whole = (size - len(HEADER)) // ENTRY_BYTES
+    last = entries(record, len(HEADER) + max(0, whole - 1) * ENTRY_BYTES)
+    return bool(last) and last[-1][4] == END
 
 
 class TimeIndex:

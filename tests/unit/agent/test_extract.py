@@ -8,6 +8,7 @@ from anubis.agent import samples
 from anubis.agent.extract import Extraction
 from anubis.agent.indexfile import EMIT, STDERR
 from anubis.agent.scan import LONGEST_LINE
+from anubis.agent.timeindex import is_complete
 from support.agents import HandmadeRecord
 
 SECOND = 1_000_000_000
@@ -166,3 +167,23 @@ def test_units_and_labels_are_kept(tmp_path):
     record.extract()
     (sample,) = samples.iterate(str(tmp_path))
     assert sample == ("loss", 1.0, "nats", 1.5, 4, 0, "measure", {"rank": "0"})
+
+
+def test_a_pattern_that_is_none_costs_only_itself(tmp_path):
+    record = HandmadeRecord(tmp_path)
+    record.write(b"loss=1\n")
+    record.end()
+    found, report = record.extract({"broken": "(", "loss": r"loss=(\d)"})
+    assert list(found["loss"].values) == [1]
+    assert "unterminated" in report["metrics"]["broken"]["error"]
+
+
+def test_a_record_knows_when_it_is_complete(tmp_path):
+    record = HandmadeRecord(tmp_path)
+    assert not is_complete(str(tmp_path / "none"))
+    assert not is_complete(str(tmp_path))
+    for _ in range(3):
+        record.write(b"x\n")
+        assert not is_complete(str(tmp_path))
+    record.end()
+    assert is_complete(str(tmp_path))

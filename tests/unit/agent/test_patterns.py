@@ -104,5 +104,5 @@ def test_literals_and_bulk_search_find_what_line_by_line_search_finds(pattern, t
     ],
 )
 def test_which_group_is_the_value(pattern, value, step):
-    compiled = Pattern("m", "1", pattern)
+    compiled = Pattern("m", pattern)
     assert (compiled.value_group, compiled.step_group) == (value, step)

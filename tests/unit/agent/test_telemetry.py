@@ -44,7 +44,7 @@ def test_a_row_is_written_whole_or_not_at_all(tmp_path):
 
 
 def test_gauges_of_this_machine():
-    gauges = Gauges(os.getpid())
+    gauges = Gauges(os.getpid(), "/record")
     row = dict(zip([name for name, _ in COLUMNS], gauges.sample(), strict=True))
     assert row["memory_available"] > 0
     assert row["cpu_idle"] >= 0
@@ -61,8 +61,8 @@ def test_the_benchmarks_processes_are_those_below_the_agent(monkeypatch):
         14: b"S 1 14 14 0 0 0 0 0 0 0 99 99 0 0 20 0 1 0 7 0 50",
     }
     monkeypatch.setattr("anubis.agent.tree.table", lambda: {pid: row.split() for pid, row in rows.items()})
-    monkeypatch.setattr("anubis.agent.gauges._is_sidecar", lambda pid: pid == 13)
-    row = dict(zip([name for name, _ in COLUMNS], Gauges(10).sample(), strict=True))
+    monkeypatch.setattr("anubis.agent.gauges.Gauges._is_own", lambda self, pid: pid == 13)
+    row = dict(zip([name for name, _ in COLUMNS], Gauges(10, "/record").sample(), strict=True))
     page = os.sysconf("SC_PAGE_SIZE")
     assert (row["tree_processes"], row["tree_threads"], row["tree_memory"]) == (2, 6, 11 * page)
 
