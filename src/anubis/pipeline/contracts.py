@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import BinaryIO, Protocol
 
 from anubis.model.alert import Alert, AlertState
@@ -144,10 +145,18 @@ class Runs(Protocol):
         """
         ...
 
-    def add_finished(self, runs: Sequence[tuple[Run, str]], points: Sequence[Point]) -> Sequence[str]:
+    def add_finished(
+        self,
+        runs: Sequence[tuple[Run, str]],
+        points: Sequence[Point],
+        *,
+        events: Sequence[Event] = (),
+        samples: Mapping[str, Sequence[SampleBlock]] = MappingProxyType({}),
+    ) -> Sequence[str]:
         """Store runs that ended elsewhere (an imported history) with their points, in one transaction.
 
-        A run whose id is stored already stays as it is, with its points. The ids that are new.
+        With them go their events and, by run id, their samples, where these are known. A run whose id is stored
+        already stays as it is, with its points. The ids that are new.
         """
         ...
 

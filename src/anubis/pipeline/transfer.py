@@ -8,6 +8,7 @@ from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.run import Run
 from anubis.pipeline import archive
 from anubis.pipeline.contracts import RunQuery, World
+from anubis.pipeline.record import Record
 
 #: Below the home folder: archives that are being read.
 INCOMING = "incoming"
@@ -53,8 +54,11 @@ def bring_in(file: Path, world: World, home: Path) -> Run:
                 f"run {run.id} is here already", remedy="purge it first if this one is to replace it"
             )
         _keep_files(unpacked, world)
-        world.runs.add_finished([(run, unpacked.archived.text)], unpacked.archived.points)
-        world.runs.add([], unpacked.archived.events)
+        archived = unpacked.archived
+        samples = Record(world.records.folder(run.id, run.attempt)).samples()
+        world.runs.add_finished(
+            [(run, archived.text)], archived.points, events=archived.events, samples={run.id: samples}
+        )
     return run
 
 

@@ -1,30 +1,41 @@
 """New runs, with their descriptors and texts stored once however many runs share them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
-from anubis.model.points import Point
-from anubis.model.run import Event, Run
+from anubis.model.points import Point, SampleBlock
+from anubis.model.run import Event, Run, Step
 from anubis.store.database import Database, Session, chunked
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import event_words, write_events
 from anubis.store.rows import descriptor_values, id_bytes, id_text, new_run_values
 from anubis.store.text import clean, packed, text_digest
-from anubis.store.writing import point_rows
+from anubis.store.writing import Measured, point_rows
 
 
 def add_runs(
     database: Database,
     dictionaries: Dictionaries,
     runs: Sequence[tuple[Run, str]],
+    *,
     events: Sequence[Event] = (),
     points: Sequence[Point] = (),
+    samples: Mapping[str, Sequence[SampleBlock]] = MappingProxyType({}),
 ) -> list[str]:
-    """Store runs that are not there yet, with their points, and events, in one transaction; the ids that are new."""
+    """Store runs that are not there yet, with their points and samples, and events, in one transaction.
+
+    The ids that are new.
+    """
     words = dictionaries.words(
         word for run, _ in runs for word in (run.owner, run.engine, run.folder, run.family_id, run.series_key)
     )
     words = dictionaries.words(event_words(events))
     measured = point_rows(dictionaries, points)
+    sampled = {
+        run.id: Measured(dictionaries, Step(status=run.status, samples=tuple(samples[run.id])))
+        for run, _ in runs
+        if samples.get(run.id)
+    }
 
     def work(session: Session) -> list[str]:
         # First of all the row that every writer of events holds: nobody else adds or forgets descriptors meanwhile.
@@ -44,11 +55,13 @@ def add_runs(
             ],
         )
         write_events(session, [e for e in events if e.run_id in fresh or e.run_id not in given], words)
+        numbers = _numbers(session, fresh) if points or sampled else {}
         if points:
-            numbers = _numbers(session, fresh)
             found = zip(points, measured, strict=True)
             rows = [{"run": numbers[point.run_id], **row} for point, row in found if point.run_id in numbers]
             session.write_all("add_point", rows)
+        for run_id in sampled.keys() & numbers.keys():
+            sampled[run_id].write(session, numbers[run_id])
         return [run.id for run, _ in new]
 
     return database.transact(work)

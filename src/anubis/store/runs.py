@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from anubis.model.errors import LeaseLostError, NotFoundError
-from anubis.model.points import Point
+from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Event, Run, Step, stepped
 from anubis.pipeline.contracts import RunQuery, RunRow
 from anubis.store.adding import add_runs
@@ -39,10 +40,19 @@ class StoredRuns:
         """See the contract. Runs that are there already are left as they are, with their events, so a caller that
         does not know whether it got through may repeat the call.
         """
-        add_runs(self._database, self._dictionaries, runs, events)
+        add_runs(self._database, self._dictionaries, runs, events=events)
 
-    def add_finished(self, runs: Sequence[tuple[Run, str]], points: Sequence[Point]) -> Sequence[str]:
-        return add_runs(self._database, self._dictionaries, runs, points=points)
+    def add_finished(
+        self,
+        runs: Sequence[tuple[Run, str]],
+        points: Sequence[Point],
+        *,
+        events: Sequence[Event] = (),
+        samples: Mapping[str, Sequence[SampleBlock]] = MappingProxyType({}),
+    ) -> Sequence[str]:
+        return add_runs(
+            self._database, self._dictionaries, runs, events=events, points=points, samples=samples
+        )
 
     def claim(self, owner: str, *, now_s: float, lease_s: float, limit: int) -> Sequence[Run]:
         if limit <= 0:

@@ -98,6 +98,19 @@ class AddFinishedContract:
         assert store.runs.text(run.id) == "its text"
         assert sorted(store.points.of([run.id]), key=lambda point: point.metric) == points
 
+    def test_its_events_and_samples_come_along(self, store: Any) -> None:
+        old, new = a_run(status=Status.SUCCEEDED), a_run(status=Status.FAILED)
+        store.runs.add_finished([(old, "")], [])
+        told = [an_event(run, kind) for run in (old, new) for kind in ("submitted", "final")]
+        blocks = {run.id: [samples_of([3.0, 2.0, 1.0], "loss")] for run in (old, new)}
+        assert list(store.runs.add_finished([(old, ""), (new, "")], [], events=told, samples=blocks)) == [
+            new.id
+        ]
+        assert [event.kind for event in store.runs.events(new.id)] == ["submitted", "final"]
+        assert list(store.points.samples(new.id, "loss").values) == [3.0, 2.0, 1.0]
+        assert list(store.runs.events(old.id)) == []
+        assert list(store.points.summaries(old.id)) == []
+
     def test_nobody_claims_it(self, store: Any) -> None:
         store.runs.add_finished([(a_run(status=Status.SUCCEEDED), "")], [])
         assert claimed(store) == []
