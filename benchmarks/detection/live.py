@@ -56,6 +56,11 @@ def false_alarms(
     }
 
 
+def independent(rates: dict[str, float]) -> float | None:
+    """Mean over the kinds of noise without autocorrelation."""
+    return sum(rates[kind] for kind in PURE) / len(PURE) if rates else None
+
+
 def peer_false_alarms(
     peers: Peers, name: str, seed: int, folder: Path | None, series: int, points: int
 ) -> dict[str, float]:
@@ -67,12 +72,25 @@ def peer_false_alarms(
     return rates
 
 
-def spiky(seed: int, series: int, points: int = 200) -> np.ndarray:
+def spiky(seed: int, series: int, points: int = 200) -> tuple[np.ndarray, np.ndarray]:
+    """Series with five 8-sigma spikes at random places, and the same noise without them."""
     random = np.random.default_rng([seed, 8])
-    logs = random.standard_normal((series, points))
+    plain = random.standard_normal((series, points))
+    logs = plain.copy()
     for row in logs:
         row[random.choice(points, 5, replace=False)] += 8 * random.choice([-1, 1], 5)
-    return LEVEL * np.exp(UNIT * logs)
+    return LEVEL * np.exp(UNIT * logs), LEVEL * np.exp(UNIT * plain)
+
+
+def spike_alarms(seed: int, series: int) -> tuple[float, float]:
+    """Alarms per series with spikes, and of the same noise without."""
+    with_spikes, without = spiky(seed, series)
+    return tuple(sum(len(alarms(row)) for row in rows) / series for rows in (with_spikes, without))
+
+
+def peer_spike_alarms(peers: Peers, name: str, seed: int, series: int) -> float | None:
+    answer = peers.ask(name, "online", spiky(seed, series)[0].tolist())
+    return None if answer is None else sum(map(len, answer["alarms"])) / series
 
 
 def shifted(seed: int, name: str, series: int, before: int, after: int) -> np.ndarray:

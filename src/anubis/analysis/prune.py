@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from anubis.analysis.windows import SIDE, Noise, Rows, place, score
+from anubis.analysis.places import place
+from anubis.analysis.scores import score
+from anubis.analysis.windows import SIDE, Noise, Rows
 
 Floats = NDArray[np.float64]
 #: (series, first point of the old side, first point of the new side, end of the new side)

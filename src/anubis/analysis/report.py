@@ -10,9 +10,10 @@ from scipy.special import stdtrit
 from anubis.analysis.compare import named
 from anubis.analysis.drift import drifting
 from anubis.analysis.outlook import Outlook, outlook
+from anubis.analysis.places import place_range
 from anubis.analysis.prune import Change
 from anubis.analysis.spread import median, smallest_shift
-from anubis.analysis.windows import SIDE, Rows, place_range
+from anubis.analysis.windows import SIDE, Rows
 from anubis.analysis.working import Prepared, Scale
 from anubis.model.series import ChangeKind, ChangePoint, ChangeState, Series, SeriesVerdict
 

@@ -1,0 +1,104 @@
+"""Scores and places of candidates against the plain arithmetic, one candidate at a time."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import mannwhitneyu
+
+from anubis.analysis import scores
+from anubis.analysis.places import place, place_range
+from anubis.analysis.scores import score
+from anubis.analysis.windows import PSEUDO_POINTS, SIDE, Noise, Rows
+
+ONE = np.ones(1)
+
+
+def plain(left, right, sigma):
+    """z of a candidate whose sides are long enough for no special rule."""
+    residuals = np.concatenate([left - np.median(left), right - np.median(right)])
+    sizes, count = np.abs(residuals), len(residuals)
+    local = max(1.4826 * np.median(sizes), np.quantile(sizes, 0.9) / 1.6449)
+    deviation = np.sqrt((count * local**2 + PSEUDO_POINTS * sigma**2) / (count + PSEUDO_POINTS))
+    clipped = np.clip(residuals, -scores.CLIP * deviation, scores.CLIP * deviation)
+    lags = range(1, scores.LAGS + 1)
+    products = sum((1 - lag / (scores.LAGS + 1)) * (clipped[lag:] * clipped[:-lag]).sum() for lag in lags)
+    inflation = np.sqrt(np.clip(1 + 2 * products / (clipped**2).sum(), *scores.INFLATION))
+    means = np.median(left) + clipped[: len(left)].mean(), np.median(right) + clipped[len(left) :].mean()
+    error = deviation * np.sqrt(1 / len(left) + 1 / len(right)) * inflation
+    wins = mannwhitneyu(left, right).statistic
+    spread = np.sqrt(len(left) * len(right) * (count + 1) / 12)
+    ranks = abs(wins - len(left) * len(right) / 2) / spread / inflation
+    return max(abs(means[1] - means[0]) / error, ranks), means[1] - means[0]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(6, SIDE), st.integers(6, SIDE), st.booleans())
+def test_scores_are_the_plain_arithmetic(seed, n_left, n_right, ties):
+    random = np.random.default_rng(seed)
+    work = random.standard_t(3, (2, n_left + n_right))
+    work[:, n_left:] += 3.0
+    work = np.round(work) if ties else work
+    rows = Rows.of([(1, 0, n_left, n_left + n_right), (0, 0, n_left, n_left + n_right)])
+    found = score(work, rows, Noise(np.array([1.0, 1.3]), np.ones(2)))
+    if scores._support(scores.gather(work, rows, Noise(np.ones(2), np.ones(2))), found.difference).min() < 3:
+        return
+    for row, (series, sigma) in enumerate([(1, 1.3), (0, 1.0)]):
+        z, difference = plain(work[series, :n_left], work[series, n_left:], sigma)
+        assert found.z[row] == pytest.approx(z)
+        assert found.difference[row] == pytest.approx(difference)
+
+
+def test_equal_known_errors_weigh_as_none_does():
+    work = np.random.default_rng(2).standard_normal((1, 60))
+    work[0, 30:] += 1.0
+    rows = Rows.of([(0, 0, 30, 60)])
+    weighted = score(work, rows, Noise(ONE, ONE, np.ones((1, 60))))
+    alone = score(work, rows, Noise(ONE, ONE))
+    assert weighted.error == pytest.approx(alone.error, rel=0.05)
+    assert weighted.difference == pytest.approx(alone.difference, abs=0.1)
+
+
+def test_imprecise_points_hardly_count():
+    work = np.zeros((1, 40))
+    work[0, 20:] = 1.0
+    work[0, ::2] = 50.0
+    relative = np.where(np.arange(40) % 2, 0.1, 100.0)[None]
+    found = score(work, Rows.of([(0, 0, 20, 40)]), Noise(ONE, ONE, relative))
+    assert found.difference[0] == pytest.approx(1.0, abs=0.01)
+
+
+@pytest.mark.parametrize("spikes", [[8.0, 8.0, 0.2], [9.0, 1.0, 1.1], [0.1, 0.2, 9.0, 0.1]])
+def test_spikes_are_no_level(spikes):
+    left = 0.7 * np.random.default_rng(3).standard_normal(40)
+    work = np.concatenate([left, spikes])[None]
+    assert score(work, Rows.of([(0, 0, 40, work.shape[1])]), Noise(ONE, ONE)).z[0] < 4.5
+
+
+def test_a_candidate_moves_to_where_the_points_change():
+    work = 0.3 * np.random.default_rng(4).standard_normal((1, 100))
+    work[0, 47:] += 2.0
+    rows = Rows.of([(0, 0, 60, 100), (0, 0, 40, 100), (0, 0, 47, 100)])
+    assert place(work, rows, Noise(ONE, ONE)).tolist() == [47, 47, 47]
+    earliest, latest = place_range(work, rows, Noise(0.3 * ONE, ONE))
+    assert 46 <= earliest[2] <= 47 <= latest[2] <= 48
+
+
+def test_a_side_too_short_to_split_stays():
+    work = np.arange(5.0)[None]
+    rows = Rows.of([(0, 0, 2, 5)])
+    assert place(work, rows, Noise(ONE, ONE)).tolist() == [2]
+    assert [end.tolist() for end in place_range(work, rows, Noise(ONE, ONE))] == [[2], [2]]
+
+
+def test_the_range_of_places_holds_the_true_one():
+    random = np.random.default_rng(5)
+    inside = 0
+    for _ in range(200):
+        work = random.standard_normal((1, 100))
+        work[0, 50:] += 1.5
+        noise = Noise(ONE, ONE)
+        best = int(place(work, Rows.of([(0, 0, 50, 100)]), noise)[0])
+        earliest, latest = place_range(work, Rows.of([(0, 0, best, 100)]), noise)
+        inside += int(earliest[0]) <= 50 <= int(latest[0])
+    assert inside >= 0.93 * 200
