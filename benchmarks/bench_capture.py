@@ -101,6 +101,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=10, help="how long the chatty child runs")
     asked = parser.parse_args()
+    print(f"load of the machine before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         full_speed = program(folder, "full_speed", FULL_SPEED, SLOWLY_FULL_SPEED)

@@ -69,6 +69,7 @@ def main():
     parser.add_argument("--samples", type=int, default=2_000_000)
     parser.add_argument("--with-mlflow", action="store_true")
     asked = parser.parse_args()
+    print(f"load of the machine before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs")
     with tempfile.TemporaryDirectory() as folder:
         ours = report_ours(Path(folder), asked.calls, asked.samples)
         python = os.environ.get("MLFLOW_PYTHON") or (make_venv(Path(folder)) if asked.with_mlflow else None)

@@ -12,6 +12,7 @@ import time
 from anubis.agent import alive, indexfile, telemetry
 from anubis.agent.gauges import COLUMNS, Gauges
 from anubis.agent.indexfile import STREAMS
+from anubis.agent.spool import FLOOD_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,14 +67,14 @@ class Synced:
         self._safe = 0
 
     def sync(self) -> None:
-        """Write it through to the disk when it has grown."""
+        """Write it through to the disk when it has grown, but not by a flood."""
         size = os.fstat(self._file).st_size
-        if size != self._safe:
+        if 0 < size - self._safe <= FLOOD_BYTES:
             try:
                 os.fsync(self._file)
             except OSError:  # the disk's own trouble shows where it is written
                 return
-            self._safe = size
+        self._safe = size
 
 
 def _append(file: int, size: int, row: bytes) -> int:

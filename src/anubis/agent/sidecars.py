@@ -11,6 +11,7 @@ from anubis.agent.capture import Capture
 from anubis.agent.execution import Family
 from anubis.agent.indexfile import EMIT, STDOUT
 from anubis.agent.launch import TOO_QUIET
+from anubis.agent.spool import FLOOD_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,15 +51,15 @@ class Sidecars:
         if self._syncing and not self._family.forget(self._syncing):
             return
         self._syncing = 0
-        dirty = [spool for spool in self._capture.spools if spool.dirty]
-        if not dirty:
+        grown = [spool for spool in self._capture.spools if 0 < spool.size - spool.safe <= FLOOD_BYTES]
+        for spool in self._capture.spools:
+            spool.safe = spool.size
+        if not grown:
             return
-        for spool in dirty:
-            spool.dirty = False
         self._syncing = posix.fork()
         if self._syncing == 0:
             try:
-                self._sync_now([spool.file for spool in dirty])
+                self._sync_now([spool.file for spool in grown])
             finally:
                 posix._exit(0)
         self._family.own.add(self._syncing)
@@ -70,7 +71,7 @@ class Sidecars:
         for pid in self._running.values():
             if pid not in self._family.ended:
                 posix.kill(pid, SIGTERM)
-        self._sync_now([spool.file for spool in self._capture.spools if spool.dirty])
+        self._sync_now([spool.file for spool in self._capture.spools if spool.size])
         size = sum(spool.size for spool in self._capture.spools)
         self._wait(60.0 + size / _SLOWEST_BYTES_PER_S)
         if self._exit_code("extract") == TOO_QUIET:
@@ -88,9 +89,7 @@ class Sidecars:
         for file in [*files, self._capture.index.file] if files else []:
             try:
                 posix.fsync(file)
-            except (
-                OSError
-            ):  # the disk's own trouble: what could not be written is counted where it was written
+            except OSError:  # the disk's own trouble is counted where it was written
                 continue
 
     def _has_samples(self) -> bool:

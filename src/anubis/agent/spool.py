@@ -9,6 +9,9 @@ from anubis.agent.indexfile import CHUNK, GAP, STREAMS, IndexFile
 
 #: Bytes asked of a pipe, and read from it at once. 1 MiB is what Linux grants everybody (fs.pipe-max-size).
 PIPE_BYTES = 1 << 20
+#: A stream that grew by more since it was safe is left to the kernel until the end: writing a flood through to the disk at
+#: once stalls whoever adds to it, and that would be the benchmark.
+FLOOD_BYTES = 1 << 24
 
 
 class Spool:
@@ -23,10 +26,10 @@ class Spool:
         self.file = posix.open(
             f"{record}/{self.name}", posix.O_WRONLY | posix.O_CREAT | posix.O_APPEND, 0o644
         )
-        #: Bytes in the file, bytes that could not be written, and whether some are not yet safe on the disk.
+        #: Bytes in the file, how many of them the disk was told to keep safe, and bytes that could not be written.
         self.size = posix.fstat(self.file).st_size
+        self.safe = self.size
         self.lost = 0
-        self.dirty = False
 
     def take(self, pipe: int, buffer: memoryview, time_ns: int, repeat: int) -> int:
         """Move what the pipe holds, up to one buffer; how many bytes it was, 0 at its end."""
@@ -37,7 +40,6 @@ class Spool:
         if count:
             lost = self.lost
             self._write(buffer[:count])
-            self.dirty = True
             self._index.note(self.code, CHUNK, self.size, time_ns, repeat)
             if self.lost > lost:
                 self._index.note(self.code, GAP, self.size, time_ns, repeat)
