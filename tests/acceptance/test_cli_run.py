@@ -148,9 +148,9 @@ def test_a_second_ctrl_c_leaves_and_says_how_to_look_later(anubis):
     assert anubis.json("status")["status"] == "cancelled"
 
 
-def started(anubis, command):
+def started(anubis, command, more=""):
     """``anubis run`` of a command that has said something already."""
-    process = anubis.start("run", anubis.write("long.toml", command))
+    process = anubis.start("run", anubis.write("long.toml", command, more=more))
     for line in process.stderr:
         if b" watch" in line:
             break
@@ -162,3 +162,32 @@ def started(anubis, command):
 def test_nothing_else_is_printed_where_json_is(anubis):
     file = anubis.write("hello.toml", "sh -c 'echo answer=1'", more=METRIC)
     assert json.loads(anubis("run", file, "--json").stdout)["comparisons"] == []
+
+
+def test_a_killed_command_loses_nothing_and_starts_nothing_twice(anubis):
+    gate = anubis.folder / "gate"
+    command = (
+        "sh -c 'echo begun >> started; echo begun; while [ ! -e gate ]; do sleep 0.05; done; echo answer=5'"
+    )
+    process = started(anubis, command, more=METRIC)
+    process.kill()
+    process.communicate()
+    assert anubis.json("status")["status"] == "watch"
+    gate.touch()
+    watched = anubis("watch")
+    assert watched.returncode == 0, watched.stderr
+    assert anubis.json("status")["metrics"]["answer"]["value"] == 5
+    assert (anubis.folder / "started").read_text() == "begun\n"
+
+
+def test_ctrl_c_while_watching_leaves_and_lets_the_run_go_on(anubis):
+    gate = anubis.folder / "gate"
+    anubis("submit", anubis.write("long.toml", "sh -c 'while [ ! -e gate ]; do sleep 0.05; done'"))
+    watching = anubis.start("watch")
+    assert b"  watch" in watching.stderr.readline()
+    watching.send_signal(signal.SIGINT)
+    _, err = watching.communicate(timeout=60)
+    assert watching.returncode == 130
+    assert b"goes on" in err
+    gate.touch()
+    assert anubis("watch").returncode == 0

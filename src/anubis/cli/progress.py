@@ -42,28 +42,33 @@ def progress(client: "Client", runs: Sequence[Run]) -> Progress:
 
 
 class Lines:
-    """One line on standard error when a run starts and one when it is final."""
+    """One line on standard error when a run starts (or is found under way) and one when it is final."""
 
     def __init__(self, runs: Sequence[Run]) -> None:
         self._width = max((len(run.descriptor.info.name) for run in runs), default=0)
-        self._last = {run.id: run.status for run in runs}
+        self._runs = {run.id: run for run in runs}
 
     def __enter__(self) -> Self:
+        for run in self._runs.values():
+            if run.status is Status.WATCH:
+                self._tell(run)
         return self
 
     def __exit__(self, *error: object) -> None:
         """Nothing to tidy."""
 
     def changed(self, run: Run) -> None:
-        last, self._last[run.id] = self._last.get(run.id), run.status
-        if run.status is last or not (run.status.final or run.status is Status.WATCH):
-            return
+        last, self._runs[run.id] = self._runs[run.id].status, run
+        if run.status is not last and (run.status.final or run.status is Status.WATCH):
+            self._tell(run)
+
+    def say(self, text: str) -> None:
+        """What may be done is for people; nobody watches."""
+
+    def _tell(self, run: Run) -> None:
         took = words.took(run.placed_s, run.ended_s) if run.status.final else ""
         name = run.descriptor.info.name.ljust(self._width)
         clock = time.strftime("%H:%M:%S")
         reason = run.reason if run.status is Status.FAILED else ""
         line = f"{clock}  {short_id(run.id)}  {name}  {run.status.value:9}  {took}  {reason}".rstrip()
         click.echo(line, err=True)
-
-    def say(self, text: str) -> None:
-        """What may be done is for people; nobody watches."""
