@@ -19,7 +19,8 @@ from anubis.model.run import Seen
 from anubis.store import FolderObjects, FolderRecords
 from anubis.testing import a_run
 from anubis.testing.engine_contract import EngineContract, a_bundle
-from support.processes import is_running, left_in, until
+from support.agents import is_running
+from support.processes import left_in, until
 
 SETTINGS = {"slots": 1, "min_free_bytes": 0}
 

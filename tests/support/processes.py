@@ -7,6 +7,8 @@ from select import select
 
 import pytest
 
+from support.agents import is_running
+
 #: Far longer than anything here takes on a busy machine: only a hang meets it.
 PATIENCE_S = 60.0
 
@@ -21,25 +23,17 @@ def until(look, what, *, patience_s=PATIENCE_S):
     return found
 
 
-def is_running(pid):
-    """Whether a process lives (a zombie does not)."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
 def left_in(folder):
     """Living processes that this folder's agents and workers started, agents and workers included: it stands in their
     environment or on their command line.
     """
-    mark, found = os.fsencode(str(folder)) + b"/", []
+    marks, found = [os.fsencode(str(folder)) + end for end in (b"/", b"\0")], []
     for proc in Path("/proc").glob("[0-9]*"):
         pid = int(proc.name)
         try:
-            words = (proc / "cmdline").read_bytes() + b"\0" + (proc / "environ").read_bytes()
+            words = (proc / "cmdline").read_bytes() + b"\0" + (proc / "environ").read_bytes() + b"\0"
         except OSError:
             continue
-        if mark in words and pid != os.getpid() and is_running(pid):
+        if any(mark in words for mark in marks) and pid != os.getpid() and is_running(pid):
             found.append(pid)
     return found

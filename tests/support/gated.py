@@ -1,0 +1,120 @@
+"""A benchmark that waits until the test lets it go on, and what must hold of its runs whatever was killed meanwhile."""
+
+import json
+import os
+import signal
+
+from anubis.agent import alive
+from anubis.client import Client
+from anubis.pipeline.contracts import RunQuery
+from anubis.pipeline.record import Record
+from anubis.settings import Settings
+from support.processes import left_in, until
+
+#: Every execution says that it begins, prints, waits for a line of the gate, and prints a lot.
+SCRIPT = """
+echo "$ANUBIS_RUN_ID $ANUBIS_REPEAT" >> starts
+echo first
+{extra}
+read line < gate
+seq 1 20000
+echo rate=$ANUBIS_REPEAT.5
+echo last >&2
+"""
+STDOUT = b"first\n" + b"".join(b"%d\n" % number for number in range(1, 20001)) + b"rate=%d.5\n"
+METRIC = """
+[[output.metrics]]
+name = "rate"
+units = "1/s"
+pattern = 'rate=(\\S+)'
+"""
+
+
+class Gated:
+    """The benchmark, its descriptor, and a look into the home folder that its runs are stored in."""
+
+    def __init__(self, anubis, *, extra="", more=""):
+        self.anubis = anubis
+        self.home = anubis.home
+        self._started = []
+        (anubis.folder / "bench.sh").write_text(SCRIPT.format(extra=extra))
+        self.file = anubis.write("gated.toml", "sh bench.sh", more=METRIC + more)
+        os.mkfifo(anubis.folder / "gate")
+        self._gate = os.open(anubis.folder / "gate", os.O_RDWR)
+
+    def start(self, *words, **options):
+        """The command as a process that goes on; it ends with the test at the latest."""
+        self._started.append(self.anubis.start(*words, **options))
+        return self._started[-1]
+
+    def open_gate(self, executions=1):
+        os.write(self._gate, b"go\n" * executions)
+
+    def close(self):
+        os.close(self._gate)
+        for pid in left_in(self.home):
+            os.kill(pid, signal.SIGKILL)
+        for process in self._started:
+            process.kill()
+            process.communicate()
+
+    def starts(self):
+        """``run id, repeat`` of every execution that ever began."""
+        path = self.anubis.folder / "starts"
+        return path.read_text().splitlines() if path.exists() else []
+
+    def client(self):
+        """A client of the same home, in the test's own process."""
+        return Client.open(Settings.from_env({"ANUBIS_HOME": str(self.home)}))
+
+    def rows(self):
+        if not (self.home / "anubis.db").exists():
+            return []
+        with self.client() as client:
+            return list(client.find(RunQuery(newest_first=False, limit=10_000)))
+
+    def records(self, name):
+        """Files of this name in the records, of whatever run."""
+        return list(self.home.glob(f"records/*/a*/benchmark/0/{name}"))
+
+    def stdouts(self):
+        return [path.read_bytes() for path in self.records("stdout")]
+
+    def agent(self):
+        """Process id of the one agent."""
+        (file,) = self.records(alive.NAME)
+        return json.loads(file.read_bytes())["pid"]
+
+    def wait_started(self, executions=1):
+        """Until so many executions have printed, and what they printed is in a record."""
+        until(lambda: len(self.starts()) >= executions, "the benchmark has started")
+        until(
+            lambda: sum(out.count(b"first\n") for out in self.stdouts()) >= executions, "its output is kept"
+        )
+
+    def check_whole(self, *, repeats=1):
+        """Every run is final, once, with a cause or all it printed, was started at most once, and left no process."""
+        rows = self.rows()
+        with self.client() as client:
+            for row in rows:
+                self._check_run(client, row, repeats)
+        starts = self.starts()
+        assert len(starts) == len(set(starts)), "an execution was started twice"
+        until(lambda: not left_in(self.home), "every process of these runs is gone")
+        return rows
+
+    def _check_run(self, client, row, repeats):
+        assert row.status.final, row
+        kinds = [event.kind for event in client.events(row.id)]
+        assert (kinds.count("submitted"), kinds.count("final")) == (1, 1), kinds
+        assert (row.cause is None) == (row.status == "succeeded"), row
+        if row.status == "succeeded":
+            self._check_record(row.id, repeats)
+            assert {point.metric for point in client.points([row.id])} > {"rate"}
+        elif (folder := client.record_folder(client.get(row.id))).exists():
+            assert Record(folder).samples() is not None, "what there is of its record can be read"
+
+    def _check_record(self, run_id, repeats):
+        (stdout,) = self.home.glob(f"records/{run_id}/a*/benchmark/0/stdout")
+        assert stdout.read_bytes() == b"".join(STDOUT % repeat for repeat in range(repeats))
+        assert stdout.with_name("stderr").read_bytes() == b"last\n" * repeats
