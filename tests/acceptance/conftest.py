@@ -8,4 +8,6 @@ def anubis(tmp_path):
     """The installed command in a home of its own."""
     folder = tmp_path / "work"
     folder.mkdir()
-    return Command(tmp_path / "home", folder)
+    command = Command(tmp_path / "home", folder)
+    yield command
+    command.close()

@@ -14,10 +14,10 @@ PATIENCE_S = 60
 class Command:
     """Runs ``anubis`` in one home folder and one working folder."""
 
-    def __init__(self, home, folder, program="anubis"):
+    def __init__(self, home, folder):
         self.home = home
         self.folder = folder
-        self.program = program
+        self._started = []
 
     def __call__(self, *words, program="anubis", **options):
         options = {"capture_output": True, "text": True, "stdin": subprocess.DEVNULL, **options}
@@ -42,9 +42,22 @@ class Command:
             "stdin": subprocess.DEVNULL,
             **options,
         }
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [BIN / "anubis", *map(str, words)], cwd=self.folder, env=self.environment(), **options
         )
+        self._started.append(process)
+        return process
+
+    def close(self):
+        """End what a failed test left behind."""
+        for process in self._started:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+            for stream in (process.stdout, process.stderr):
+                stream.close()
+        if any(not (path.parent / "exit.json").exists() for path in self.home.glob("records/*/a*/*/*/alive")):
+            self("cancel", "--all")
 
     def json(self, *words, code=0):
         """What the command printed as JSON; it must have ended with ``code``."""

@@ -13,12 +13,15 @@ from anubis.cli.lazy import LazyGroup
 SECTIONS = {
     "Measure": ("run", "submit", "watch", "cancel", "worker"),
     "Look": ("status", "logs", "results", "show", "descriptor", "history", "compare"),
+    "Judge": ("check", "alerts", "notify"),
     "Descriptors": ("validate", "schema"),
     "Keep house": ("doctor", "record", "purge", "gc", "completion"),
 }
 
 PLACES = {
+    "alerts": "anubis.cli.alerts:alerts",
     "cancel": "anubis.cli.end:cancel",
+    "check": "anubis.cli.check:check",
     "compare": "anubis.cli.compare:compare",
     "completion": "anubis.cli.completion:completion",
     "descriptor": "anubis.cli.show:descriptor",
@@ -26,6 +29,7 @@ PLACES = {
     "gc": "anubis.cli.gc:gc",
     "history": "anubis.cli.history:history",
     "logs": "anubis.cli.logs:logs",
+    "notify": "anubis.cli.notify:notify",
     "purge": "anubis.cli.end:purge",
     "record": "anubis.cli.record:record",
     "results": "anubis.cli.results:results",
