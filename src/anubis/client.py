@@ -18,23 +18,24 @@ from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.points import Point, SampleBlock
 from anubis.model.problem import Problem
 from anubis.model.run import Event, Run
-from anubis.model.status import Status
 from anubis.model.verdict import Comparison
 from anubis.pipeline import scripts, subject, worker
 from anubis.pipeline.compare import compare_points
-from anubis.pipeline.contracts import MetricSummary, RunQuery, RunRow, Runs
+from anubis.pipeline.contracts import MetricSummary, RunQuery, RunRow
 from anubis.pipeline.owner import new_owner
 from anubis.pipeline.submit import Submission, only_recorded, runs_of
+from anubis.pipeline.waiting import Waiting
 from anubis.settings import Settings
 from anubis.wiring import House, build
 
 if TYPE_CHECKING:
+    from anubis.model.alert import Alert, AlertState
+    from anubis.pipeline.gate import Contest
     from anubis.pipeline.reconciler import Reconciler
+    from anubis.pipeline.report import Report
+    from anubis.pipeline.rulings import Ruling
 
 _LAST = re.compile(r"@last(?:~(\d+))?")
-
-#: How often runs that another process drives are looked at, seconds.
-LOOK_EVERY_S = 0.25
 
 
 class Client:
@@ -144,7 +145,7 @@ class Client:
 
         Another process may drive some of them; ``changed`` hears of every change of these runs, whoever made it.
         """
-        waiting = _Waiting(self._world.runs, run_ids, changed)
+        waiting = Waiting(self._world.runs, run_ids, changed)
         self._reconciler(waiting.note).drive(until=waiting.over)
         if self._world.runs.unfinished() or not self._house.relay.turn():
             worker.start(self.settings.home)
@@ -302,6 +303,33 @@ class Client:
         )
         return compare_points(old, new, min_effect=min_effect)
 
+    def check(self, contests: "Sequence[Contest]", *, min_effect: float | None = None) -> "Report":
+        """Weigh contenders against their baselines, or the history before them: what a gate reports."""
+        from anubis.pipeline import gate  # noqa: PLC0415  20 ms that a listing need not pay, here and below
+
+        return gate.weigh(contests, self._world, min_effect=min_effect)
+
+    def alerts(
+        self, *, states: "Sequence[AlertState]" = (), benchmark: str | None = None
+    ) -> "Sequence[Alert]":
+        """Alerts as they stand, newest first; those of some states or one benchmark."""
+        from anubis.pipeline import rulings  # noqa: PLC0415
+
+        return rulings.find(self._world, states=states, benchmark=benchmark)
+
+    def alert(self, alert_id: str) -> "tuple[Alert, Sequence[Event]]":
+        """An alert by id or unique prefix, and everything that ever happened to it. Raises NotFoundError."""
+        from anubis.pipeline import rulings  # noqa: PLC0415
+
+        return rulings.get(self._world, alert_id)
+
+    def rule(self, alert_id: str, ruling: "Ruling", *, why: str, until_s: float | None = None) -> "Alert":
+        """Decide about an alert; kept with who, when and why. Raises BadInputError where it cannot be."""
+        from anubis.pipeline import rulings  # noqa: PLC0415
+
+        actor = self.settings.client_id
+        return rulings.rule(self._world, alert_id, ruling, actor=actor, why=why, until_s=until_s)
+
 
 def _names(files: Sequence[Path]) -> list[str]:
     """What each file's runs are called in their family: its name, or its path, or that with a number; one file: empty."""
@@ -337,37 +365,3 @@ def run(
     return [
         Outcome(run, {point.metric: point for point in points if point.run_id == run.id}) for run in ended
     ]
-
-
-class _Waiting:
-    """Which of some runs are not final yet; asks the store now and then, for others may drive them."""
-
-    def __init__(self, runs: Runs, run_ids: Sequence[str], changed: Callable[[Run], None] | None) -> None:
-        #: Run id -> status and reason when it was last heard of.
-        self._known: dict[str, tuple[Status, str] | None] = dict.fromkeys(run_ids)
-        self._runs = runs
-        self._changed = changed
-        self._looked_s = 0.0
-
-    def note(self, run: Run) -> None:
-        """The run has changed."""
-        if run.id not in self._known:
-            return
-        if run.status.final:
-            del self._known[run.id]
-        else:
-            self._known[run.id] = (run.status, run.reason)
-        if self._changed:
-            self._changed(run)
-
-    def over(self) -> bool:
-        now_s = time.monotonic()
-        if self._known and now_s - self._looked_s >= LOOK_EVERY_S:
-            self._looked_s = now_s
-            rows = self._runs.find(RunQuery(ids=tuple(self._known), limit=len(self._known)))
-            for purged in self._known.keys() - {row.id for row in rows}:
-                del self._known[purged]
-            for row in rows:
-                if self._known[row.id] != (row.status, row.reason):
-                    self.note(self._runs.get(row.id))
-        return not self._known

@@ -8,6 +8,7 @@ from anubis.pipeline.analyse import note
 from anubis.pipeline.confirm import confirming_runs, listeners
 from anubis.pipeline.contracts import World
 from anubis.pipeline.final import conclude
+from anubis.pipeline.shifts import awake
 
 
 def alert(run: Run, world: World) -> Step:
@@ -17,7 +18,7 @@ def alert(run: Run, world: World) -> Step:
     events: list[Event] = []
     spawned: list[tuple[Run, str]] = []
     for one in world.alerts.find(benchmark=run.descriptor.info.name):
-        current = one
+        current = awake(one, now_s)
         if (
             one.state is AlertState.SUSPECTED
             and not one.ordered
@@ -26,7 +27,7 @@ def alert(run: Run, world: World) -> Step:
             spawned += more
             current = replace(one, ordered=True)
         if _is_untold(current, now_s):
-            to = _addresses(run, current)
+            to = addresses(run, current)
             current = replace(current, told=current.state)
             events.append(note(run, current, now_s, to))
         if current != one:
@@ -39,10 +40,11 @@ def _is_untold(alert: Alert, now_s: float) -> bool:
     if alert.muted_until_s is not None and now_s < alert.muted_until_s:
         return False
     if alert.state is AlertState.RESOLVED:
-        return alert.told is AlertState.CONFIRMED
+        return alert.told not in {None, AlertState.RESOLVED}
     return alert.state is AlertState.CONFIRMED and alert.told is not AlertState.CONFIRMED
 
 
-def _addresses(run: Run, alert: Alert) -> list[str]:
+def addresses(run: Run, alert: Alert) -> list[str]:
+    """Who hears of the alert as it is now, by the descriptor of this run."""
     told = replace(alert, kind=AlertKind.RECOVERY) if alert.state is AlertState.RESOLVED else alert
     return [notify.to for notify in listeners(run, told)]

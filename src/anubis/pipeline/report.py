@@ -55,6 +55,8 @@ class Weighing:
     comparison: Comparison | None = None
     #: What went wrong, in one sentence; empty when both sides were measured.
     failure: str = ""
+    #: What was not compared, and why, in one sentence; empty when everything was.
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +74,9 @@ class Report:
 
     @property
     def is_undecided(self) -> bool:
-        """Nothing is bad, and something could not be told."""
-        return not self.is_bad and Judgement.UNDECIDED in self._judgements()
+        """Nothing is bad, and something, or all of it, could not be told."""
+        found = self._judgements()
+        return not self.is_bad and (Judgement.UNDECIDED in found or not found)
 
     @property
     def is_news(self) -> bool:
@@ -126,7 +129,10 @@ def markdown(report: Report) -> str:
             parts.append(f"and {more} more")
         gravest = shown[0][1]
         parts.append(f"{code(gravest.metric)}: {next_step(gravest)}")
-    subjects = dict.fromkeys((weighing.baseline, weighing.contender) for weighing in report.weighings)
+    noted = [weighing for weighing in report.weighings if weighing.note]
+    parts += [f"{code(weighing.benchmark)}: {code(weighing.note, 200)}" for weighing in noted[:MOST_ROWS]]
+    compared = [weighing for weighing in report.weighings if weighing.comparison]
+    subjects = dict.fromkeys((weighing.baseline, weighing.contender) for weighing in compared)
     parts += [
         f"Baseline {code(short_subject(old))}, contender {code(short_subject(new))}; in brackets the 95 % interval."
         for old, new in list(subjects)[:3]

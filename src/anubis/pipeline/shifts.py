@@ -49,6 +49,20 @@ class Judged:
         return point.series_key, point.fingerprint, point.metric
 
 
+def awake(alert: Alert, now_s: float) -> Alert:
+    """The alert, confirmed again if its muting is over."""
+    if alert.state is not AlertState.MUTED or alert.muted_until_s is None or now_s < alert.muted_until_s:
+        return alert
+    return replace(
+        alert,
+        state=AlertState.CONFIRMED,
+        changed_s=now_s,
+        actor="",
+        why="its muting is over",
+        muted_until_s=None,
+    )
+
+
 def alert_id(*words: str) -> str:
     """The id of an alert: 16 hex digits of a digest of what it is about."""
     return hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]
@@ -155,7 +169,11 @@ def _with(
     rows = (*others, _row(judged, change))
     current = replace(alert, rows=rows, kind=gravest(rows))
     sure = change.state is ChangeState.CONFIRMED and not judged.unstable
-    if sure and current.state in {AlertState.SUSPECTED, AlertState.RESOLVED} and not waits(current):
+    # What a person resolved (an actor is named) stays so: the same data are no news.
+    unsettled = current.state is AlertState.SUSPECTED or (
+        current.state is AlertState.RESOLVED and not current.actor
+    )
+    if sure and unsettled and not waits(current):
         return replace(current, state=AlertState.CONFIRMED, changed_s=now_s)
     return current
 

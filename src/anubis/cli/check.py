@@ -1,0 +1,115 @@
+"""``anubis check``: the gate for continuous integration."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from anubis.cli import exit_codes, plain, reported
+from anubis.cli.contests import NEWEST, contests_of
+from anubis.cli.home import open_client
+from anubis.cli.params import PAIR, REF, SHARE, json_option, mapping
+from anubis.cli.reported import FailOn
+from anubis.pipeline.junit import junit
+from anubis.pipeline.report import Report, markdown
+
+FORMATS = ("text", "json", "markdown", "junit")
+
+
+def _baseline_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    for decorate in reversed(
+        (
+            click.option(
+                "--baseline",
+                type=REF,
+                metavar="RUN,...|FILE",
+                help="Compare with these runs, or run this descriptor beside FILE and compare with it.",
+            ),
+            click.option(
+                "--baseline-subject",
+                metavar="SUBJECT",
+                default="",
+                help="Compare with what is stored of this commit or version.",
+            ),
+            click.option(
+                "--baseline-label",
+                "labels",
+                type=PAIR,
+                multiple=True,
+                metavar="KEY=VALUE",
+                help=f"Compare with the newest {NEWEST} runs that have this label; repeatable.",
+            ),
+        )
+    ):
+        function = decorate(function)
+    return function
+
+
+@click.command()
+@click.argument("what", type=REF, nargs=-1, metavar="[RUN...|FILE...]")
+@click.option("--runs", type=click.IntRange(1, 1000), help="Run FILE so often first (default: once).")
+@_baseline_options
+@click.option("--min-effect", type=SHARE, metavar="SHARE", help="Smaller effects do not count (default: 2%).")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="What to print.")
+@click.option(
+    "--report",
+    "files",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="FILE",
+    help="Also write .xml (JUnit), .md (Markdown) or what anubis notify posts; repeatable.",
+)
+@click.option("--post", "names", multiple=True, metavar="NAME", help="Post it: github, gitlab; repeatable.")
+@click.option(
+    "--fail-on",
+    type=click.Choice([each.value for each in FailOn]),
+    default=FailOn.UNDECIDED.value,
+    show_default=True,
+    help="From what on the exit status is not 0.",
+)
+@click.option("--all", "everything", is_flag=True, help="Show every verdict, however many there are.")
+@json_option
+def check(
+    *,
+    what: tuple[str, ...],
+    runs: int | None,
+    baseline: str | None,
+    baseline_subject: str,
+    labels: tuple[tuple[str, str], ...],
+    min_effect: float | None,
+    form: str,
+    files: tuple[Path, ...],
+    names: tuple[str, ...],
+    fail_on: str,
+    everything: bool,
+    as_json: bool,
+) -> int:
+    """Say whether a change made anything worse, by exit status.
+
+    Weighs the runs, or the family of the last one, against the current level of their history: the newest runs of
+    other subjects without a change between them. FILE is run first.
+
+    Exits 1 when a benchmark failed, else 3 when a metric regressed, else 4 when something cannot be told, else 0.
+    """
+    with open_client() as client:
+        contests = contests_of(
+            client, what, runs=runs, baseline=baseline, subject=baseline_subject, labels=mapping(labels)
+        )
+        report = client.check(contests, min_effect=min_effect)
+    code = reported.exit_code(report, FailOn(fail_on))
+    _print(report, code, "json" if as_json else form, everything=everything)
+    for file in files:
+        reported.write(report, file)
+    taken = reported.post(report, names)
+    return code if taken else code or exit_codes.FAILED
+
+
+def _print(report: Report, code: int, form: str, *, everything: bool) -> None:
+    if form == "json":
+        plain.show(reported.as_json(report, code))
+    elif form == "text":
+        for line in reported.text(report, everything=everything):
+            click.echo(line)
+    else:
+        click.echo(markdown(report) if form == "markdown" else junit(report), nl=False)

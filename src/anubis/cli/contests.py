@@ -1,0 +1,121 @@
+"""Who meets whom at the gate, from what a person names: runs, families, labels, descriptor files."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anubis.cli import refs
+from anubis.cli.errors import warned
+from anubis.cli.families import Key, cells_of
+from anubis.cli.follow import follow
+from anubis.cli.params import LAST
+from anubis.model.errors import BadInputError, NotFoundError
+from anubis.model.run import Run
+from anubis.model.status import Status
+from anubis.pipeline.contracts import RunQuery
+from anubis.pipeline.gate import Contest
+
+if TYPE_CHECKING:
+    from anubis.client import Client
+
+#: Runs of a baseline given by labels: the newest so many of each benchmark.
+NEWEST = 20
+
+
+def contests_of(
+    client: "Client",
+    what: Sequence[str],
+    *,
+    runs: int | None = None,
+    baseline: str | None = None,
+    subject: str = "",
+    labels: Mapping[str, str],
+) -> list[Contest]:
+    """The contender named by ``what`` (descriptor files are run first, ``runs`` times) and its baseline.
+
+    Raises BadInputError for a combination that means nothing, NotFoundError for a baseline that does not exist.
+    """
+    if sum(map(bool, (baseline, subject, labels))) > 1:
+        raise BadInputError(
+            "there is more than one baseline", remedy="give only one of the --baseline options"
+        )
+    if any(map(_is_file, what)):
+        if not all(map(_is_file, what)):
+            raise BadInputError("runs and files were named together", remedy="name either runs or files")
+        contender, baseline = _measured(client, [Path(one) for one in what], runs or 1, baseline)
+    elif runs or (baseline and _is_file(baseline)):
+        raise BadInputError("no descriptor file says what to run", remedy="name a descriptor file")
+    else:
+        contender = _stored(client, what)
+    if not (baseline or subject or labels) and (sides := _two_sides(client, contender)):
+        return sides
+    opponents: Sequence[Run] | None = None
+    if baseline:
+        opponents = [client.get(run_id) for run_id in refs.expand(client, baseline)]
+    elif labels:
+        opponents = _labelled(client, contender, labels)
+    if opponents and (both := {run.id for run in contender} & {run.id for run in opponents}):
+        raise BadInputError(f"run {min(both)} is on both sides", remedy="name each run on one side only")
+    return [Contest(contender=contender, baseline=opponents, subject=subject)]
+
+
+def _is_file(word: str) -> bool:
+    return word.endswith(".toml") or Path(word).is_file()
+
+
+def _measured(
+    client: "Client", files: Sequence[Path], runs: int, baseline: str | None
+) -> tuple[list[Run], str | None]:
+    """The runs of these files as they ended, with the baseline's beside them where that is a file; it is then among
+    the two files of the family, and named no more.
+    """
+    beside = [Path(baseline)] if baseline and _is_file(baseline) else []
+    if beside and len(files) > 1:
+        raise BadInputError("one baseline file meets several files", remedy="check one file at a time")
+    submitted = client.submit([*beside, *files], rounds=runs, warned=warned)
+    return follow(client, submitted, cancels=True), None if beside else baseline
+
+
+def _stored(client: "Client", what: Sequence[str]) -> list[Run]:
+    if what:
+        ids = [run_id for term in what for run_id in refs.expand(client, term)]
+    else:
+        ids = [row.id for row in client.family(LAST)]
+    found = [client.get(run_id) for run_id in dict.fromkeys(ids)]
+    if busy := next((run for run in found if not run.status.final), None):
+        raise BadInputError(f"run {busy.id} is not over yet", remedy=f"wait for it: anubis watch {busy.id}")
+    return found
+
+
+def _two_sides(client: "Client", runs: Sequence[Run]) -> list[Contest]:
+    """A family of two files is its own contest, the first file the baseline; nothing for any other runs."""
+    if len({run.family_id for run in runs}) != 1 or runs[0].family_id is None:
+        return []
+    cells = cells_of(client, runs)
+    files = list(dict.fromkeys(dict(cell.key).get("file") for cell in cells))
+    if len(files) != 2:
+        return []
+    sides: dict[Key, tuple[list[Run], list[Run]]] = {}
+    for cell in cells:
+        rest = tuple(item for item in cell.key if item[0] != "file")
+        sides.setdefault(rest, ([], []))[files.index(dict(cell.key).get("file"))].extend(cell.runs)
+    return [Contest(contender=new, baseline=old) for old, new in sides.values()]
+
+
+def _labelled(client: "Client", contender: Sequence[Run], labels: Mapping[str, str]) -> list[Run]:
+    """The newest good runs with these labels of every benchmark of the contender."""
+    own = {run.id for run in contender}
+    found = [
+        row.id
+        for name in dict.fromkeys(run.descriptor.info.name for run in contender)
+        for row in client.find(
+            RunQuery(name=name, labels=dict(labels), statuses=(Status.SUCCEEDED,), limit=NEWEST + len(own))
+        )
+        if row.id not in own
+    ][:NEWEST]
+    if not found:
+        words = " and ".join(f"{key}={value}" for key, value in labels.items())
+        raise NotFoundError(
+            f"no good run of these benchmarks has {words}", remedy="see labels with anubis history --json"
+        )
+    return [client.get(run_id) for run_id in found]
