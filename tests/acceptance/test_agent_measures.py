@@ -132,6 +132,16 @@ def test_every_line_has_the_time_at_which_it_arrived(agents):
     assert TimeIndex(str(agents.record), "stderr").time_ns(0) is not None
 
 
+def test_nothing_is_lost_at_full_speed(agents):
+    code = "import sys\nfor i in range(300_000): sys.stdout.write(f'{i:08d} loss={i % 7}\\n')"
+    facts = agents.weigh(command=python(code), patterns={"loss": r"loss=(\d)"})
+    assert agents.bytes("stdout") == b"".join(b"%08d loss=%d\n" % (i, i % 7) for i in range(300_000))
+    found = samples.load(str(agents.record))["loss"]
+    assert list(found.values) == [float(i % 7) for i in range(300_000)]
+    assert list(found.times_s) == sorted(found.times_s)
+    assert facts["agent"]["max_rss_bytes"] < 40_000_000
+
+
 def test_facts_of_the_machine(agents):
     agents.weigh(command=["true"])
     facts = agents.json("facts.json")
@@ -170,3 +180,15 @@ def test_a_wrong_command_line(tmp_path):
         assert done.returncode == 2
         assert options[0] in done.stderr.decode()
     assert not agents.record.exists()
+
+
+def test_the_working_folder(tmp_path):
+    agents = Agents(tmp_path)
+    (tmp_path / "work").mkdir()
+    script = tmp_path / "work" / "train"
+    script.write_text("#!/bin/sh\npwd; echo $0\n")
+    script.chmod(0o755)
+    for command, path in ((["./train"], None), (["train"], "../nothing:.:/bin:/usr/bin")):
+        agents.record = tmp_path / f"record-{command[0].strip('./')}-{bool(path)}"
+        agents.weigh("--cwd", "work", command=command, cwd=tmp_path, env={"PATH": path} if path else {})
+        assert agents.bytes("stdout").splitlines()[0] == os.fsencode(tmp_path / "work")

@@ -21,11 +21,8 @@ class CannotStartError(OSError):
 def find(program: str, path: str, cwd: str) -> str:
     """Where the program lies: as the shell looks for it. Raises CannotStartError."""
     refused = ""
-    if "/" in program:
-        places = [program if program.startswith("/") or not cwd else f"{cwd}/{program}"]
-    else:
-        places = [f"{folder or '.'}/{program}" for folder in path.split(":")]
-    for place in places:
+    places = [program] if "/" in program else [f"{folder or '.'}/{program}" for folder in path.split(":")]
+    for place in [place if place.startswith("/") or not cwd else f"{cwd}/{place}" for place in places]:
         if _kind(place) == _FILE:
             if posix.access(place, posix.X_OK):
                 return program if "/" in program else place

@@ -18,8 +18,8 @@ _CPU = "/sys/devices/system/cpu/"
 _FEATURES = ("avx", "amx", "sse4", "fma", "f16c", "sha_ni", "asimd", "sve", "bf16", "i8mm", "vnni", "neon")
 
 
-def gather(memory_group: MemoryGroup) -> dict[str, object]:
-    """Every fact about the machine, as JSON values."""
+def gather(memory_group: MemoryGroup, cwd: str) -> dict[str, object]:
+    """Every fact about the machine, as JSON values; ``cwd`` is where the benchmark will run."""
     system = posix.uname()
     cpu = _cpu(system.machine)
     memory = _memory(memory_group)
@@ -37,7 +37,7 @@ def gather(memory_group: MemoryGroup) -> dict[str, object]:
         "virtual_machine": _virtual_machine(cpu),
         "accelerators": _accelerators(),
         "python": benchmark_python(
-            posix.environ.get(b"PATH", b"/bin:/usr/bin").decode("utf-8", "surrogateescape")
+            _environment(b"PATH") or "/bin:/usr/bin", _environment(b"PYENV_VERSION"), cwd
         ),
         "load": _line("/proc/loadavg"),
     }
@@ -45,6 +45,10 @@ def gather(memory_group: MemoryGroup) -> dict[str, object]:
     facts["fingerprint_inputs"] = inputs
     facts["fingerprint"] = blake2b(dumps(inputs).encode(), digest_size=16).hexdigest()
     return facts
+
+
+def _environment(name: bytes) -> str:
+    return posix.environ.get(name, b"").decode("utf-8", "surrogateescape")
 
 
 def _line(path: str) -> str | None:

@@ -92,6 +92,8 @@ class Options:
             raise WrongOptionsError("--record DIR is missing")
         if not self.record.startswith("/"):
             self.record = f"{posix.getcwd()}/{self.record}"
+        if self.cwd and not self.cwd.startswith("/"):
+            self.cwd = f"{posix.getcwd()}/{self.cwd}"
         if not self.patterns and posix.access(self.record + "/patterns.json", posix.R_OK):
             self.patterns = self.record + "/patterns.json"
 

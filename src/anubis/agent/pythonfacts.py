@@ -5,24 +5,28 @@ from __future__ import annotations
 import posix
 from _blake2 import blake2b
 
+from anubis.agent.kernel import read
 
-def benchmark_python(path: str) -> dict[str, object] | None:
+
+def benchmark_python(path: str, chosen: str, cwd: str) -> dict[str, object] | None:
     """The first python3 (else python) of PATH: its real file and its installed distributions, as ``name-version`` with a
-    digest over them; None without any. A wrapper script (pyenv) is not followed: its distributions are null.
+    digest over them; None without any. Of wrapper scripts only pyenv's are followed, to the version that is chosen (in
+    PYENV_VERSION) or that a file names for the folder ``cwd``; behind others the distributions are null.
     """
     for name in ("python3", "python"):
         for folder in path.split(":"):
             program = f"{folder}/{name}"
             if posix.access(program, posix.X_OK):
-                return _describe(program)
+                return _describe(program, chosen, cwd)
     return None
 
 
-def _describe(program: str) -> dict[str, object]:
-    real = _resolve(program)
+def _describe(program: str, chosen: str, cwd: str) -> dict[str, object]:
+    behind = _behind_pyenv(program, chosen, cwd) or program
+    real = _resolve(behind)
     with open(real, "rb", buffering=0) as file:
         is_script = file.read(2) == b"#!"
-    names = [] if is_script else sorted(set(_distributions(program, real)))
+    names = [] if is_script else sorted(set(_distributions(behind, real)))
     digest = blake2b("\n".join(names).encode("utf-8", "replace"), digest_size=16).hexdigest()
     return {
         "executable": program,
@@ -30,6 +34,24 @@ def _describe(program: str) -> dict[str, object]:
         "distributions": None if is_script else names,
         "distributions_digest": None if is_script else digest,
     }
+
+
+def _behind_pyenv(program: str, chosen: str, cwd: str) -> str | None:
+    """What pyenv's wrapper will start (https://github.com/pyenv/pyenv, "Understanding Python version selection")."""
+    root, found, name = program.rpartition("/shims/")
+    if not found:
+        return None
+    version = chosen.split(":", maxsplit=1)[0]
+    while not version and cwd:
+        version = _first_word(cwd + "/.python-version")
+        cwd = cwd.rpartition("/")[0]
+    behind = f"{root}/versions/{version or _first_word(root + '/version')}/bin/{name}"
+    return behind if posix.access(behind, posix.X_OK) else None
+
+
+def _first_word(path: str) -> str:
+    words = read(path, 4096).split()
+    return words[0] if words else ""
 
 
 def _resolve(path: str) -> str:

@@ -125,7 +125,7 @@ class Session:
         try:
             from anubis.agent.facts import gather
 
-            facts.update(gather(self._memory))
+            facts.update(gather(self._memory, self._options.cwd or posix.getcwd()))
         except Exception as error:  # noqa: BLE001  a system nobody has seen yet: the benchmark can be weighed all the same
             facts["error"] = repr(error)
         return facts
@@ -169,6 +169,9 @@ class Session:
         return code if isinstance(code, int) else 1
 
     def _execute(self, repeat: int) -> None:
+        if SIGTERM in _ARRIVED:
+            self.note_cause("cancelled", "The run was cancelled.")
+            return
         phase = "warmup" if repeat < 0 else "measure"
         self._capture.repeat = repeat
         execution = Execution(self._capture, self._family, phase, repeat)

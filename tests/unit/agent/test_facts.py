@@ -16,7 +16,7 @@ def files(monkeypatch):
 
 
 def test_facts_of_this_machine_are_stable():
-    first, second = (facts.gather(kernel.MemoryGroup()) for _ in range(2))
+    first, second = (facts.gather(kernel.MemoryGroup(), "/") for _ in range(2))
     assert first["fingerprint"] == second["fingerprint"]
     assert first["fingerprint_inputs"]["cpus"] == len(os.sched_getaffinity(0))
 
@@ -97,11 +97,11 @@ def test_the_benchmarks_python_and_what_is_in_it(tmp_path):
     (real / "bin" / "python3.11").chmod(0o755)
     (virtual / "bin" / "python3").symlink_to(real / "bin" / "python3.11")
     (virtual / "pyvenv.cfg").write_text("")
-    found = pythonfacts.benchmark_python(f"/no/such/folder:{virtual}/bin")
+    found = pythonfacts.benchmark_python(f"/no/such/folder:{virtual}/bin", "", "/")
     assert found["distributions"] == ["old-1", "torch-2.0"]
     assert found["file"] == str(real / "bin" / "python3.11")
     (virtual / "pyvenv.cfg").unlink()
-    other = pythonfacts.benchmark_python(f"{virtual}/bin")
+    other = pythonfacts.benchmark_python(f"{virtual}/bin", "", "/")
     assert other["distributions"] == ["numpy-1.0"]
     assert other["distributions_digest"] != found["distributions_digest"]
 
@@ -109,8 +109,32 @@ def test_the_benchmarks_python_and_what_is_in_it(tmp_path):
 def test_a_wrapper_script_is_not_followed(tmp_path):
     (tmp_path / "python").write_text("#!/bin/sh\n")
     (tmp_path / "python").chmod(0o755)
-    assert pythonfacts.benchmark_python(str(tmp_path))["distributions"] is None
+    assert pythonfacts.benchmark_python(str(tmp_path), "", "/")["distributions"] is None
 
 
 def test_a_machine_without_python(tmp_path):
-    assert pythonfacts.benchmark_python(str(tmp_path)) is None
+    assert pythonfacts.benchmark_python(str(tmp_path), "", "/") is None
+
+
+def test_pyenvs_wrapper_is_followed(tmp_path):
+    for version in ("3.9.1", "3.11.7", "3.13.0"):
+        home = tmp_path / "versions" / version
+        packages = home / "lib" / "python3.x" / "site-packages" / f"of-{version}.dist-info"
+        packages.mkdir(parents=True)
+        (home / "bin").mkdir()
+        (home / "bin" / "python3").write_bytes(b"\x7fELF")
+        (home / "bin" / "python3").chmod(0o755)
+    (tmp_path / "shims").mkdir()
+    (tmp_path / "shims" / "python3").write_text("#!/bin/sh\n")
+    (tmp_path / "shims" / "python3").chmod(0o755)
+    (tmp_path / "version").write_text("3.9.1\n")
+    (tmp_path / "work" / "deep").mkdir(parents=True)
+    (tmp_path / "work" / ".python-version").write_text("3.11.7 3.9.1\n")
+
+    def found(chosen, cwd):
+        return pythonfacts.benchmark_python(f"{tmp_path}/shims", chosen, str(cwd))["distributions"]
+
+    assert found("", "/") == ["of-3.9.1"]
+    assert found("", tmp_path / "work" / "deep") == ["of-3.11.7"]
+    assert found("3.13.0:3.9.1", tmp_path / "work") == ["of-3.13.0"]
+    assert found("system", "/") is None
