@@ -146,14 +146,22 @@ class Reconciler:
             try:
                 step = self._ask(held.run)
             except NoCapacityError as error:
-                now_s = self.world.clock.now_s()
-                held.look_s = now_s + min(
-                    max(BACK_OFF * (now_s - self._freed_s), SOONEST_S), error.again_after_s
-                )
-                full[held.run.engine] = held.look_s
+                held.look_s = full[held.run.engine] = self._room_s(held.run.engine, error)
                 return
             if not self._apply(held, step) or step.again_after_s > 0:
                 return
+
+    def _room_s(self, engine: str, error: NoCapacityError) -> float:
+        """When to ask an engine without room again: soon after room was freed, seldom while runs in hand hold it.
+
+        Their end is seen by watching them.
+        """
+        now_s = self.world.clock.now_s()
+        ours = any(
+            held.run.status is Status.WATCH and held.run.engine == engine for held in self._held.values()
+        )
+        patience_s = LOOK_EVERY_S if ours else max(BACK_OFF * (now_s - self._freed_s), SOONEST_S)
+        return now_s + min(patience_s, error.again_after_s)
 
     def _ask(self, run: Run) -> Step:
         if run.cancel_requested and run.status in {Status.FETCH, Status.PLACE}:
