@@ -43,7 +43,7 @@ def spend(command, *, folder=None, environment=None) -> Spent:
         done = subprocess.run(
             [sys.executable, "-I", __file__, str(report), *map(str, command)],
             cwd=folder,
-            env={**os.environ, **(environment or {})},
+            env={**_ordinary(), **(environment or {})},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -53,6 +53,11 @@ def spend(command, *, folder=None, environment=None) -> Spent:
             sys.stderr.write(done.stdout[-2000:] + done.stderr[-2000:])
             done.check_returncode()
         return Spent(**json.loads(report.read_text()), output=done.stdout)
+
+
+def _ordinary():
+    """The environment without what changes how Python itself works (no compiled modules, unbuffered output)."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
 
 
 def median_of(values) -> str:
