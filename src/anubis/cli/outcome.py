@@ -87,33 +87,37 @@ def _show_cells(cells: Sequence[Cell], points: Sequence[Point]) -> None:
     if len(metrics) <= WIDEST:
         columns = [tables.Column(title=_heading(*metric), right=True) for metric in metrics.items()]
         rows = [
-            [*_about(cell, names, alone=alone), *(_value(cell, points, name) for name in metrics)]
+            [
+                *_about(cell, names, alone=alone),
+                *(_value(cell, points, name, scale) for name, (scale, _) in metrics.items()),
+            ]
             for cell in cells
         ]
     else:
         columns = [tables.Column(title=title) for title in ("METRIC", "UNIT")]
         columns.insert(1, tables.Column(title="VALUE", right=True))
         rows = [
-            [
-                *_about(cell, names, alone=alone),
-                name,
-                _value(cell, points, name),
-                "" if unit == "none" else unit,
-            ]
+            [*_about(cell, names, alone=alone), name, _value(cell, points, name, scale), unit]
             for cell in cells
-            for name, unit in metrics.items()
+            for name, (scale, unit) in metrics.items()
         ]
     tables.show([*about, *columns], rows)
 
 
-def _metrics(points: Sequence[Point]) -> Mapping[str, str]:
-    """Metric -> unit; what every run has anyway only where there is nothing else."""
-    found = {point.metric: point.units for point in points}
-    return {name: unit for name, unit in found.items() if name not in OWN_METRICS} or found
+def _metrics(points: Sequence[Point]) -> Mapping[str, tuple[float, str]]:
+    """Metric -> scale and unit of its column; what every run has anyway only where there is nothing else."""
+    found: dict[str, list[Point]] = {}
+    for point in points:
+        found.setdefault(point.metric, []).append(point)
+    shown = [metric for metric in found if metric not in OWN_METRICS] or list(found)
+    return {
+        metric: units.scale_of(median(point.value for point in found[metric]), found[metric][0].units)
+        for metric in shown
+    }
 
 
-def _heading(metric: str, unit: str) -> str:
-    return metric if unit == "none" else f"{metric} [{unit}]"
+def _heading(metric: str, scaled: tuple[float, str]) -> str:
+    return f"{metric} [{scaled[1]}]" if scaled[1] else metric
 
 
 def _about(cell: Cell, names: Sequence[str], *, alone: bool) -> list[tables.Cell]:
@@ -126,7 +130,7 @@ def _about(cell: Cell, names: Sequence[str], *, alone: bool) -> list[tables.Cell
     return [runs, *(str(values.get(name, "")) for name in names), status]
 
 
-def _value(cell: Cell, points: Sequence[Point], metric: str) -> str:
+def _value(cell: Cell, points: Sequence[Point], metric: str, scale: float) -> str:
     """Median over the runs, with the relative spread between them (or between the repeats of a single one)."""
     ids = {run.id for run in cell.runs}
     mine = [point for point in points if point.metric == metric and point.run_id in ids]
@@ -134,7 +138,7 @@ def _value(cell: Cell, points: Sequence[Point], metric: str) -> str:
         return ""
     middle = median(point.value for point in mine)
     spread = stdev(point.value for point in mine) if len(mine) > 1 else mine[0].spread
-    text = units.number(middle)
+    text = units.number(middle * scale)
     return text if spread is None or not middle else f"{text} ±{units.share(abs(spread / middle))}"
 
 
