@@ -101,7 +101,7 @@ def _line(columns: Sequence[Column], widths: Sequence[int], row: Sequence[Cell])
         last = at == len(columns) - 1
         padded = text.rjust(width) if column.right else text if last else text.ljust(width)
         parts.append(click.style(padded, fg=cell.colour) if isinstance(cell, Styled) else padded)
-    return GAP.join(parts)
+    return GAP.join(parts).rstrip()
 
 
 def clipped(text: str, width: int) -> str:

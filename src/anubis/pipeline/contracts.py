@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import BinaryIO, Protocol
 
 from anubis.model.alert import Alert, AlertState
@@ -151,7 +150,7 @@ class Runs(Protocol):
         points: Sequence[Point],
         *,
         events: Sequence[Event] = (),
-        samples: Mapping[str, Sequence[SampleBlock]] = MappingProxyType({}),
+        samples: Mapping[str, Sequence[SampleBlock]] | None = None,
     ) -> Sequence[str]:
         """Store runs that ended elsewhere (an imported history) with their points, in one transaction.
 

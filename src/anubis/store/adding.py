@@ -1,7 +1,6 @@
 """New runs, with their descriptors and texts stored once however many runs share them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
 
 from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Event, Run, Step
@@ -20,7 +19,7 @@ def add_runs(
     *,
     events: Sequence[Event] = (),
     points: Sequence[Point] = (),
-    samples: Mapping[str, Sequence[SampleBlock]] = MappingProxyType({}),
+    samples: Mapping[str, Sequence[SampleBlock]] | None = None,
 ) -> list[str]:
     """Store runs that are not there yet, with their points and samples, and events, in one transaction.
 
@@ -34,7 +33,7 @@ def add_runs(
     sampled = {
         run.id: Measured(dictionaries, Step(status=run.status, samples=tuple(samples[run.id])))
         for run, _ in runs
-        if samples.get(run.id)
+        if samples and samples.get(run.id)
     }
 
     def work(session: Session) -> list[str]:

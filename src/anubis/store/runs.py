@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 
 from anubis.model.errors import LeaseLostError, NotFoundError
 from anubis.model.points import Point, SampleBlock
@@ -48,7 +47,7 @@ class StoredRuns:
         points: Sequence[Point],
         *,
         events: Sequence[Event] = (),
-        samples: Mapping[str, Sequence[SampleBlock]] = MappingProxyType({}),
+        samples: Mapping[str, Sequence[SampleBlock]] | None = None,
     ) -> Sequence[str]:
         return add_runs(
             self._database, self._dictionaries, runs, events=events, points=points, samples=samples

@@ -11,6 +11,7 @@ from anubis.model.ids import new_run_id
 from anubis.model.run import Run, Step
 from anubis.model.status import Status
 from anubis.testing.builders import NOW_S, a_descriptor, a_placement, a_point, a_run, an_event, samples_of
+from anubis.testing.finished_contract import AddFinishedContract
 
 LEASE_S = 30.0
 
@@ -85,43 +86,6 @@ class AddContract:
         assert store.runs.text(run.id) == text
         assert store.runs.get(run.id) == run
         assert store.runs.events()[0].data == {"\u00fc": "\udc80\0"}
-
-
-class AddFinishedContract:
-    """Runs that ended elsewhere."""
-
-    def test_a_finished_run_comes_with_its_points(self, store: Any) -> None:
-        run = a_run(status=Status.SUCCEEDED, placed_s=NOW_S, ended_s=NOW_S)
-        points = [a_point(run), a_point(run, "throughput", 2.0, spread=0.5, count=3)]
-        assert list(store.runs.add_finished([(run, "its text")], points)) == [run.id]
-        assert store.runs.get(run.id) == run
-        assert store.runs.text(run.id) == "its text"
-        assert sorted(store.points.of([run.id]), key=lambda point: point.metric) == points
-
-    def test_its_events_and_samples_come_along(self, store: Any) -> None:
-        old, new = a_run(status=Status.SUCCEEDED), a_run(status=Status.FAILED)
-        store.runs.add_finished([(old, "")], [])
-        told = [an_event(run, kind) for run in (old, new) for kind in ("submitted", "final")]
-        blocks = {run.id: [samples_of([3.0, 2.0, 1.0], "loss")] for run in (old, new)}
-        assert list(store.runs.add_finished([(old, ""), (new, "")], [], events=told, samples=blocks)) == [
-            new.id
-        ]
-        assert [event.kind for event in store.runs.events(new.id)] == ["submitted", "final"]
-        assert list(store.points.samples(new.id, "loss").values) == [3.0, 2.0, 1.0]
-        assert list(store.runs.events(old.id)) == []
-        assert list(store.points.summaries(old.id)) == []
-
-    def test_nobody_claims_it(self, store: Any) -> None:
-        store.runs.add_finished([(a_run(status=Status.SUCCEEDED), "")], [])
-        assert claimed(store) == []
-        assert store.runs.unfinished() == 0
-
-    def test_a_run_that_is_there_already_keeps_its_points(self, store: Any) -> None:
-        old, new = a_run(status=Status.SUCCEEDED), a_run(status=Status.SUCCEEDED)
-        store.runs.add_finished([(old, "")], [a_point(old)])
-        again = [a_point(old, value=7.0), a_point(old, "throughput"), a_point(new)]
-        assert list(store.runs.add_finished([(old, ""), (new, "")], again)) == [new.id]
-        assert list(store.points.of([old.id, new.id])) == [a_point(old), a_point(new)]
 
 
 class LeaseContract:

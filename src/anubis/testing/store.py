@@ -4,7 +4,6 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf, isnan
-from types import MappingProxyType
 
 from anubis.model.alert import Alert, AlertState
 from anubis.model.errors import LeaseLostError, NotFoundError
@@ -88,13 +87,13 @@ class FakeRuns:
         points: Sequence[Point],
         *,
         events: Sequence[Event] = (),
-        samples: Mapping[str, Sequence[SampleBlock]] = MappingProxyType({}),
+        samples: Mapping[str, Sequence[SampleBlock]] | None = None,
     ) -> Sequence[str]:
         with self._shelf.lock:
             new = [run.id for run, _ in runs if run.id not in self._shelf.runs]
             self.add(runs, events)
             for run_id in new:
-                for block in samples.get(run_id, ()):
+                for block in (samples or {}).get(run_id, ()):
                     self._shelf.put_samples(run_id, block)
             self._shelf.points |= {(each.run_id, each.metric): each for each in points if each.run_id in new}
         return new
