@@ -20,7 +20,7 @@ _COLOURS = {State.OK: "green", State.WARN: "yellow", State.FAIL: "red"}
 @click.option("--noise", is_flag=True, help=f"Measure this machine's noise floor ({2 * BUDGET_S:g} s).")
 @json_option
 def doctor(*, noise: bool, as_json: bool) -> int:
-    """Check the installation and what on this machine disturbs measurements.
+    """Check this installation, and what disturbs measurements here.
 
     Exits 1 when something would keep runs from working; warnings are about the quality of their figures.
     """

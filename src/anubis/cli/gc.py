@@ -24,7 +24,9 @@ PACK_AGE_S = 30 * 86_400
 @click.option("--pack", is_flag=True, help="Compress the records of runs that ended long ago instead.")
 @json_option
 def gc(*, dry_run: bool, older_than: float | None, pack: bool, as_json: bool) -> None:
-    """Remove what nothing refers to: records without a run, unfinished files, scripts of purged runs.
+    """Remove files that nothing refers to, or pack old records.
+
+    Removed are records without a run, unfinished files, and scripts of purged runs.
 
     A packed record is unpacked by itself when somebody reads it.
     """

@@ -60,7 +60,7 @@ _COLUMNS = (
     "-n",
     type=click.IntRange(min=1),
     default=50,
-    show_default="50",
+    show_default=True,
     metavar="N",
     help="The newest N.",
 )

@@ -28,7 +28,10 @@ _SILENT = {Status.COLLECT, Status.ANALYSE, Status.ALERT}
 @click.option("--stderr", "only", flag_value="stderr", help="Only what it printed on standard error.")
 @click.option("--timestamps", "-t", is_flag=True, help="Begin every line with the time at which it arrived.")
 def logs(*, ref: str, follow: bool, only: str | None, timestamps: bool) -> None:
-    """Print what the benchmark printed, byte for byte, both streams in the order of arrival."""
+    """Print what the benchmark printed, byte for byte.
+
+    Both streams come in the order in which they arrived.
+    """
     streams = (only,) if only else ("stdout", "stderr")
     with open_client() as client:
         run = client.get(ref)

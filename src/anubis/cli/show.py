@@ -22,7 +22,7 @@ MOST_CHARACTERS = 100
 @ref_argument
 @json_option
 def show(*, ref: str, as_json: bool) -> None:
-    """Show a run's timeline, machine, executions, and what went wrong."""
+    """Show timeline, machine and executions of a run."""
     with open_client() as client:
         run = client.get(ref)
         points, events = client.points([run.id]), client.events(run.id)

@@ -51,7 +51,7 @@ def about(run: Run) -> list[tuple[str, str]]:
 @family_option
 @json_option
 def watch(*, ref: str, family: bool, as_json: bool) -> int:
-    """Stay with a run until it is final, then show what came out of it.
+    """Stay with a run until it is final, then show its values.
 
     Exits as "anubis run" does. Ctrl-C leaves and lets the run go on.
     """

@@ -21,7 +21,7 @@ def submit(
     script: Path | None,
     as_json: bool,
 ) -> None:
-    """Store runs and return at once; a background worker carries them on.
+    """Store runs and return; a background worker carries them on.
 
     Prints the id of every run, one a line.
     """

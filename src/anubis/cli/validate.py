@@ -56,7 +56,10 @@ def validate(
 
 @click.command()
 def schema() -> None:
-    """Print the JSON Schema of descriptors, for editors that complete and check TOML."""
+    """Print the JSON Schema of descriptors.
+
+    Editors complete and check TOML with it: Even Better TOML, Taplo.
+    """
     from anubis import describe  # noqa: PLC0415  pydantic stands behind it
 
     plain.show(describe.json_schema())
