@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from anubis.pipeline.rulings import Ruling
 
 _LAST = re.compile(r"@last(?:~(\d+))?")
+#: More than any descriptor has, bytes: of a larger file the rest is not even read.
+MOST_BYTES = 64 << 20
 
 
 class Client:
@@ -110,7 +112,8 @@ class Client:
         name: str,
     ) -> Iterator[Submission]:
         try:
-            content = file.read_bytes()
+            with file.open("rb") as stream:  # a device or a data set given by mistake has no end
+                content = stream.read(MOST_BYTES)
         except OSError as error:
             raise BadInputError(
                 f"{file}: {error.strerror}", remedy="give the path of a descriptor file"
@@ -123,7 +126,7 @@ class Client:
         if warned:
             for problem in reading.problems:
                 warned(file, problem)
-        text, folder = content.decode(), file.resolve().parent
+        text, folder = content.decode(), file.resolve().parent if file.is_file() else Path.cwd()
         for cell in describe.cells(reading.descriptor):
             tested = subject.resolve(cell.descriptor.subject, folder)
             yield Submission(

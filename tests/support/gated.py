@@ -30,6 +30,19 @@ pattern = 'rate=(\\S+)'
 """
 
 
+def client_of(home):
+    """A client of that home, in the test's own process."""
+    return Client.open(Settings.from_env({"ANUBIS_HOME": str(home)}))
+
+
+def stored(home):
+    """Every run in that home, oldest first."""
+    if not (home / "anubis.db").exists():
+        return []
+    with client_of(home) as client:
+        return list(client.find(RunQuery(newest_first=False, limit=10_000)))
+
+
 class Gated:
     """The benchmark, its descriptor, and a look into the home folder that its runs are stored in."""
 
@@ -63,15 +76,8 @@ class Gated:
         path = self.anubis.folder / "starts"
         return path.read_text().splitlines() if path.exists() else []
 
-    def client(self):
-        """A client of the same home, in the test's own process."""
-        return Client.open(Settings.from_env({"ANUBIS_HOME": str(self.home)}))
-
     def rows(self):
-        if not (self.home / "anubis.db").exists():
-            return []
-        with self.client() as client:
-            return list(client.find(RunQuery(newest_first=False, limit=10_000)))
+        return stored(self.home)
 
     def records(self, name):
         """Files of this name in the records, of whatever run."""
@@ -95,7 +101,7 @@ class Gated:
     def check_whole(self, *, repeats=1):
         """Every run is final, once, with a cause or all it printed, was started at most once, and left no process."""
         rows = self.rows()
-        with self.client() as client:
+        with client_of(self.home) as client:
             for row in rows:
                 self._check_run(client, row, repeats)
         starts = self.starts()
