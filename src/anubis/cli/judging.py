@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from anubis.analysis.wording import effect_text, next_step, render
-from anubis.cli import exit_codes, terminal
+from anubis.cli import exit_codes, tables, terminal
 from anubis.cli.plot import strips
 from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.points import OWN_METRICS, Point
@@ -75,27 +74,28 @@ def show(found: Judged, *, plot: bool, about: str = "") -> None:
         click.secho(about, bold=True)
     width = terminal.width()
     for at, verdict in enumerate(found.comparison.verdicts):
+        if at:
+            click.echo()
         for line in verdict_lines(verdict, width):
             click.echo(line)
         if plot and at < MOST_STRIPS:
             for line in strips(_values(found, verdict), width=width or 80):
                 click.echo(f"  {line}")
     if mean := mean_line(found.comparison):
-        click.echo(mean)
+        click.echo(f"\n{mean}")
     for text in _doubts(found):
         terminal.warn(text)
 
 
 def verdict_lines(verdict: Verdict, width: int | None) -> Iterator[str]:
     """The verdict in one line, or in as many as the terminal needs; then what to do next."""
-    head, *more = folded(render(verdict), width)
-    for line in (head, *more):
+    for line in in_parts(render(verdict), width):
         yield click.style(line, fg=COLOURS.get(verdict.judgement), bold=True)
-    for line in wrap(next_step(verdict), width=(width or 200) - 4):
+    for line in tables.folded(next_step(verdict), width and width - 4):
         yield f"    {line}"
 
 
-def folded(line: str, width: int | None) -> list[str]:
+def in_parts(line: str, width: int | None) -> list[str]:
     """A line of parts with two spaces between them, broken between parts where it is too long."""
     lines: list[str] = []
     for part in line.split("  "):
@@ -111,7 +111,8 @@ def mean_line(comparison: Comparison) -> str:
     if comparison.mean_effect is None or comparison.mean_count < 2:
         return ""
     text = effect_text(comparison.mean_effect, comparison.mean_interval)
-    return f"geometric mean of {comparison.mean_count} metrics (up is better)  {text}"
+    turned = any(verdict.better != "none" for verdict in comparison.verdicts)
+    return f"geometric mean of {comparison.mean_count} metrics{' (up is better)' if turned else ''}  {text}"
 
 
 def comparison_json(found: Judged) -> dict[str, Any]:

@@ -16,7 +16,7 @@ SUFFIX = ".anubis.tar.zst"
 
 @click.group()
 def record() -> None:
-    """The record of a run: where it lies, and how to take it elsewhere."""
+    """The record of a run: its folder, export, import."""
 
 
 @record.command()
