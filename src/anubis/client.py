@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, Self
 
 from anubis import describe
-from anubis.model.errors import BadInputError, NotFoundError
+from anubis.model.errors import AnubisError, BadInputError, NotFoundError
 from anubis.model.points import Point, SampleBlock
 from anubis.model.problem import Problem
 from anubis.model.run import Event, Run
@@ -168,6 +168,10 @@ class Client:
             if now_s - looked_s < worker.IDLE_S:
                 return False
             looked_s = now_s
+            if not self.settings.home.exists():
+                raise AnubisError(
+                    f"the home folder {self.settings.home} is gone", remedy="start a worker in another one"
+                )
             if self._house.relay.turn():
                 told_s = now_s
             return runs.unfinished() == 0 and (told_s == now_s or now_s - told_s > worker.PATIENCE_S)
