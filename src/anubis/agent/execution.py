@@ -67,10 +67,13 @@ class Family:
         return tree.descendants(posix.getpid(), self.own)
 
     def signal_strangers(self, group: int, number: int) -> None:
-        """Send a signal to all of them, and to a process group."""
+        """Send a signal to all of them, and to a process group as long as its leader has not been reaped: later its number
+        may be somebody else's.
+        """
         from anubis.agent import tree
 
-        tree.signal_all(self.strangers(), group, number)
+        strangers = self.strangers()
+        tree.signal_all(strangers, 0 if group in self.ended else group, number)
 
 
 class Execution:
@@ -192,7 +195,7 @@ class Execution:
         ]
         if not self.ended_for:
             self._kill_at = monotonic_ns() + int(grace_s * 1e9)
-            tree.signal_all(found, self.pid, SIGTERM)
+            tree.signal_all(found, 0, SIGTERM)
         self._wait_for_strangers(self._kill_at)
         while not self.hopeless() and self._family.strangers():
             self.insist()

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 LONGEST_LINE = 16_384
 #: A pattern with more candidates than one in so many bytes is searched in bulk.
 _DENSE_BYTES = 2048
+#: A byte is rare when there is less than one in so many.
+_RARE_BYTES = 400
 #: How much of the lines is looked at to tell which it is.
 _PROBE_BYTES = 65_536
 _OBJECT = b'{"'
@@ -52,8 +54,9 @@ class Lines:
         """Every line that holds the literal, cut to its longest length, with the offset of its end."""
         body, at, size = self.body, 0, len(self.body)
         find, rfind = body.find, body.rfind
+        rare = self._rare_byte(literal)
         while True:
-            hit = find(literal, at)
+            hit = find(literal, at) if rare < 0 else self._find_by(rare, literal, at)
             if hit < 0:
                 return
             start = rfind(b"\n", at, hit) + 1 or at
@@ -66,6 +69,22 @@ class Lines:
                 end = end if cut < 0 else cut
             yield body[start : end if end - start <= LONGEST_LINE else start + LONGEST_LINE], end
             at = end + 1
+
+    def _rare_byte(self, literal: bytes) -> int:
+        """The position in the literal of a byte that hardly occurs here, else -1. Looking for one byte is ten times quicker
+        than looking for several.
+        """
+        probe = self.body[: _PROBE_BYTES // 8]
+        count, at = min((probe.count(byte), at) for at, byte in enumerate(literal))
+        return at if count * _RARE_BYTES < len(probe) else -1
+
+    def _find_by(self, rare: int, literal: bytes, at: int) -> int:
+        """What ``find`` would find, by one byte of the literal."""
+        body, byte = self.body, literal[rare : rare + 1]
+        hit = body.find(byte, at + rare)
+        while hit >= 0 and not body.startswith(literal, hit - rare):
+            hit = body.find(byte, hit + 1)
+        return hit - rare if hit >= 0 else -1
 
     def objects(self) -> Iterator[tuple[bytes, int]]:
         """Every line that begins like a JSON object, with the offset of its end."""

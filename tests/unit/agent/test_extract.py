@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from anubis.agent import samples
 from anubis.agent.extract import Extraction
 from anubis.agent.indexfile import EMIT, STDERR
-from anubis.agent.scan import LONGEST_LINE
+from anubis.agent.scan import LONGEST_LINE, Lines
 from anubis.agent.timeindex import is_complete
 from support.agents import HandmadeRecord
 
@@ -187,3 +187,12 @@ def test_a_record_knows_when_it_is_complete(tmp_path):
         assert not is_complete(str(tmp_path))
     record.end()
     assert is_complete(str(tmp_path))
+
+
+@given(st.lists(st.sampled_from(["loss=1", "ss=2", "=3", "los", "\n", "x" * 30, "loss==4"]), max_size=30))
+def test_a_rare_byte_finds_what_the_literal_finds(parts):
+    body = b"also close losses, but no figure\n" * 400 + "".join(parts).encode()
+    lines = Lines(body, [len(body)], [1.0], 0)
+    assert lines._rare_byte(b"loss=") == 4
+    found = [line for line, _ in lines.holding(b"loss=")]
+    assert found == [line for line in body.split(b"\n") if b"loss=" in line]
