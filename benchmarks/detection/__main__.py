@@ -74,6 +74,7 @@ def right(folder: Path | None, peers: Peers, quick: bool) -> list[Bar]:
         Bar("changes of a drift that are called drift", tuned["drift labelled"], fresh["drift labelled"]),
         Bar("steps that are called drift", tuned["steps mislabelled"], fresh["steps mislabelled"]),
         Bar("place inside its 95 % range", tuned["place covered"], fresh["place covered"], least=0.95),
+        Bar("effect inside its 95 % interval", tuned["effect covered"], fresh["effect covered"], least=0.95),
     ]
     if folder is not None:
         own, others = accuracy.ci_f1(folder, accuracy.ours_ci).f1, accuracy.peers_ci(peers, folder)

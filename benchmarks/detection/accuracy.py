@@ -1,13 +1,14 @@
 """How often the detectors are right: injected shifts, labelled histories, known errors."""
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 
-from corpus import Case, injected, labelled, repeated
+from corpus import UNIT, Case, injected, labelled, repeated
 from peers import NAMES, Peers
-from score import Tally, tally, total
+from score import TOLERANCE, Tally, tally, total
 
 from anubis.analysis.changes import find_changes, judge_many
 from anubis.model.series import ChangeKind, Series
@@ -52,16 +53,19 @@ def ours_injected(seed: int, folder: Path | None, per_cell: int) -> dict:
 
 
 def _labels(cases: Sequence[Case], verdicts: Sequence) -> dict:
-    """How many changes of slopes are called drift, and how many of true steps are, wrongly."""
+    """Whether slopes are called drift and steps are not, and how often intervals hold what is true."""
     counts = {"drift": [0, 0], "2-4 steps": [0, 0]}
     inside = [0, 0, 0]
+    steps = {"step 2": 2, "step 3": 3, "step 5": 5}
     for case, verdict in zip(cases, verdicts, strict=True):
         for change in verdict.changes:
             if case.cell[1] in counts:
                 counts[case.cell[1]][change.kind is ChangeKind.DRIFT] += 1
-            if case.cell[1] in ("step 2", "step 3", "step 5") and abs(change.index - case.sure[0]) <= 5:
+            if case.cell[1] in steps and abs(change.index - case.sure[0]) <= TOLERANCE:
+                true = math.expm1(math.copysign(steps[case.cell[1]] * UNIT, change.effect))
                 inside[0] += 1
                 inside[1] += change.earliest <= case.sure[0] <= change.latest
+                inside[2] += change.interval[0] <= true <= change.interval[1]
     shares = {
         name: right / (wrong + right) if wrong + right else 0.0 for name, (wrong, right) in counts.items()
     }
@@ -69,6 +73,7 @@ def _labels(cases: Sequence[Case], verdicts: Sequence) -> dict:
         "drift labelled": shares["drift"],
         "steps mislabelled": shares["2-4 steps"],
         "place covered": inside[1] / max(inside[0], 1),
+        "effect covered": inside[2] / max(inside[0], 1),
     }
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from anubis.analysis.levels import fit
+from anubis.analysis.candidates import fit
 from anubis.analysis.prune import Change, Pruning
 from anubis.analysis.report import report, too_short
 from anubis.analysis.working import FEWEST_POINTS, Prepared, check_finite, prepare

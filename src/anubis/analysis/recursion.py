@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from anubis.analysis.levels import RUNG, rungs_for, sweep_one
+from anubis.analysis.levels import RUNG, rungs_for
 from anubis.analysis.prune import Change, Pruning
+from anubis.analysis.sweep import Ending, chain, sweep_through
 from anubis.analysis.windows import FEWEST
 from anubis.analysis.working import FARTHEST, Prepared
 
@@ -33,7 +34,8 @@ class Recursion:
         if self._relative is not None and relative is not None:
             self._relative[:, :count] = relative
         self._pruning = Pruning(prepared.work, prepared.noise)
-        self._limit = self._sweep(prepared.scaled[0], None if relative is None else relative[0])
+        ending = self._sweep(prepared.scaled[0], None if relative is None else relative[0])
+        self._limit, self._origins = ending.limit, ending.origins
         self._head = self._newest()
 
     def accepts(self, value: float, error: float) -> bool:
@@ -77,8 +79,9 @@ class Recursion:
     def decide(self, threshold: float, min_effect: float) -> list[Change]:
         """Stage 2 on the candidates of the cheapest history."""
         now = self.prepared()
+        candidates = [at for at in chain(self._origins) if FEWEST <= at <= self._count - FEWEST]
         self._pruning.grow(now.work, now.noise)
-        return self._pruning.run([self._candidates()], threshold, [now.scales[0].smallest(min_effect)])[0]
+        return self._pruning.run([candidates], threshold, [now.scales[0].smallest(min_effect)])[0]
 
     def prepared(self) -> Prepared:
         """What the recursion was started with, with all points up to now."""
@@ -87,15 +90,6 @@ class Recursion:
         noise = replace(self._start.noise, relative=relative)
         return replace(self._start, work=self._work[:, :count], noise=noise)
 
-    def _candidates(self) -> list[int]:
-        """Starts of the segments of the cheapest history: each was the best history when it ended."""
-        candidates = []
-        start = self._newest()
-        while start >= FEWEST:
-            candidates.append(start)
-            start = self._origins[start - 1]
-        return candidates[::-1]
-
     def _newest(self) -> int:
         """Start of the newest segment that is long enough to be a level."""
         start = self._origins[-1]
@@ -103,20 +97,14 @@ class Recursion:
             start = self._origins[start - 1]
         return start
 
-    def _sweep(self, scaled: Floats, relative: Floats | None) -> float:
-        """Run through the points so far; the cost of changing after the last one."""
+    def _sweep(self, scaled: Floats, relative: Floats | None) -> Ending:
+        """Run through the points so far."""
         reach = math.sqrt(self._bound) * (1.0 if relative is None else relative)
         rungs = rungs_for(scaled, reach)
         weights = None if relative is None else 1 / (relative * relative)
-        table, limits = sweep_one(scaled, weights, rungs, self._penalty, self._bound)
-        starts = np.zeros(table.shape, dtype=np.int32)
-        places = np.arange(1, len(table), dtype=np.int32)[:, None]
-        np.multiply(table[:-1] > limits[:-1, None], places, out=starts[1:])
-        np.maximum.accumulate(starts, axis=0, out=starts)
-        best = table.argmin(axis=1)
-        self._origins: list[int] = starts[np.arange(len(table)), best].tolist()
-        self._hold(rungs, table[-1].copy(), starts[-1].copy())
-        return float(limits[-1])
+        ending = sweep_through(scaled, weights, rungs, self._penalty, self._bound)
+        self._hold(rungs, ending.cost, ending.starts)
+        return ending
 
     def _hold(self, rungs: Floats, cost: Floats, starts: NDArray[np.int32]) -> None:
         self._rungs, self._cost, self._starts = rungs, cost, starts

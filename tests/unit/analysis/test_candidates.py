@@ -7,7 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anubis.analysis.levels import RUNG, Costs, fit, rungs_for, sweep_many, sweep_one, trace
+from anubis.analysis import sweep
+from anubis.analysis.candidates import fit
+from anubis.analysis.levels import RUNG, Costs, rungs_for
+from anubis.analysis.sweep import chain, sweep_many, sweep_one, sweep_through, trace
 
 rows = st.lists(st.floats(-6, 6), min_size=2, max_size=5)
 
@@ -27,7 +30,7 @@ def test_no_history_is_cheaper_than_the_one_it_finds(points, penalty, bound):
     rungs = np.array([-10.0, -3.0, 0.0, 4.0])
     table, limits = sweep_one(np.array(points), None, rungs, penalty, bound)
     assert table[-1].min() == pytest.approx(cheapest(points, rungs * RUNG, penalty, bound))
-    changes = trace(table, limits, 1)
+    changes = trace(table, limits)
     edges = [0, *changes, len(points)]
     cost = penalty * len(changes) + sum(
         min(sum(min((x - rung * RUNG) ** 2, bound) for x in points[a:b]) for rung in rungs)
@@ -79,3 +82,23 @@ def test_rungs_are_those_near_a_point(points, reach):
 
 def test_far_apart_points_need_few_rungs():
     assert len(rungs_for(np.array([-1e6, 0.0, 1e6]), 3.0)) < 60
+
+
+@pytest.mark.parametrize("block", [1, 7, 50, 10**6])
+def test_blocks_change_nothing(monkeypatch, block):
+    monkeypatch.setattr(sweep, "BLOCK", 30 * block)
+    random = np.random.default_rng(6)
+    points = random.standard_normal(80) + 4 * (np.arange(80) > 40)
+    rungs, weights = np.arange(-12.0, 18.0), np.exp(random.standard_normal(80))
+    table, limits = sweep_one(points, weights, rungs, 6.0, 8.0)
+    ending = sweep_through(points, weights, rungs, 6.0, 8.0)
+    assert (ending.cost == table[-1]).all()
+    assert ending.limit == limits[-1]
+    assert chain(ending.origins) == trace(table, limits)
+
+
+def test_a_wild_series_is_judged_in_little_memory(monkeypatch):
+    monkeypatch.setattr(sweep, "BLOCK", 20_000)
+    wild = np.random.default_rng(7).standard_cauchy(400)
+    wild[200:] += 1000
+    assert fit(wild[None], None, Costs(np.array([12.0]), np.array([7.0]))) == [[200]]
