@@ -33,9 +33,11 @@ def follow(client: "Client", runs: Sequence[Run], *, cancels: bool) -> list[Run]
 
 def _leave(client: "Client", ids: Sequence[str]) -> None:
     client.ensure_worker()
-    more = " --family" if len(ids) > 1 else ""
-    what = "the run goes on" if len(ids) == 1 else f"{len(ids)} runs go on"
-    terminal.note(f"left; {what} in the background: anubis watch {ids[-1]}{more}")
+    whose = "the run" if len(ids) == 1 else f"{len(ids)} runs"
+    fate = "being cancelled" if client.get(ids[-1]).cancel_requested else "going on"
+    family = " --family" if len(ids) > 1 else ""
+    verb = "is" if len(ids) == 1 else "are"
+    terminal.note(f"left; {whose} {verb} {fate} in the background: anubis watch {ids[-1]}{family}")
 
 
 @contextmanager
