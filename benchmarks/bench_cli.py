@@ -1,6 +1,6 @@
 """How long a person waits for the command line: the version, the help, and a listing over 10,000 runs with 10 metrics.
 
-python benchmarks/bench_cli.py [--runs 10000] [--times 15]
+python benchmarks/bench_cli.py [--runs 10000] [--times 15] [--quick]
 
 Each figure is the median wall time of a process of its own, from its start to its end, piped. Beside them, in the same
 rounds: the interpreter alone, and the listings of peers where their commands are installed (MLflow, DVC, asv).
@@ -65,6 +65,8 @@ def commands():
         "anubis history --limit 1000": [BIN / "anubis", "history", "--limit", "1000"],
         "anubis history --limit 10000": [BIN / "anubis", "history", "--limit", "10000"],
         "anubis status": [BIN / "anubis", "status"],
+        "anubis show @last": [BIN / "anubis", "show", "@last"],
+        "anubis results @last": [BIN / "anubis", "results", "@last"],
     }  # fmt: skip
     for program, *words in PEERS:
         if path := shutil.which(program):
@@ -84,7 +86,9 @@ def main():
     )
     parser.add_argument("--runs", type=int, default=10_000)
     parser.add_argument("--times", type=int, default=15)
+    parser.add_argument("--quick", action="store_true", help="three processes each")
     given = parser.parse_args()
+    given.times = 3 if given.quick else given.times
     with tempfile.TemporaryDirectory() as home:
         fill(Path(home), given.runs)
         environment = {**os.environ, "ANUBIS_HOME": home}
@@ -98,9 +102,9 @@ def main():
     print(f"{'':34}{'median':>8}{'best':>8}{'worst':>8}{'bar':>8}")
     for name, found in waits.items():
         bar = BARS_MS.get(name, "")
-        print(f"{name:34}{statistics.median(found):8.0f}{min(found):8.0f}{max(found):8.0f}{bar:>8}")
-    return any(statistics.median(waits[name]) > bar for name, bar in BARS_MS.items())
+        missed = "  missed" if bar and statistics.median(found) > bar else ""
+        print(f"{name:34}{statistics.median(found):8.0f}{min(found):8.0f}{max(found):8.0f}{bar:>8}{missed}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,21 +1,24 @@
-"""What emitting costs, and how soon it is in the record; MLflow's client on SQLite beside it on request.
+"""What emitting costs, and how soon it is in the record; MLflow's client on SQLite beside it.
 
-python benchmarks/bench_emit.py [--calls 200000] [--samples 2000000] [--with-mlflow]
+python benchmarks/bench_emit.py [--calls 200000] [--samples 2000000] [--rounds 3] [--peers-venv DIR] [--quick]
 
---with-mlflow makes a temporary virtual environment with mlflow (half a gigabyte, some minutes) and removes it at the end;
-MLFLOW_PYTHON names an interpreter that has it already.
+Each round measures emit() and emit_many() under an agent, then log_metric and log_batch, one after the other. --peers-venv
+names a virtual environment that has mlflow; it is made, with pip (half a gigabyte, some minutes), when absent.
 """
 
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
-import venv
 from array import array
 from pathlib import Path
+
+from peerenv import python_with
+from spending import median_of
 
 from anubis.agent import samples
 from anubis.agent.timeindex import TimeIndex
@@ -62,30 +65,60 @@ print(json.dumps({"single": single, "batched": batched, "version": mlflow.__vers
 
 
 def main():
+    asked = arguments()
+    print(f"load of the machine before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs")
+    python = python_with(asked.peers_venv, "mlflow")
+    ours, theirs = [], []
+    for number in range(asked.rounds):
+        with tempfile.TemporaryDirectory() as folder:
+            ours.append(measure_ours(Path(folder), asked.calls, asked.samples))
+            if number == 0:
+                report_ours(Path(folder), ours[0], asked.calls, asked.samples)
+            if python:
+                theirs.append(measure_mlflow(Path(folder), python))
+    print(f"== rates, median (least to greatest) of {asked.rounds}")
+    show("emit(), calls/s", median_of([one["single"] for one in ours]))
+    show("emit_many() of 1000, samples/s", median_of([one["batched"] for one in ours]))
+    if not theirs:
+        print("  MLflow: not measured (--peers-venv)")
+        return
+    version = theirs[0]["version"]
+    for what, title in {
+        "single": "log_metric(), calls/s",
+        "batched": "log_batch() of 1000, samples/s",
+    }.items():
+        ratio = statistics.median(o[what] / t[what] for o, t in zip(ours, theirs, strict=True))
+        figure = f"{median_of([one[what] for one in theirs])}   (ours: {ratio:,.0f} times as many)"
+        show(f"MLflow {version}, SQLite: {title}", figure)
+
+
+def arguments():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--calls", type=int, default=200_000)
     parser.add_argument("--samples", type=int, default=2_000_000)
-    parser.add_argument("--with-mlflow", action="store_true")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--peers-venv", type=Path, metavar="DIR")
+    parser.add_argument("--quick", action="store_true", help="a quarter of each, one round")
     asked = parser.parse_args()
-    print(f"load of the machine before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs")
-    with tempfile.TemporaryDirectory() as folder:
-        ours = report_ours(Path(folder), asked.calls, asked.samples)
-        python = os.environ.get("MLFLOW_PYTHON") or (make_venv(Path(folder)) if asked.with_mlflow else None)
-        if python is None:
-            print("== MLflow: not measured (--with-mlflow)")
-            return
-        report_mlflow(Path(folder), python, ours)
+    if asked.quick:
+        asked.calls, asked.samples, asked.rounds = asked.calls // 4, asked.samples // 4, 1
+    return asked
 
 
-def report_ours(folder, calls, count):
+def measure_ours(folder, calls, count):
+    """Calls and samples a second; the record stays in the folder."""
     record = folder / "record"
     command = [sys.executable, "-c", OURS, str(calls), str(count)]
     words = [sys.executable, "-I", "-S", "-c", LAUNCH, "exec", "--record", str(record), "--", *command]
     subprocess.run(words, check=True)
+    return dict(zip(("single", "batched"), json.loads((record / "stdout").read_text()), strict=True))
+
+
+def report_ours(folder, rates, calls, count):
+    record = folder / "record"
     facts = json.loads((record / "exit.json").read_text())
-    rates = dict(zip(("single", "batched"), json.loads((record / "stdout").read_text()), strict=True))
     began = time.perf_counter()
     found = samples.load(str(record))
     loaded = sum(map(len, found.values())) / (time.perf_counter() - began)
@@ -100,7 +133,6 @@ def report_ours(folder, calls, count):
     )
     show("samples complete after the end", f"{facts['ended_s'] - facts['executions'][0]['ended_s']:.2f} s")
     show("loading them back as columns, samples/s", f"{loaded:,.0f}")
-    return rates
 
 
 def delays(record, calls):
@@ -116,31 +148,14 @@ def delays(record, calls):
     return ordered[len(ordered) // 2], ordered[-1]
 
 
-def make_venv(folder):
-    print("making a virtual environment with mlflow ...", flush=True)
-    venv.create(folder / "mlflow", with_pip=True)
-    python = str(folder / "mlflow" / "bin" / "python")
-    subprocess.run([python, "-m", "pip", "install", "--quiet", "mlflow"], check=True)
-    return python
-
-
-def report_mlflow(folder, python, ours):
+def measure_mlflow(folder, python):
     done = subprocess.run(
         [python, "-W", "ignore", "-c", MLFLOW, str(folder / "mlflow.db")],
         check=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
-    theirs = json.loads(done.stdout.splitlines()[-1])
-    print(f"== MLflow {theirs['version']}, SQLite")
-    show(
-        "log_metric(), calls/s",
-        f"{theirs['single']:,.0f}   (ours: {ours['single'] / theirs['single']:,.0f}x)",
-    )
-    show(
-        "log_batch() of 1000, samples/s",
-        f"{theirs['batched']:,.0f}   (ours: {ours['batched'] / theirs['batched']:,.0f}x)",
-    )
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def show(what, figure):

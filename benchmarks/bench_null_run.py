@@ -6,6 +6,8 @@ Ours: one descriptor whose [matrix] has --runs cells, each executing `true` once
 the program, descriptor, store, an agent for each run, record, points, table. ReFrame: as many `echo` tests with sanity
 and performance check. asv: as many track benchmarks, `run --quick` in its existing environment. Hydra: a multirun of as many
 functions that return at once, in one process, which isolates nothing. Each round runs all of them once, in turn.
+"with history": in a home where every series has points enough for a search for changes (and numpy is loaded for it).
+"an interpreter": as many starts of `python -I -S -c pass`, which says how fast the machine is just now.
 --peers-venv names a virtual environment that holds the peers; it is made, with pip, when absent. Without it they are named as absent.
 """
 
@@ -15,12 +17,14 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import venv
 from pathlib import Path
 
+from peerenv import python_with
 from spending import median_of, spend
 
 PEERS = {"ReFrame": "reframe-hpc", "asv": "asv", "Hydra": "hydra-core"}
+#: Sweeps that make a history: two more than the fewest points a search for changes looks at.
+EARLIER = 8
 DESCRIPTOR = """\
 spec_version = "1.0"
 [info]
@@ -71,7 +75,12 @@ def main() -> None:
     asked = arguments()
     with tempfile.TemporaryDirectory() as place:
         contenders = {"Anubis": anubis(Path(place, "anubis"), asked.runs)}
-        python = peers_python(asked.peers_venv)
+        if not asked.quick:
+            contenders["with history"] = anubis(Path(place, "history"), asked.runs)
+            for _ in range(EARLIER):
+                contenders["with history"]()
+        contenders["an interpreter"] = interpreters(asked.runs)
+        python = python_with(asked.peers_venv, *PEERS.values())
         if python:
             for name, prepare in {"ReFrame": reframe, "asv": asv, "Hydra": hydra}.items():
                 contenders[name] = prepare(Path(place, name), asked.runs, python)
@@ -97,24 +106,17 @@ def arguments() -> argparse.Namespace:
     return asked
 
 
-def peers_python(folder) -> Path | None:
-    """The interpreter of the environment that holds the peers."""
-    if folder is None:
-        return None
-    python = folder.absolute() / "bin" / "python"
-    if not python.exists():
-        print("making a virtual environment with the peers ...", flush=True)
-        venv.create(folder, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *PEERS.values()], check=True)
-    return python
-
-
 def anubis(folder, runs):
     folder.mkdir()
     (folder / "null.toml").write_text(DESCRIPTOR.format(runs=runs))
     command = [Path(sys.executable).with_name("anubis"), "run", "null.toml"]
     home = {"ANUBIS_HOME": str(folder / "home")}
     return lambda: counted(spend(command, folder=folder, environment=home), "succeeded", runs)
+
+
+def interpreters(runs):
+    line = f"for i in $(seq {runs}); do {sys.executable} -I -S -c pass; done"
+    return lambda: spend(["sh", "-c", line])
 
 
 def counted(one, word, runs):
@@ -170,8 +172,8 @@ def report(spent, runs, python) -> None:
         for what in ("cpu", "wall"):
             figures = per_run(sweeps, runs, f"{what}_s")
             ratio = statistics.median(t / o for t, o in zip(figures, ours[what], strict=True))
-            beside = "" if name == "Anubis" else f"   {ratio:.2f} times ours"
-            print(f"  {name:<10} {what:<5} {median_of(figures):<26}{beside}")
+            beside = "" if name == "Anubis" else f"{ratio:.2f} times ours"
+            print(f"  {name:<15} {what:<5} {median_of(figures):<24}{beside}")
     if (one := spent["Anubis"][-1]).group_cpu_s is not None:
         print(f"  all processes counted: {one.cpu_s:.2f} s, by their control group {one.group_cpu_s:.2f} s")
     if python is None:

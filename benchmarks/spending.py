@@ -61,8 +61,13 @@ def _ordinary():
 
 
 def median_of(values) -> str:
-    """``12.3 (11.9 to 14.0)``: median, least and greatest."""
-    return f"{statistics.median(values):,.3g} ({min(values):,.3g} to {max(values):,.3g})"
+    """``12.3 (11.9 to 14.1)``: median, least and greatest."""
+    middle, least, greatest = map(_three_digits, (statistics.median(values), min(values), max(values)))
+    return f"{middle} ({least} to {greatest})"
+
+
+def _three_digits(value) -> str:
+    return f"{value:#.3g}" if value < 100 else f"{float(f'{value:.3g}'):,.0f}"
 
 
 def _launch(report, command) -> int:
