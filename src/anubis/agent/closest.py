@@ -9,32 +9,35 @@ import re
 _BYTES = 1 << 20
 _MOST, _LONGEST = 3, 200
 _WORD = re.compile(r"[A-Za-z]{2,}")
+_FIGURE = re.compile(r"\d+")
 
 
-def closest_lines(record: str, metric: str, pattern: str | None, emitted: list[str]) -> list[str]:
-    """Up to three lines, best first; for a metric to be emitted, names that were emitted instead."""
-    if pattern is None:
-        from difflib import get_close_matches
+class Closest:
+    """Reads the output once, when it is first asked. Of many lines that differ only in their figures it keeps the last."""
 
-        return [f"emitted: {name}" for name in get_close_matches(metric, emitted, _MOST, 0.0)]
-    words = {word.lower() for word in _WORD.findall(_plain(pattern))} or {metric.lower()}
-    best: dict[str, tuple[int, int]] = {}
-    for number, line in enumerate(_lines(record)):
-        lowered = line.lower()
-        score = sum(len(word) for word in words if word in lowered)
-        shape = re.sub(r"\d+", "0", line)  # of many lines that differ in their figures one is enough
-        if score >= best.get(shape, (0, 0))[0]:
-            best[shape] = (score, number)
-            if len(best) > 10_000:
-                best = dict(sorted(best.items(), key=_rank)[:100])
-    chosen = {number for _, (_, number) in sorted(best.items(), key=_rank)[:_MOST]}
-    found = {number: line for number, line in enumerate(_lines(record)) if number in chosen}
-    ranks = {number: score for score, number in best.values()}
-    return [found[number][:_LONGEST] for number in sorted(found, key=lambda n: (-ranks[n], -n))]
+    def __init__(self, record: str) -> None:
+        self._record = record
+        self._lines: list[str] | None = None
+
+    def lines(self, metric: str, pattern: str) -> list[str]:
+        """Up to three lines, best first; of equally good ones those that came last."""
+        if self._lines is None:
+            self._lines = list({_FIGURE.sub("0", line): line for line in _read(self._record)}.values())
+        words = {word.lower() for word in _WORD.findall(_plain(pattern))} or {metric.lower()}
+        ranked = sorted(self._lines[::-1], key=lambda line: -_score(line, words))
+        return [line[:_LONGEST] for line in ranked[:_MOST]]
 
 
-def _rank(item: tuple[str, tuple[int, int]]) -> tuple[int, int]:
-    return -item[1][0], -item[1][1]
+def closest_names(metric: str, emitted: list[str]) -> list[str]:
+    """For a metric to be emitted: names that were emitted instead."""
+    from difflib import get_close_matches
+
+    return [f"emitted: {name}" for name in get_close_matches(metric, emitted, _MOST, 0.0)]
+
+
+def _score(line: str, words: set[str]) -> int:
+    lowered = line.lower()
+    return sum(len(word) for word in words if word in lowered)
 
 
 def _plain(pattern: str) -> str:
@@ -42,7 +45,7 @@ def _plain(pattern: str) -> str:
     return re.sub(r"\(\?P<\w+>|\\.|\[[^\]]*\]", " ", pattern)
 
 
-def _lines(record: str) -> list[str]:
+def _read(record: str) -> list[str]:
     """Lines that are not blank, of the beginning and the end of both streams."""
     lines: list[str] = []
     for name in ("stdout", "stderr"):

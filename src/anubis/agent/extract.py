@@ -14,7 +14,7 @@ import select
 import signal
 
 from anubis.agent import alive, samples, timeindex
-from anubis.agent.closest import closest_lines
+from anubis.agent.closest import Closest, closest_names
 from anubis.agent.emitted import Emitted
 from anubis.agent.guard import Guard
 from anubis.agent.indexfile import CHUNK, EMIT, END, ENTRY_BYTES, GAP, HEADER, STDOUT, STREAMS
@@ -169,14 +169,7 @@ class Extraction:
         for pattern in self._patterns:
             report = self._tallies.reports[pattern.metric]
             report.slow_lines, report.switched_off = pattern.slow_lines, pattern.off
-        for name, report in self._tallies.reports.items():
-            if report.declared and not report.count:
-                others = [
-                    other
-                    for other, facts in self._tallies.reports.items()
-                    if facts.count and not facts.declared
-                ]
-                report.closest = closest_lines(self._record, name, report.pattern, others)
+        self._show_closest()
         facts = {
             "version": 1,
             "complete": self.complete,
@@ -190,6 +183,18 @@ class Extraction:
             file.write("\n")
         os.replace(part, f"{self._record}/{METRICS}")
         os.close(self._file)
+
+    def _show_closest(self) -> None:
+        """For each declared metric without a sample: what the benchmark printed or emitted instead."""
+        reports = self._tallies.reports
+        others = [name for name, report in reports.items() if report.count and not report.declared]
+        closest = Closest(self._record)
+        for name, report in reports.items():
+            if report.declared and not report.count:
+                pattern = report.pattern
+                report.closest = (
+                    closest_names(name, others) if pattern is None else closest.lines(name, pattern)
+                )
 
     def _scan_all(self) -> None:
         """Look at the complete lines of what has been taken."""
