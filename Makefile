@@ -40,7 +40,7 @@ docs: $(READY) ## build the documentation into site/
 	@$(BIN)/mkdocs build --strict --quiet
 
 bench: $(READY) ## measure Anubis itself, in two minutes (docs/performance.md: at length, with its peers)
-	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python "$$script" --quick || exit 1; done
+	@for script in benchmarks/bench_*.py benchmarks/detection; do echo "== $$script"; $(BIN)/python "$$script" --quick || exit 1; done
 
 clean: ## remove what the other verbs made
 	@rm -rf $(VENV) .demo site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
