@@ -11,6 +11,7 @@ from anubis.cli.contests import NEWEST, contests_of
 from anubis.cli.home import open_client
 from anubis.cli.params import PAIR, REF, SHARE, json_option, mapping
 from anubis.cli.reported import FailOn
+from anubis.pipeline import posts
 from anubis.pipeline.junit import junit
 from anubis.pipeline.report import Report, markdown
 
@@ -92,6 +93,8 @@ def check(
 
     Exits 1 when a benchmark failed, else 3 when a metric regressed, else 4 when something cannot be told, else 0.
     """
+    posts.known(names)
+    reported.may_write(files)
     with open_client() as client:
         contests = contests_of(
             client, what, runs=runs, baseline=baseline, subject=baseline_subject, labels=mapping(labels)

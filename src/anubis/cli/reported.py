@@ -107,6 +107,13 @@ def as_json(report: Report, code: int) -> dict[str, Any]:
     }
 
 
+def may_write(paths: Sequence[Path]) -> None:
+    """Find out before anything is measured that a report has no place. Raises BadInputError."""
+    for path in paths:
+        if not path.absolute().parent.is_dir() or path.is_dir():
+            raise BadInputError(f"{path} cannot be written", remedy="give a file in a folder that is there")
+
+
 def write(report: Report, path: Path) -> None:
     """Write a file that others read: ``.xml`` for CI servers, ``.md`` for people, else what ``anubis notify`` posts."""
     try:

@@ -163,13 +163,16 @@ def _blocks(groups: Sequence[_Group], world: World, most: int) -> Sequence[Point
 
 
 def _named(runs: Sequence[Run], groups: Sequence[_Group], world: World) -> dict[Key, Level]:
-    """The points of the baseline's runs, under the keys of the contender's series."""
+    """The points of the baseline's runs, under the keys of the contender's series; one series meets one, whatever
+    their names.
+    """
     good = {run.id: run for run in runs if run.status is Status.SUCCEEDED}
     points = in_order([point for point in world.points.of(list(good)) if isfinite(point.value)])
     found: dict[Key, list[Point]] = defaultdict(list)
     theirs = {run.series_key: run for run in good.values()}
-    for key, run in {group.series_key: group.run for group in groups}.items():
-        same = _same_benchmark(run, theirs)
+    ours = {group.series_key: group.run for group in groups}
+    for key, run in ours.items():
+        same = set(theirs) if len(theirs) == len(ours) == 1 else _same_benchmark(run, theirs)
         for point in points:
             if point.series_key in same:
                 found[key, point.fingerprint, point.metric, point.units].append(point)

@@ -1,9 +1,28 @@
 """Who posts the reports of gates: entry points of the group ``anubis.posts``, by name."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from anubis.model.errors import BadInputError
 from anubis.pipeline.report import Report
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+
+def known(names: Sequence[str]) -> Mapping[str, "EntryPoint"]:
+    """The entry points of these names. Raises BadInputError for one that nobody answers to."""
+    if not names:
+        return {}
+    from importlib.metadata import entry_points  # noqa: PLC0415  10 ms
+
+    found = {entry.name: entry for entry in entry_points(group="anubis.posts")}
+    for name in names:
+        if name not in found:
+            raise BadInputError(
+                f"nobody posts to {name!r}", remedy=f"choose one of: {', '.join(sorted(found))}"
+            )
+    return found
 
 
 def post(report: Report, name: str, environ: Mapping[str, str]) -> list[str]:
@@ -11,10 +30,5 @@ def post(report: Report, name: str, environ: Mapping[str, str]) -> list[str]:
 
     Raises BadInputError for a name that nobody answers to, NotifyError when it was refused.
     """
-    from importlib.metadata import entry_points  # noqa: PLC0415  10 ms
-
-    known = {entry.name: entry for entry in entry_points(group="anubis.posts")}
-    if name not in known:
-        raise BadInputError(f"nobody posts to {name!r}", remedy=f"choose one of: {', '.join(sorted(known))}")
-    found: list[str] = known[name].load()(report, environ)
-    return found
+    posted: list[str] = known([name])[name].load()(report, environ)
+    return posted

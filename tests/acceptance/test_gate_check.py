@@ -1,0 +1,191 @@
+"""``anubis check`` as a pipeline runs it."""
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+import xmlschema
+
+from support.command import Command
+from support.forges import TOKEN, GitHubApi
+from support.noisy import Noisy
+
+SCHEMA = Path(__file__).parents[1] / "recorded" / "junit" / "junit-10.xsd"
+
+
+@pytest.fixture
+def bench(anubis):
+    return Noisy(anubis)
+
+
+@pytest.fixture(scope="module")
+def weighed(tmp_path_factory):
+    """The command in a home where version 2 is worse than version 1; for commands that only look."""
+    folder = tmp_path_factory.mktemp("weighed")
+    bench = Noisy(Command(folder / "home", folder))
+    bench.measure("1", 10, rounds=8)
+    bench.measure("2", 11)
+    return bench.anubis
+
+
+def test_a_regression_fails_the_pipeline_and_says_why(weighed):
+    ended = weighed("check")
+    assert ended.returncode == 3, ended.stdout
+    assert "latency" in ended.stdout
+    assert "n=8+1 runs  REGRESSION (min effect 2 %)" in ended.stdout
+    assert "Runs differ by" in ended.stdout
+    assert "look at what changed" in ended.stdout
+    assert "1 -> 2" in ended.stdout
+    assert "2 regressions" in ended.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize(("level", "code"), [(10, 0), (9, 0), (11, 3)])
+def test_a_file_is_measured_and_weighed_at_once(anubis, bench, level, code):
+    bench.measure("1", 10, rounds=8)
+    bench.level(level)
+    answer = anubis.json("check", bench.file("2"), "--runs", 4, code=code)
+    (weighing,) = answer["weighings"]
+    assert (answer["exit_code"], weighing["baseline"], weighing["contender"]) == (code, "1", "2")
+    assert {verdict["n_contender"] for verdict in weighing["verdicts"]} == {4}
+    assert all("%" in verdict["text"] and verdict["next_step"] for verdict in weighing["verdicts"])
+
+
+def test_two_files_are_measured_side_by_side(anubis, bench):
+    old = anubis.write("old.toml", "sh -c 'echo latency=10 rate=100'", more=bench_metrics(bench))
+    new = anubis.write("new.toml", "sh -c 'echo latency=12 rate=100'", more=bench_metrics(bench))
+    assert anubis("check", new, "--baseline", old, "--runs", 3).returncode == 3
+    assert anubis("check").returncode == 3, "the family of two files is its own comparison"
+
+
+def bench_metrics(bench):
+    return bench.file("x").read_text().partition("[[output.metrics]]")[2].join(["[[output.metrics]]", ""])
+
+
+def test_a_first_measurement_cannot_be_judged(anubis, bench):
+    bench.measure("1", 10)
+    ended = anubis("check")
+    assert ended.returncode == 4
+    assert "first of their history" in ended.stdout
+    assert anubis("check", "--fail-on", "regression").returncode == 0
+
+
+def test_a_benchmark_that_fails_is_no_verdict(anubis, bench):
+    bench.measure("1", 10, rounds=6)
+    bench.level("broken")
+    ended = anubis("check", bench.file("2"), "--runs", 2, "--fail-on", "never")
+    assert ended.returncode == 1
+    assert "failed: 2 of its contender's runs" in ended.stdout
+
+
+def test_what_the_exit_status_is_of_may_be_chosen(weighed):
+    assert weighed("check", "--fail-on", "regression").returncode == 3
+    assert weighed("check", "--fail-on", "never").returncode == 0
+    assert weighed("check", "--min-effect", "50%").returncode == 0
+
+
+def test_baselines_are_named_by_runs_subject_or_label(anubis, bench):
+    old = bench.measure("1", 10, rounds=4, more='[info.labels]\nbranch = "main"\n')
+    new = bench.measure("2", 12, rounds=4, more='[info.labels]\nbranch = "topic"\n')
+    assert anubis("check", ",".join(new), "--baseline", ",".join(old)).returncode == 3
+    assert anubis("check", *new, "--baseline-label", "branch=main").returncode == 3
+    bench.measure("3", 12, rounds=4, more='[info.labels]\nbranch = "topic"\n')
+    ended = anubis("check", "--baseline-subject", "2")
+    assert ended.returncode in {0, 4}
+    assert "2 -> 3" in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--baseline", "@last~1", "--baseline-subject", "1"], "more than one baseline"),
+        (["--runs", "3"], "no descriptor file"),
+        (["--baseline", "old.toml"], "no descriptor file"),
+        (["@last", "noisy.toml"], "runs and files"),
+        (["gone.toml"], "No such file"),
+        (["@last", "--baseline", "@last"], "on both sides"),
+        (["--baseline-label", "branch=none"], "no good run"),
+        (["--post", "pigeon"], "nobody posts to 'pigeon'"),
+        (["--report", "no/such/folder/r.json"], "cannot be written"),
+        (["--min-effect", "much"], "no share"),
+    ],
+)
+def test_bad_input_is_one_clear_error(weighed, words, sentence):
+    ended = weighed("check", *words)
+    assert ended.returncode == 2, ended
+    assert sentence in ended.stderr
+    assert ended.stderr.count("error: ") == 1
+    assert "Traceback" not in ended.stderr
+    assert len(weighed.json("history")) == 9, "nothing was run"
+
+
+def test_nothing_was_ever_run(anubis):
+    ended = anubis("check")
+    assert ended.returncode == 2
+    assert "0 runs are stored" in ended.stderr
+
+
+def test_reports_for_machines_and_people(weighed, tmp_path):
+    files = [tmp_path / name for name in ("report.json", "junit.xml", "summary.md")]
+    assert weighed("check", *(word for file in files for word in ("--report", file))).returncode == 3
+    report, junit, summary = (file.read_text() for file in files)
+    assert json.loads(report)["schema"] == 1
+    xmlschema.XMLSchema(SCHEMA).validate(junit)
+    assert {case.get("name") for case in ET.fromstring(junit.encode()).iter("testcase")} == {
+        "latency",
+        "rate",
+    }
+    assert "| `noisy` | `latency` |" in summary
+    assert weighed("check", "--format", "markdown").stdout == summary
+    assert weighed("check", "--format", "junit").stdout == junit
+
+
+def test_many_metrics_are_summed_up_unless_all_are_asked_for(anubis):
+    metrics = "".join(
+        f'[[output.metrics]]\nname = "m{at}"\nunits = "s"\npattern = \'m{at}=(\\S+)\'\nbetter = "lower"\n'
+        for at in range(25)
+    )
+    for version, value in (("1", 1), ("2", 2)):
+        words = " ".join(f"m{at}={value if at == 7 else 1}" for at in range(25))
+        (anubis.folder / "values").write_text(words)
+        file = anubis.write("many.toml", "cat values", more=f'[subject]\nversion = "{version}"\n{metrics}')
+        anubis("run", file, "--rounds", 4)
+    ended = anubis("check")
+    assert ended.returncode == 3
+    assert "  m7  " in ended.stdout
+    assert "  m8  " not in ended.stdout
+    assert "1 regression, 24 no change" in ended.stdout
+    assert "  m8  " in anubis("check", "--all").stdout
+
+
+def test_the_trusted_step_posts_what_the_other_computed(weighed, monkeypatch, tmp_path):
+    assert weighed("check", "--report", "report.json").returncode == 3
+    commit, event = "a" * 40, tmp_path / "event.json"
+    event.write_text(json.dumps({"after": commit, "repository": {"full_name": "org/model"}}))
+    api = GitHubApi()
+    with api.running() as server:
+        environment = {
+            "GITHUB_API_URL": server.url,
+            "GITHUB_EVENT_NAME": "push",
+            "GITHUB_EVENT_PATH": str(event),
+            "GITHUB_TOKEN": TOKEN,
+        }
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        ended = weighed("notify", "--report", "report.json", "--post", "github")
+        assert ended.returncode == 0, ended.stderr
+        assert "posted to https://github.com/check" in ended.stderr
+        assert api.checks[0]["conclusion"] == "failure"
+        assert weighed("check", "--post", "github").returncode == 3, "the verdict, not the posting, decides"
+        monkeypatch.setenv("GITHUB_TOKEN", "wrong")
+        refused = weighed("notify", "--report", "report.json", "--post", "github")
+    assert refused.returncode == 1
+    assert "error: " in refused.stderr
+
+
+@pytest.mark.parametrize("content", ["", "{}", '{"schema": 1}', "[1]"])
+def test_a_report_that_is_none_is_refused(anubis, content):
+    (anubis.folder / "report.json").write_text(content)
+    ended = anubis("notify", "--report", "report.json", "--post", "github")
+    assert ended.returncode == 2
+    assert "cannot be accepted" in ended.stderr
