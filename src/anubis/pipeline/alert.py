@@ -27,9 +27,9 @@ def alert(run: Run, world: World) -> Step:
             spawned += more
             current = replace(one, ordered=True)
         if _is_untold(current, now_s):
-            to = addresses(run, current)
             current = replace(current, told=current.state)
-            events.append(note(run, current, now_s, to))
+            if to := addresses(run, current):
+                events.append(note(run, current, now_s, to))
         if current != one:
             changed.append(current)
     return conclude(run, now_s, run.cause, run.reason, alerts=changed, events=events, spawned=spawned)

@@ -40,7 +40,8 @@ def analyse(run: Run, world: World) -> Step:
 
 def note(run: Run, alert: Alert, now_s: float, to: Sequence[str] = ()) -> Event:
     """The event that tells of an alert as it is now; ``to`` are the addresses to be told."""
-    message = f"{alert.kind} {alert.state}" + (f": {alert.why}" if alert.why else "")
+    told = f", told {len(to)} {'address' if len(to) == 1 else 'addresses'}" if to else ""
+    message = f"{alert.kind} {alert.state}{told}" + (f": {alert.why}" if alert.why else "")
     data = {"alert": alert.id, "state": alert.state} | ({"to": list(to)} if to else {})
     return Event(run_id=run.id, kind="alert", time_s=now_s, message=message, data=data, actor=alert.actor)
 

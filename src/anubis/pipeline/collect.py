@@ -86,10 +86,10 @@ def _explain(metric: Metric, record: Record) -> str:
     if metric.pattern is None:
         return f'metric "{metric.name}" was never emitted'
     if found.get("switched_off"):
-        return f'the pattern of metric "{metric.name}" took too long and was switched off: {metric.pattern!r}'
+        return f'the pattern of metric "{metric.name}" took too long and was switched off: {metric.pattern}'
     closest = found.get("closest") or []
     lines = "; the closest lines: " + ", ".join(repr(line) for line in closest) if closest else ""
-    return f'metric "{metric.name}" never appeared: no line matched {metric.pattern!r}{lines}'
+    return f'metric "{metric.name}" never appeared: no line matched {metric.pattern}{lines}'
 
 
 def _measured(execution: Execution, record: Record) -> Measured:

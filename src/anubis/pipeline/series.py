@@ -5,14 +5,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from anubis.model.descriptor import Descriptor
-from anubis.model.points import Point
+from anubis.model.points import OWN_METRICS, Point
 from anubis.model.series import Series, SeriesVerdict
 
 #: Changes further back than this many points are history, not news.
 RECENT = 40
-
-#: Metrics that the agent measures of every run.
-OWN_METRICS = frozenset({"wall_time", "cpu_time", "peak_memory"})
 
 
 def in_order(points: Sequence[Point]) -> list[Point]:
