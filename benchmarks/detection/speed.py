@@ -46,9 +46,9 @@ def _append_times(values: list[float], counted: int) -> list[float]:
         detector.append(value)
     seconds = []
     for value in values[-counted:]:
-        started = time.perf_counter()
+        started = time.process_time()
         detector.append(value)
-        seconds.append(time.perf_counter() - started)
+        seconds.append(time.process_time() - started)
     return seconds
 
 
