@@ -24,8 +24,8 @@ class Closest:
         if self._lines is None:
             self._lines = list({_FIGURE.sub("0", line): line for line in _read(self._record)}.values())
         words = {word.lower() for word in _WORD.findall(_plain(pattern))} or {metric.lower()}
-        ranked = sorted(self._lines[::-1], key=lambda line: -_score(line, words))
-        return [line[:_LONGEST] for line in ranked[:_MOST]]
+        scored = [(_score(line, words), number, line) for number, line in enumerate(self._lines)]
+        return [line[:_LONGEST] for _, _, line in sorted(scored, reverse=True)[:_MOST]]
 
 
 def closest_names(metric: str, emitted: list[str]) -> list[str]:
