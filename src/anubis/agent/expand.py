@@ -1,8 +1,9 @@
 """Variables in a command: ``${NAME}`` and ``$(NAME)`` are replaced by the benchmark's environment, in every word alone.
 
 Nothing is split again afterwards, so a value with spaces stays one argument. A name that is not set stays as it is
-written, and ``$$`` is one dollar sign, as in Kubernetes
-(https://kubernetes.io/docs/tasks/inject-data-application/define-interdependent-environment-variables/).
+written; ``$$(NAME)`` and ``$${NAME}`` are ``$(NAME)`` and ``${NAME}``, unexpanded, as in Kubernetes
+(https://kubernetes.io/docs/tasks/inject-data-application/define-interdependent-environment-variables/). Every other
+dollar sign is left alone: a shell's ``$$`` is its process id.
 """
 
 from __future__ import annotations
@@ -16,20 +17,20 @@ def expand(words: list[str], environment: dict[str, str]) -> list[str]:
 
 
 def _expand(word: str, environment: dict[str, str]) -> str:
-    done: list[str] = []
-    at = 0
+    done, at = [], 0
     while True:
         dollar = word.find("$", at)
-        if dollar < 0 or dollar + 1 == len(word):
+        if dollar < 0:
             return "".join([*done, word[at:]])
         done.append(word[at:dollar])
-        opened = word[dollar + 1]
+        opened = word[dollar + 1 : dollar + 2]
+        if opened == "$" and word[dollar + 2 : dollar + 3] in _CLOSES:
+            done.append(word[dollar + 1 : dollar + 3])
+            at = dollar + 3
+            continue
         end = word.find(_CLOSES[opened], dollar) if opened in _CLOSES else -1
         name = word[dollar + 2 : end]
-        if opened == "$":
-            done.append("$")
-            at = dollar + 2
-        elif end > 0 and name in environment:
+        if end > 0 and name in environment:
             done.append(environment[name])
             at = end + 1
         else:
