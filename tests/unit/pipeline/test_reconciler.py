@@ -115,6 +115,19 @@ def test_an_engine_that_does_not_answer_is_unknown_not_gone(house, reconciler):
     assert house.runs.get(run.id).status is Status.WATCH
 
 
+def test_a_run_whose_engine_was_removed_does_not_wait_for_ever(house, reconciler):
+    run, other = a_run(), a_run()
+    add(house, run, other)
+    turn(reconciler, house)
+    del house.world.engines["fake"]
+
+    turn(reconciler, house)
+
+    assert {(r.status, r.cause) for r in map(house.runs.get, (run.id, other.id))} == {
+        (Status.FAILED, Cause.LOST)
+    }
+
+
 def test_a_lost_run_ends_with_its_cause(house, reconciler):
     run = a_run()
     add(house, run)
@@ -264,21 +277,23 @@ def test_what_a_closed_reconciler_held_is_free_at_once(house):
     assert house.runs.owners() == ["second"]
 
 
-def test_a_database_that_is_away_is_waited_for(house, reconciler, monkeypatch):
-    away = iter([StoreError("the database is away"), None])
+def test_a_database_that_is_away_is_waited_for_and_told_once(house, reconciler, monkeypatch, caplog):
+    away = StoreError("the database is away")
+    answers = [away, away, 0.0, away, 0.0]
     turns = []
 
     def turn_once():
-        turns.append(1)
-        if error := next(away):
-            raise error
-        return 0.0
+        turns.append(answers[len(turns)])
+        if isinstance(turns[-1], StoreError):
+            raise turns[-1]
+        return turns[-1]
 
     monkeypatch.setattr(reconciler, "turn", turn_once)
 
-    reconciler.drive(until=lambda: len(turns) == 2)
+    reconciler.drive(until=lambda: turns == answers)
 
-    assert house.clock.waits == [1.0]
+    assert house.clock.waits == [1.0, 1.0, 1.0]
+    assert [record.message.partition(";")[0] for record in caplog.records] == ["the database is away"] * 2
 
 
 @pytest.mark.parametrize("policy", ["void", "fail", "keep"])
