@@ -199,6 +199,17 @@ def test_nothing_is_placed_on_a_full_disk(an_engine, run, tmp_path):
     assert not (tmp_path / "process" / "slot-0.lock").exists()
 
 
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
+def test_what_was_kept_free_for_the_end_is_free_when_it_has_come(engine, run, end):
+    placement = engine.place(run, a_bundle(("sleep", "600")))
+    seen(engine, placement, Seen.RUNNING)
+    ballast = record_of(placement) / process.BALLAST
+    assert ballast.stat().st_blocks * 512 >= process.BALLAST_BYTES
+    os.kill(agent_of(placement), end)
+    seen(engine, placement, Seen.ENDED if end == signal.SIGTERM else Seen.LOST)
+    assert not ballast.exists()
+
+
 def test_a_command_longer_than_the_system_takes_is_told(engine, run):
     with pytest.raises(StageError) as refused:
         engine.place(run, a_bundle(("true", "x" * 10_000_000)))

@@ -35,6 +35,8 @@ _PACKAGES = str(Path(__file__).parents[2])
 
 #: A file in the record that says that the run is to end.
 CANCEL = "cancel"
+#: A file in the record that keeps some of the disk free for whoever has to write down how the run ended.
+BALLAST, BALLAST_BYTES = "ballast", 2 << 20
 #: An agent that did not show itself this long after its start never will.
 APPEAR_S = 15.0
 #: An agent that was told to end and has not, this long after, is killed with its session.
@@ -93,6 +95,7 @@ class ProcessEngine:
         slot = self._take_slot()
         try:
             record.mkdir(parents=True, exist_ok=True)
+            _take_ballast(record)
             self._start(placement, run, bundle, record, slot)
         except OSError as error:
             raise _unplaceable(error, record) from error
@@ -234,11 +237,23 @@ class ProcessEngine:
         return text.splitlines()[-1] if text else "it left no message"
 
 
+def _take_ballast(record: Path) -> None:
+    """Space that is free again when the run has ended: however full it left the disk, the store can say so."""
+    if hasattr(os, "posix_fallocate"):  # macOS has none
+        with (record / BALLAST).open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, BALLAST_BYTES)
+
+
+def _drop_ballast(record: Path) -> None:
+    (record / BALLAST).unlink(missing_ok=True)
+
+
 def _ended(record: Path) -> Observation | None:
     try:
         last = json.loads((record / "exit.json").read_bytes())
     except FileNotFoundError:
         return None
+    _drop_ballast(record)
     cause = last.get("cause")
     return Observation(
         seen=Seen.ENDED,
@@ -250,6 +265,7 @@ def _ended(record: Path) -> Observation | None:
 
 def _lost(record: Path) -> Observation:
     left = tree.end_orphans(str(record))
+    _drop_ballast(record)
     ended = f"; processes it left behind were killed: {left}" if left else ""
     return Observation(seen=Seen.LOST, reason=f"the agent vanished without a last word{ended}")
 

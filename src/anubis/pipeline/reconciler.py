@@ -60,6 +60,7 @@ class Reconciler:
         self.changed = changed
         self._held: dict[str, _Held] = {}
         self._claim_s = self._renew_s = self._cancel_s = 0.0
+        self._told = ""
         #: When a run that held room last ended: the sooner after it, the likelier there is room again.
         self._freed_s = 0.0
 
@@ -76,10 +77,14 @@ class Reconciler:
     def _patient_turn(self) -> float:
         """A turn that outlives a database that is away for a while."""
         try:
-            return self.turn()
+            wait_s = self.turn()
         except StoreError as error:
-            log.warning("%s; trying again in %g s", error, STORE_AWAY_S)
+            if self._told != str(error):  # once, however long it lasts
+                self._told = str(error)
+                log.warning("%s; trying again every %g s", error, STORE_AWAY_S)
             return STORE_AWAY_S
+        self._told = ""
+        return wait_s
 
     def close(self) -> None:
         """Give the leases back, so that others need not wait for them to run out."""
