@@ -7,28 +7,29 @@ class. Times are UTC seconds since 1970, run references are full ids, unique pre
 import io
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, Self
 
-from anubis import describe
 from anubis.model.errors import AnubisError, BadInputError, NotFoundError
 from anubis.model.points import Point, SampleBlock
 from anubis.model.problem import Problem
 from anubis.model.run import Event, Run
 from anubis.model.verdict import Comparison
-from anubis.pipeline import scripts, subject, worker
+from anubis.pipeline import scripts, worker
 from anubis.pipeline.compare import compare_points
 from anubis.pipeline.contracts import MetricSummary, RunQuery, RunRow
+from anubis.pipeline.files import submissions_of
 from anubis.pipeline.owner import new_owner
-from anubis.pipeline.submit import Submission, only_recorded, runs_of
+from anubis.pipeline.submit import only_recorded, runs_of
 from anubis.pipeline.waiting import Waiting
 from anubis.settings import Settings
 from anubis.wiring import House, build
 
 if TYPE_CHECKING:
+    from anubis.histories import Given, Imported
     from anubis.model.alert import Alert, AlertState
     from anubis.pipeline.gate import Contest
     from anubis.pipeline.reconciler import Reconciler
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from anubis.pipeline.rulings import Ruling
 
 _LAST = re.compile(r"@last(?:~(\d+))?")
-#: More than any descriptor has, bytes: of a larger file the rest is not even read.
-MOST_BYTES = 64 << 20
 
 
 class Client:
@@ -81,11 +80,7 @@ class Client:
         BadInputError with every problem found.
         """
         key = self._store_script(script) if script else None
-        submissions = [
-            submission
-            for file, name in zip(files, _names(files), strict=True)
-            for submission in self._read(file, overrides or {}, key, warned, name)
-        ]
+        submissions = submissions_of(files, overrides=overrides or {}, script=key, warned=warned)
         runs, events = runs_of(
             submissions,
             engines=self._world.engines,
@@ -102,41 +97,6 @@ class Client:
             ):
                 warned(files[0], problem)
         return [run for run, _ in runs]
-
-    def _read(
-        self,
-        file: Path,
-        overrides: Mapping[str, str],
-        script: str | None,
-        warned: Callable[[Path, Problem], None] | None,
-        name: str,
-    ) -> Iterator[Submission]:
-        try:
-            with file.open("rb") as stream:  # a device or a data set given by mistake has no end
-                content = stream.read(MOST_BYTES)
-        except OSError as error:
-            raise BadInputError(
-                f"{file}: {error.strerror}", remedy="give the path of a descriptor file"
-            ) from error
-        reading = describe.read(content, filename=str(file), overrides=overrides)
-        if reading.descriptor is None:
-            raise BadInputError(
-                f"{file} is not a valid descriptor", problems=reading.problems, file=str(file)
-            )
-        if warned:
-            for problem in reading.problems:
-                warned(file, problem)
-        text, folder = content.decode(), file.resolve().parent if file.is_file() else Path.cwd()
-        for cell in describe.cells(reading.descriptor):
-            tested = subject.resolve(cell.descriptor.subject, folder)
-            yield Submission(
-                descriptor=replace(cell.descriptor, subject=tested),
-                order_s=subject.order_s(tested, folder),
-                text=text,
-                cell={**({"file": name} if name else {}), **cell.values},
-                folder=str(folder),
-                script=script,
-            )
 
     def _store_script(self, path: Path) -> str:
         key, content = scripts.archive(path)
@@ -337,15 +297,32 @@ class Client:
         actor = self.settings.client_id
         return rulings.rule(self._world, alert_id, ruling, actor=actor, why=why, until_s=until_s)
 
+    def read_history(
+        self, addresses: Sequence[str], *, format_name: str | None = None, given: "Given | None" = None
+    ) -> "Imported":
+        """What other tools' files hold, as runs and points; nothing is stored. Raises BadInputError."""
+        from anubis import histories  # noqa: PLC0415
 
-def _names(files: Sequence[Path]) -> list[str]:
-    """What each file's runs are called in their family: its name, or its path, or that with a number; one file: empty."""
-    if len(files) == 1:
-        return [""]
-    for names in ([file.name for file in files], [str(file) for file in files]):
-        if len(set(names)) == len(files):
-            return names
-    return [f"{file} ({number})" for number, file in enumerate(files, 1)]
+        owner = self.settings.client_id
+        return histories.import_files(addresses, owner=owner, format_name=format_name, given=given)
+
+    def store_history(self, found: "Imported") -> int:
+        """Store what was read; how many of its runs were not stored already."""
+        from anubis import histories  # noqa: PLC0415
+
+        return histories.store(self._world.runs, found.history)
+
+    def export_history(
+        self, query: RunQuery, out: BinaryIO, *, format_name: str = "csv"
+    ) -> Sequence[Problem]:
+        """Write the values of the runs that a query finds for other tools; what could not be written."""
+        from anubis import histories  # noqa: PLC0415
+
+        findings = histories.Findings()
+        rows = histories.stored(self._world.runs, self._world.points, query)
+        wanted = (row for row in rows if query.metric in {None, row.metric})
+        histories.export(wanted, out, findings, format_name=format_name)
+        return findings.problems
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ SECTIONS = {
     "Look": ("status", "logs", "results", "show", "descriptor", "history", "compare"),
     "Judge": ("check", "alerts", "notify"),
     "Descriptors": ("validate", "schema"),
-    "Keep house": ("doctor", "record", "purge", "gc", "completion"),
+    "Keep house": ("doctor", "record", "import", "export", "purge", "gc", "completion"),
 }
 
 PLACES = {
@@ -26,8 +26,10 @@ PLACES = {
     "completion": "anubis.cli.completion:completion",
     "descriptor": "anubis.cli.show:descriptor",
     "doctor": "anubis.cli.doctor:doctor",
+    "export": "anubis.cli.exchange:export",
     "gc": "anubis.cli.gc:gc",
     "history": "anubis.cli.history:history",
+    "import": "anubis.cli.exchange:import_",
     "logs": "anubis.cli.logs:logs",
     "notify": "anubis.cli.notify:notify",
     "purge": "anubis.cli.end:purge",

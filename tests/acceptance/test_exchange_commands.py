@@ -1,0 +1,129 @@
+"""``anubis import`` and ``anubis export``, as a person moves a history."""
+
+from pathlib import Path
+
+import pytest
+
+from support.command import Command
+
+RECORDED = Path(__file__).parents[1] / "recorded" / "histories"
+CSV = "benchmark,metric,value,units,time_s,version\n" + "".join(
+    f"fft,time,{value},s,{1_700_000_000 + at},v{at}\n" for at, value in enumerate((1.0, 1.1, 1.2))
+)
+
+
+@pytest.fixture
+def history(anubis):
+    path = anubis.folder / "history.csv"
+    path.write_text(CSV)
+    return path
+
+
+def test_a_history_comes_in_once(anubis, history):
+    ended = anubis("import", history)
+    assert ended.returncode == 0
+    assert "csv (1 file)" in ended.stdout
+    assert "3 runs with 3 values" in ended.stdout
+    assert "3 of them new" in ended.stdout
+    assert "0 of them new" in anubis("import", history).stdout
+    rows = anubis.json("history", "--label", "imported_from=csv")
+    assert [row["subject"] for row in rows] == ["v2", "v1", "v0"]
+
+
+def test_every_recorded_history_comes_in(anubis):
+    files = [RECORDED / name for name in ("asv-results", "data.js", "pytest-benchmark.json", "perfkit.json")]
+    answer = anubis.json("import", *files)
+    assert set(answer["formats"].values()) == {
+        "asv",
+        "github-action-benchmark",
+        "pytest-benchmark",
+        "perfkit",
+    }
+    assert answer["stored_runs"] == answer["runs"] == len(anubis.json("history", "-n", 1000))
+
+
+def test_a_dry_run_stores_nothing(anubis, history):
+    answer = anubis.json("import", history, "--dry-run")
+    assert (answer["runs"], answer["stored_runs"], answer["benchmarks"]) == (3, None, ["fft"])
+    assert "nothing was stored" in anubis("import", history, "--dry-run").stdout
+    assert anubis.json("history") == []
+
+
+def test_errors_keep_a_file_out_unless_a_part_is_enough(anubis, history):
+    history.write_text(CSV + "fft,time,fast,s,1700000009,v9\n")
+    ended = anubis("import", history)
+    assert ended.returncode == 2
+    assert f"{history}:5" in ended.stderr
+    assert "nothing was stored" in ended.stderr
+    assert anubis.json("history") == []
+    part = anubis("import", history, "--partial")
+    assert part.returncode == 0
+    assert len(anubis.json("history")) == 3
+
+
+def test_what_the_file_does_not_say_is_given(anubis):
+    file = anubis.folder / "today.csv"
+    file.write_text("benchmark,value,units,parameter.seed\nfft,1.5,s,1\nfft,1.7,s,2\n")
+    words = [
+        "--time",
+        "2026-03-01T12:00:00Z",
+        "--commit",
+        "a" * 40,
+        "--machine",
+        "rack-7",
+        "--ignore",
+        "seed",
+    ]
+    assert anubis("import", file, *words).returncode == 0
+    (row,) = anubis.json("history")
+    assert (row["subject"], row["metrics"]["time"]["value"]) == ("a" * 40, 1.6)
+    assert "seed" not in row["labels"]
+
+
+def test_an_export_makes_the_same_history_elsewhere(anubis, history, tmp_path):
+    anubis("import", history)
+    other = Command(tmp_path / "elsewhere", anubis.folder)
+    out = anubis.folder / "out.csv"
+    assert anubis("export", "-o", out).returncode == 0
+    assert "0 of them new" in anubis("import", out).stdout, "imported where it came from it adds nothing"
+    assert "3 of them new" in other("import", out).stdout
+    assert other("export").stdout == anubis("export").stdout == out.read_text()
+
+
+@pytest.mark.parametrize("form", ["csv", "bmf", "openmetrics", "parquet"])
+def test_every_format_is_written(anubis, history, form):
+    anubis("import", history)
+    out = anubis.folder / "out"
+    assert anubis("export", "--format", form, "--output", out).returncode == 0
+    assert out.stat().st_size > 50
+    assert [path.name for path in anubis.folder.glob(".*")] == []
+
+
+def test_an_export_takes_the_conditions_of_history(anubis, history):
+    anubis("import", history)
+    header = anubis("export", "--name", "none").stdout.splitlines()
+    assert len(header) == 1
+    assert len(anubis("export", "--label", "imported_from=csv", "--metric", "time").stdout.splitlines()) == 4
+    assert len(anubis("export", "--metric", "memory").stdout.splitlines()) == 1
+    assert len(anubis("export", "--until", "2000-01-01").stdout.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["import"], "FILE"),
+        (["import", "gone.json"], "No such file"),
+        (["import", "notes.txt"], "no format that is known"),
+        (["import", "notes.txt", "--format", "asvv"], "no format to import"),
+        (["export", "--format", "asv"], "no format to export"),
+        (["export", "-o", "no/such/folder"], "No such file"),
+        (["export", "--family", "@last"], "0 runs are stored"),
+    ],
+)
+def test_bad_input(anubis, words, sentence):
+    (anubis.folder / "notes.txt").write_text("to do: measure\n")
+    ended = anubis(*words)
+    assert ended.returncode == 2, ended
+    assert sentence in ended.stderr
+    assert ended.stderr.count("error: ") == 1
+    assert not list(anubis.folder.glob(".*"))
