@@ -59,7 +59,7 @@ def holder_of(lock):
 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_the_foreground_command_is_killed_before_the_end(anubis, bench, moment):
-    kill_at(bench.start("run", bench.file), bench, moment)
+    kill_at(anubis.start("run", bench.file), bench, moment)
     bench.open_gate()
     if bench.rows():
         watched = anubis("watch")
@@ -71,7 +71,7 @@ def test_the_foreground_command_is_killed_before_the_end(anubis, bench, moment):
 
 @pytest.mark.parametrize("moment", LATE_MOMENTS)
 def test_the_foreground_command_is_killed_at_the_end(anubis, bench, moment):
-    process = bench.start("run", bench.file)
+    process = anubis.start("run", bench.file)
     bench.open_gate()
     kill_at(process, bench, moment)
     assert anubis("watch").returncode == 0
@@ -101,7 +101,7 @@ def test_workers_are_killed_again_and_again(anubis, bench):
     kill_worker(bench)
     bench.open_gate(3)
     for moment in [*MOMENTS, *LATE_MOMENTS]:
-        kill_at(bench.start("worker"), bench, moment)
+        kill_at(anubis.start("worker"), bench, moment)
     assert anubis("worker").returncode == 0
     rows = bench.check_whole()
     assert [row.status for row in rows] == ["succeeded"] * 3
@@ -110,8 +110,8 @@ def test_workers_are_killed_again_and_again(anubis, bench):
 
 def test_whoever_looks_next_carries_on(anubis, bench):
     """After a crash nobody needs to know of workers: watching, following or cancelling drives what is left."""
-    kill_at(bench.start("run", bench.file), bench, "it has printed")
-    follower = bench.start("logs", "-f")
+    kill_at(anubis.start("run", bench.file), bench, "it has printed")
+    follower = anubis.start("logs", "-f")
     bench.open_gate()
     out, _ = follower.communicate()
     assert out.startswith(b"first\n1\n2\n")

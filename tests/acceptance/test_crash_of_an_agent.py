@@ -38,7 +38,7 @@ def kill(pids):
     "moment", ["its process is there", "it has shown itself", "the benchmark has printed"]
 )
 def test_a_killed_agent_ends_its_run_with_a_cause(anubis, bench, moment):
-    process = bench.start("run", bench.file, text=True)
+    process = anubis.start("run", bench.file, text=True)
     if moment == "its process is there":
         pids = until(lambda: agents(bench), moment)
     elif moment == "it has shown itself":
@@ -60,7 +60,7 @@ def test_a_killed_agent_ends_its_run_with_a_cause(anubis, bench, moment):
 def test_between_repeats_and_after_it_the_machine_is_free_again(anubis, bench):
     """The agent dies in its second repeat; the slot it held is free for the next run at once."""
     bench.open_gate()
-    process = bench.start("run", bench.file, "--set", "measure.repeats=3")
+    process = anubis.start("run", bench.file, "--set", "measure.repeats=3")
     bench.wait_started(executions=2)
     kill([bench.agent()])
     process.communicate()
@@ -74,7 +74,7 @@ def test_between_repeats_and_after_it_the_machine_is_free_again(anubis, bench):
 
 def test_everything_dies_at_once(anubis, bench):
     """As in a power cut: driver, agent and benchmark are gone before anybody can say anything."""
-    process = bench.start("run", bench.file)
+    process = anubis.start("run", bench.file)
     bench.wait_started()
     process.kill()
     kill(left_in(bench.home))
@@ -92,7 +92,7 @@ def test_drivers_race_and_die(anubis, bench):
     anubis.environment = lambda: anubis_slots
     assert anubis("submit", bench.file, *family).returncode == 0
     drivers = [
-        bench.start("watch", row.id, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        anubis.start("watch", row.id, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for row in bench.rows()[:4]
     ]
     for begun, driver in enumerate(drivers, 1):

@@ -54,7 +54,7 @@ class Command:
             if process.poll() is None:
                 process.kill()
             process.wait()
-            for stream in (process.stdout, process.stderr):
+            for stream in filter(None, (process.stdout, process.stderr)):
                 stream.close()
         if any(not (path.parent / "exit.json").exists() for path in self.home.glob("records/*/a*/*/*/alive")):
             self("cancel", "--all")

@@ -49,16 +49,10 @@ class Gated:
     def __init__(self, anubis, *, extra="", more=""):
         self.anubis = anubis
         self.home = anubis.home
-        self._started = []
         (anubis.folder / "bench.sh").write_text(SCRIPT.format(extra=extra))
         self.file = anubis.write("gated.toml", "sh bench.sh", more=METRIC + more)
         os.mkfifo(anubis.folder / "gate")
         self._gate = os.open(anubis.folder / "gate", os.O_RDWR)
-
-    def start(self, *words, **options):
-        """The command as a process that goes on; it ends with the test at the latest."""
-        self._started.append(self.anubis.start(*words, **options))
-        return self._started[-1]
 
     def open_gate(self, executions=1):
         os.write(self._gate, b"go\n" * executions)
@@ -67,9 +61,6 @@ class Gated:
         os.close(self._gate)
         for pid in left_in(self.home):
             os.kill(pid, signal.SIGKILL)
-        for process in self._started:
-            process.kill()
-            process.communicate()
 
     def starts(self):
         """``run id, repeat`` of every execution that ever began."""

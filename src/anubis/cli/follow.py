@@ -20,19 +20,38 @@ def follow(client: "Client", runs: Sequence[Run], *, cancels: bool) -> list[Run]
     """Drive these runs until they are final; the runs as they ended.
 
     With ``cancels`` the first Ctrl-C cancels them and goes on waiting, and the second leaves; without, the first
-    leaves. Raises KeyboardInterrupt after having said how to look later.
+    leaves. So does a terminal that goes away. Raises KeyboardInterrupt after having said how to look later.
     """
     ids = [run.id for run in runs]
     try:
-        with progress(client, runs) as view, _interruptible(client, ids, view, cancels=cancels):
+        with (
+            _leaving_with_the_terminal(),
+            progress(client, runs) as view,
+            _interruptible(client, ids, view, cancels=cancels),
+        ):
             return client.drive(ids, view.changed)
-    except KeyboardInterrupt:
-        _leave(client, ids)
+    except BaseException as error:  # whatever ends this command before its runs, a worker carries them on
+        client.ensure_worker()
+        if isinstance(error, KeyboardInterrupt):
+            _say_where(client, ids)
         raise
 
 
-def _leave(client: "Client", ids: Sequence[str]) -> None:
-    client.ensure_worker()
+@contextmanager
+def _leaving_with_the_terminal() -> Iterator[None]:
+    """A closed window or a polite kill interrupts; under nohup nothing happens."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGHUP, signal.SIGTERM)}
+    for number, disposition in before.items():
+        if disposition is not signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number, disposition in before.items():
+            signal.signal(number, disposition)
+
+
+def _say_where(client: "Client", ids: Sequence[str]) -> None:
     whose = "the run" if len(ids) == 1 else f"{len(ids)} runs"
     fate = "being cancelled" if client.get(ids[-1]).cancel_requested else "going on"
     family = " --family" if len(ids) > 1 else ""
