@@ -236,8 +236,23 @@ class MetricSummary:
     mean: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesRow:
+    """What a listing of series shows of those that share a key."""
+
+    series_key: str
+    benchmark: str
+    labels: dict[str, str]
+    #: By name.
+    metrics: tuple[str, ...]
+
+
 class Points(Protocol):
     """Points of series, and the samples behind them."""
+
+    def series(self) -> Sequence[SeriesRow]:
+        """Everything that has points, by benchmark and series key."""
+        ...
 
     def of(self, run_ids: Sequence[str]) -> Sequence[Point]:
         """All points of these runs."""

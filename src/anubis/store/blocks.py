@@ -1,10 +1,13 @@
 """Points of many series as columns: what a gate over thousands of metrics can afford to read."""
 
+import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 
 from anubis.model.points import PointBlock
+from anubis.pipeline.contracts import SeriesRow
 from anubis.store.codes import BETTERS
 from anubis.store.database import Database, Row, chunked
 from anubis.store.rows import id_text, number
@@ -14,6 +17,24 @@ from anubis.store.text import clean
 _MOST_TEXTS = 500
 
 _Names = Mapping[int, tuple[str, str]]
+
+
+def read_series(database: Database) -> list[SeriesRow]:
+    """See ``Points.series``."""
+    measured: dict[str, set[str]] = defaultdict(set)
+    for key, metric in database.rows("measured_series"):
+        measured[key].add(metric)
+    found = [
+        SeriesRow(
+            series_key=key,
+            benchmark=name,
+            labels=json.loads(labels) if labels else {},
+            metrics=tuple(sorted(measured[key])),
+        )
+        for key, name, labels in database.rows("named_series")
+        if key in measured
+    ]
+    return sorted(found, key=lambda row: (row.benchmark, row.series_key))
 
 
 def read_blocks(

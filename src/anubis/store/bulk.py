@@ -3,11 +3,13 @@
 from sqlalchemy import Executable, func, select
 
 from anubis.store.queries import among, given
-from anubis.store.schema import events, points, runs, words
+from anubis.store.schema import descriptors, events, metrics, points, runs, series, words
 
 _subject = words.alias("subject")
 _kind = words.alias("kind")
 _actor = words.alias("actor")
+_series_key = words.alias("series_key")
+_pairs = select(points.c.metric, points.c.series).distinct().subquery("pairs")
 
 
 def statements() -> dict[str, Executable]:
@@ -41,6 +43,14 @@ def statements() -> dict[str, Executable]:
         .join(_subject, _subject.c.id == chosen.c.subject)
         .where(chosen.c.newness <= given("most"))
         .order_by(chosen.c.series, chosen.c.metric, chosen.c.newness.desc()),
+        "named_series": select(_series_key.c.word, descriptors.c.name, descriptors.c.labels)
+        .join_from(descriptors, _series_key, _series_key.c.id == descriptors.c.series_key)
+        .distinct(),
+        # The pairs first, so that the index alone answers; the names afterwards.
+        "measured_series": select(series.c.series_key, metrics.c.name)
+        .join_from(_pairs, series, series.c.id == _pairs.c.series)
+        .join(metrics, metrics.c.id == _pairs.c.metric)
+        .distinct(),
         "trail": select(
             events.c.seq,
             runs.c.id,

@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 
 from anubis.model.points import Point, PointBlock, SampleBlock
-from anubis.pipeline.contracts import MetricSummary
-from anubis.store.blocks import read_blocks
+from anubis.pipeline.contracts import MetricSummary, SeriesRow
+from anubis.store.blocks import read_blocks, read_series
 from anubis.store.database import Database, chunked
 from anubis.store.rows import id_bytes, number, point_of
 from anubis.store.samples import read_samples
@@ -17,6 +17,9 @@ class StoredPoints:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+
+    def series(self) -> Sequence[SeriesRow]:
+        return read_series(self._database)
 
     def of(self, run_ids: Sequence[str]) -> Sequence[Point]:
         """See the contract. Oldest run first, metrics by name."""

@@ -434,6 +434,15 @@ FROM points
 WHERE points.metric IN (__[POSTCOMPILE_metrics]) AND points.series IN (__[POSTCOMPILE_series]) AND points.order_s < %(before_s)s) AS chosen JOIN runs ON runs.no = chosen.run JOIN words AS subject ON subject.id = chosen.subject 
 WHERE chosen.newness <= %(most)s ORDER BY chosen.series, chosen.metric, chosen.newness DESC
 
+-- name: named_series
+SELECT DISTINCT series_key.word, descriptors.name, descriptors.labels 
+FROM descriptors JOIN words AS series_key ON series_key.id = descriptors.series_key
+
+-- name: measured_series
+SELECT DISTINCT series.series_key, metrics.name 
+FROM (SELECT DISTINCT points.metric AS metric, points.series AS series 
+FROM points) AS pairs JOIN series ON series.id = pairs.series JOIN metrics ON metrics.id = pairs.metric
+
 -- name: trail
 SELECT events.seq, runs.id, kind.word AS kind, events.time_s, events.message, events.data, actor.word AS actor 
 FROM events JOIN runs ON runs.no = events.run JOIN words AS kind ON kind.id = events.kind LEFT OUTER JOIN words AS actor ON actor.id = events.actor 

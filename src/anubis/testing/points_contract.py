@@ -12,6 +12,7 @@ from anubis.model.ids import new_run_id
 from anubis.model.points import NO_STEP, SampleBlock
 from anubis.model.run import Run, Step
 from anubis.model.status import Status
+from anubis.pipeline.contracts import SeriesRow
 from anubis.testing.builders import NOW_S, a_descriptor, a_point, a_run, block_of, samples_of
 from anubis.testing.runs_contract import claimed, finished
 
@@ -65,6 +66,20 @@ class PointsContract:
         assert len(store.points.history(key, "latency")) == 2
         assert [point.run_id for point in store.points.history(key, "latency", "two")] == [runs[1].id]
         assert store.points.history(key, "latency", "three") == []
+
+    def test_series_are_listed_with_what_was_measured(self, store: Any) -> None:
+        one, two, empty = (
+            a_run(a_descriptor(name, labels={"team": name})) for name in ("one", "two", "empty")
+        )
+        again = a_run(one.descriptor)
+        finished(store, empty)
+        finished(store, two, points=(a_point(two, "b"), a_point(two, "a")))
+        for run in (one, again):
+            finished(store, run, points=(a_point(run, fingerprint=run.id, units=run.id),))
+        assert store.points.series() == [
+            SeriesRow(series_key=run.series_key, benchmark=name, labels={"team": name}, metrics=metrics)
+            for run, name, metrics in ((one, "one", ("latency",)), (two, "two", ("a", "b")))
+        ]
 
     def test_many_histories_come_at_once(self, store: Any) -> None:
         runs = [a_run(a_descriptor(name), order_s=order_s) for order_s in (3.0, 1.0, 2.0) for name in "ab"]

@@ -1,72 +1,21 @@
 """The store in memory, as one page of plain Python: what every real one has to agree with."""
 
-import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from math import inf, isnan
+from dataclasses import replace
 
 from anubis.model.alert import Alert, AlertState
 from anubis.model.errors import LeaseLostError, NotFoundError
-from anubis.model.points import Point, PointBlock, SampleBlock
+from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Event, Run, Step, stepped
-from anubis.pipeline.contracts import MetricSummary, RunQuery, RunRow
-from anubis.testing.builders import block_of
-
-
-@dataclass(slots=True)
-class _Lease:
-    owner: str
-    until_s: float
-
-
-@dataclass(slots=True)
-class _Shelf:
-    """Everything, shared by the four faces of the store."""
-
-    runs: dict[str, Run] = field(default_factory=dict)
-    texts: dict[str, str] = field(default_factory=dict)
-    leases: dict[str, _Lease] = field(default_factory=dict)
-    events: list[Event] = field(default_factory=list)
-    points: dict[tuple[str, str], Point] = field(default_factory=dict)
-    samples: dict[tuple[str, str], SampleBlock] = field(default_factory=dict)
-    alerts: dict[str, Alert] = field(default_factory=dict)
-    cursors: dict[str, int] = field(default_factory=dict)
-    last_seq: int = 0
-    lock: threading.RLock = field(default_factory=threading.RLock)
-
-    def append(self, events: Iterable[Event]) -> None:
-        for event in events:
-            self.last_seq += 1
-            self.events.append(replace(event, seq=self.last_seq))
-
-    def put_samples(self, run_id: str, block: SampleBlock) -> None:
-        before = self.samples.get((run_id, block.metric))
-        stored = len(before.values) if before else 0
-        if stored < block.start:
-            raise ValueError(
-                f"samples of {block.metric}: {stored} are stored, the block starts at {block.start}"
-            )
-        if before and block.start:
-            block = replace(
-                block,
-                values=before.values[: block.start] + block.values,
-                times_s=before.times_s[: block.start] + block.times_s,
-                steps=before.steps[: block.start] + block.steps,
-                repeats=before.repeats[: block.start] + block.repeats,
-            )
-        self.samples[run_id, block.metric] = replace(block, start=0)
-
-    def forget_measured(self, run_id: str) -> None:
-        for key in [key for key in self.points if key[0] == run_id]:
-            del self.points[key]
-        for key in [key for key in self.samples if key[0] == run_id]:
-            del self.samples[key]
+from anubis.pipeline.contracts import RunQuery, RunRow
+from anubis.testing.points import FakePoints
+from anubis.testing.shelf import Lease, Shelf
 
 
 class FakeRuns:
     """``Runs`` in memory."""
 
-    def __init__(self, shelf: _Shelf) -> None:
+    def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
 
     def add(self, runs: Sequence[tuple[Run, str]], events: Sequence[Event]) -> None:
@@ -108,7 +57,7 @@ class FakeRuns:
             ready.sort(key=lambda run: (-run.descriptor.info.priority, self._ready_s(run)))
             claimed = ready[: max(0, limit)]
             for run in claimed:
-                self._shelf.leases[run.id] = _Lease(owner, now_s + lease_s)
+                self._shelf.leases[run.id] = Lease(owner, now_s + lease_s)
             order = list(self._shelf.runs)
             claimed.sort(key=lambda run: (-run.descriptor.info.priority, run.due_s, order.index(run.id)))
             return claimed
@@ -250,76 +199,10 @@ class FakeRuns:
         )
 
 
-class FakePoints:
-    """``Points`` in memory."""
-
-    def __init__(self, shelf: _Shelf) -> None:
-        self._shelf = shelf
-
-    def of(self, run_ids: Sequence[str]) -> Sequence[Point]:
-        order = list(self._shelf.runs)
-        found = [point for (run_id, _), point in self._shelf.points.items() if run_id in set(run_ids)]
-        return sorted(found, key=lambda point: (order.index(point.run_id), point.metric))
-
-    def history(
-        self, series_key: str, metric: str, fingerprint: str | None = None, *, limit: int = 10_000
-    ) -> Sequence[Point]:
-        order = list(self._shelf.runs)
-        found = [
-            point
-            for point in self._shelf.points.values()
-            if (point.series_key, point.metric) == (series_key, metric)
-            and fingerprint in {None, point.fingerprint}
-        ]
-        return sorted(found, key=lambda point: (point.order_s, order.index(point.run_id)))[-limit:]
-
-    def histories(
-        self, series_keys: Sequence[str], metrics: Sequence[str], *, before_s: float = inf, most: int = 10_000
-    ) -> Sequence[PointBlock]:
-        order = {run_id: at for at, run_id in enumerate(self._shelf.runs)}
-        keys, names = set(series_keys), set(metrics)
-        apart: dict[tuple[str, str, str, str], list[Point]] = {}
-        for point in self._shelf.points.values():
-            if point.series_key in keys and point.metric in names and point.order_s < before_s:
-                key = (point.series_key, point.fingerprint, point.metric, point.units)
-                apart.setdefault(key, []).append(point)
-        for points in apart.values():
-            points.sort(key=lambda point: (point.order_s, order[point.run_id]))
-        return [block_of(points[-most:]) for points in apart.values()]
-
-    def samples(self, run_id: str, metric: str, *, most: int | None = None) -> SampleBlock:
-        block = self._shelf.samples.get((run_id, metric))
-        if block is None:
-            raise NotFoundError(f"run {run_id} has no samples of {metric!r}", remedy="look at its results")
-        length = len(block.values)
-        if most is None or length <= most:
-            return block
-        if most < 1:
-            raise ValueError("most must be at least 1")
-        kept: set[int] = set() if most > 1 else {length - 1}
-        for bucket in range(most // 2):
-            places = range(length * bucket // (most // 2), length * (bucket + 1) // (most // 2))
-            kept |= {min(places, key=block.values.__getitem__), max(places, key=block.values.__getitem__)}
-        return replace(
-            block,
-            values=type(block.values)("d", [block.values[i] for i in sorted(kept)]),
-            times_s=type(block.times_s)("d", [block.times_s[i] for i in sorted(kept)]),
-            steps=type(block.steps)("q", [block.steps[i] for i in sorted(kept)]),
-            repeats=type(block.repeats)("i", [block.repeats[i] for i in sorted(kept)]),
-        )
-
-    def summaries(self, run_id: str) -> Sequence[MetricSummary]:
-        return [
-            _summary(block)
-            for (owner_id, _), block in sorted(self._shelf.samples.items())
-            if owner_id == run_id and len(block.values)
-        ]
-
-
 class FakeAlerts:
     """``Alerts`` in memory."""
 
-    def __init__(self, shelf: _Shelf) -> None:
+    def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
 
     def put(self, alerts: Sequence[Alert], events: Sequence[Event]) -> None:
@@ -362,7 +245,7 @@ class FakeAlerts:
 class FakeCursors:
     """``Cursors`` in memory."""
 
-    def __init__(self, shelf: _Shelf) -> None:
+    def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
 
     def all(self, prefix: str) -> Mapping[str, int]:
@@ -377,7 +260,7 @@ class FakeStore:
     """The four together, as ``anubis.store.open_store`` gives them."""
 
     def __init__(self) -> None:
-        shelf = _Shelf()
+        shelf = Shelf()
         self.runs = FakeRuns(shelf)
         self.points = FakePoints(shelf)
         self.alerts = FakeAlerts(shelf)
@@ -385,16 +268,3 @@ class FakeStore:
 
     def close(self) -> None:
         """Nothing to close; a fake store lives as long as the test."""
-
-
-def _summary(block: SampleBlock) -> MetricSummary:
-    numbers = [value for value in block.values if not isnan(value)]
-    return MetricSummary(
-        metric=block.metric,
-        units=block.units,
-        count=len(block.values),
-        last=block.values[-1],
-        min=min(numbers, default=float("nan")),
-        max=max(numbers, default=float("nan")),
-        mean=sum(block.values) / len(block.values),
-    )
