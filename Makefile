@@ -18,7 +18,7 @@ $(READY): pyproject.toml
 	@touch $@
 
 demo: $(READY) ## weigh two versions of one training, side by side
-	@ANUBIS_HOME="$${ANUBIS_HOME:-$(CURDIR)/.demo}" $(BIN)/anubis run examples/sklearn-digits/baseline.toml examples/sklearn-digits/contender.toml --rounds 8
+	@PATH="$(CURDIR)/$(BIN):$$PATH" ANUBIS_HOME="$${ANUBIS_HOME:-$(CURDIR)/.demo}" anubis run examples/sklearn-digits/baseline.toml examples/sklearn-digits/contender.toml --rounds 8
 
 test: $(READY) ## run the tests that need nothing but Python
 	@$(BIN)/python -m pytest -m 'not postgresql'
