@@ -1,7 +1,7 @@
-"""Write the generated parts of the reference: python docs/generate.py [--check]
+"""Write the generated pages, and parts of pages, of the reference: python docs/generate.py [--check]
 
-A page says where with <!-- generated: NAME --> and <!-- end -->. With --check nothing is written; the exit code is 1
-when a page is not up to date.
+A page says where a part goes with <!-- generated: NAME --> and <!-- end -->. With --check nothing is written; the exit
+code is 1 when a page is not up to date.
 """
 
 import ast
@@ -11,13 +11,20 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
+import anubis.testing
 from anubis.model import errors
 from anubis.model.cause import Cause
 
 DOCS = Path(__file__).parent
 PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 #: Modules whose names are promised to others, in the order in which a reader wants them.
-PUBLIC = ["anubis", "anubis.client", "anubis.pipeline.contracts", "anubis.settings"]
+PUBLIC = [
+    "anubis.client",
+    "anubis.agent.emit",
+    "anubis.pipeline.contracts",
+    "anubis.histories.formats",
+    "anubis.settings",
+]
 
 
 def public_modules():
@@ -27,14 +34,37 @@ def public_modules():
 
 def names():
     """Every public name of the public modules with the first line of its docstring."""
-    rows = []
-    for module in public_modules():
-        tree = ast.parse(Path(find_spec(module).origin).read_text())
-        found = [(node.name, first_line(ast.get_docstring(node))) for node in tree.body if is_public(node)]
-        if found:
-            rows += [f"\n## {module}\n", "| Name | Meaning |", "|---|---|"]
-            rows += [f"| `{name}` | {meaning} |" for name, meaning in found]
-    return "\n".join(rows)
+    tables = [table(module, defined(module)) for module in public_modules()]
+    return "\n".join([*tables, testing()])
+
+
+def testing():
+    """The fakes and builders that anubis.testing offers, and the suites by the modules they are imported from."""
+    modules = [
+        f"anubis.testing.{path.stem}" for path in Path(anubis.testing.__file__).parent.glob("[a-z]*.py")
+    ]
+    found = {name: meaning for module in sorted(modules) for name, meaning in defined(module)}
+    offered = [(name, found[name]) for name in anubis.testing.__all__]
+    suites = [
+        (f"{module.rpartition('.')[2]}.{name}", meaning)
+        for module in sorted(modules)
+        for name, meaning in defined(module)
+        if name.endswith("Contract")
+    ]
+    return table("anubis.testing", [*offered, *suites])
+
+
+def defined(module):
+    """(name, first line of its docstring) of what a module itself defines for others."""
+    tree = ast.parse(Path(find_spec(module).origin).read_text())
+    return [(node.name, first_line(ast.get_docstring(node))) for node in tree.body if is_public(node)]
+
+
+def table(heading, rows):
+    if not rows:
+        return ""
+    shown = [f"| `{name}` | {meaning} |" for name, meaning in rows]
+    return "\n".join([f"\n## {heading}\n", "| Name | Meaning |", "|---|---|", *shown])
 
 
 def is_public(node):
@@ -53,33 +83,38 @@ def causes():
 #: Name of a part -> what makes it; ``module:function`` is imported only when a page has that part.
 PARTS = {
     "causes": causes,
-    "commands": "anubis.cli.reference:markdown",
     "descriptor": "anubis.describe:reference_markdown",
     "names": names,
     "settings": "anubis.settings:reference",
 }
 
+#: Pages that are made as a whole.
+PAGES = {"reference/cli.md": "anubis.cli.reference:markdown"}
 
-def made(name):
-    maker = PARTS[name]
+
+def made(maker):
     if isinstance(maker, str):
         module, _, function = maker.partition(":")
         maker = getattr(import_module(module), function)
     return maker().strip()
 
 
-def renewed(text):
-    return PART.sub(lambda match: f"{match[1]}\n{made(match[2])}\n\n{match[3]}", text)
+def renewed(page, text):
+    name = page.relative_to(DOCS).as_posix()
+    if name in PAGES:
+        return made(PAGES[name]) + "\n"
+    return PART.sub(lambda match: f"{match[1]}\n{made(PARTS[match[2]])}\n\n{match[3]}", text)
 
 
 def main():
     stale = []
     for page in sorted(DOCS.rglob("*.md")):
         text = page.read_text()
-        if renewed(text) != text:
+        fresh = renewed(page, text)
+        if fresh != text:
             stale.append(str(page.relative_to(DOCS.parent)))
             if "--check" not in sys.argv:
-                page.write_text(renewed(text))
+                page.write_text(fresh)
     if stale and "--check" in sys.argv:
         sys.exit(f"not up to date: {', '.join(stale)} (run: python docs/generate.py)")
 
