@@ -115,19 +115,6 @@ def test_an_engine_that_does_not_answer_is_unknown_not_gone(house, reconciler):
     assert house.runs.get(run.id).status is Status.WATCH
 
 
-def test_a_run_whose_engine_was_removed_does_not_wait_for_ever(house, reconciler):
-    run, other = a_run(), a_run()
-    add(house, run, other)
-    turn(reconciler, house)
-    del house.world.engines["fake"]
-
-    turn(reconciler, house)
-
-    assert {(r.status, r.cause) for r in map(house.runs.get, (run.id, other.id))} == {
-        (Status.FAILED, Cause.LOST)
-    }
-
-
 def test_a_lost_run_ends_with_its_cause(house, reconciler):
     run = a_run()
     add(house, run)
