@@ -115,6 +115,21 @@ def test_an_engine_that_does_not_answer_is_unknown_not_gone(house, reconciler):
     assert house.runs.get(run.id).status is Status.WATCH
 
 
+def test_a_run_whose_engine_was_removed_waits_with_a_reason_until_it_is_cancelled(house, reconciler):
+    run = a_run()
+    add(house, run)
+    turn(reconciler, house)
+    del house.world.engines["fake"]
+    turn(reconciler, house)
+    waiting = house.runs.get(run.id)
+
+    house.runs.request_cancel([run.id], [Event(run_id=run.id, kind="cancel_requested", time_s=0.0)])
+    turn(reconciler, house)
+
+    assert (waiting.status, waiting.reason) == (Status.WATCH, 'engine "fake" is not installed here any more')
+    assert house.runs.get(run.id).status is Status.CANCELLED
+
+
 def test_a_lost_run_ends_with_its_cause(house, reconciler):
     run = a_run()
     add(house, run)
