@@ -26,7 +26,9 @@ def test_a_relative_path_is_shown_whole(tmp_path, monkeypatch):
     assert driver_for("sqlite:///here.db").place == str(tmp_path / "here.db")
 
 
-@pytest.mark.parametrize("url", ["", "mysql://host/name", "sqlite://", "sqlite:///", "sqlite:///:memory:", "/a/path", "postgresql"])
+@pytest.mark.parametrize(
+    "url", ["", "mysql://host/name", "sqlite://", "sqlite:///", "sqlite:///:memory:", "/a/path", "postgresql"]
+)
 def test_another_url_is_bad_input(url):
     with pytest.raises(BadInputError) as caught:
         driver_for(url)
