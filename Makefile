@@ -19,6 +19,7 @@ $(READY): pyproject.toml
 
 demo: $(READY) ## weigh two versions of one training, side by side
 	@PATH="$(CURDIR)/$(BIN):$$PATH" ANUBIS_HOME="$${ANUBIS_HOME:-$(CURDIR)/.demo}" anubis run examples/sklearn-digits/baseline.toml examples/sklearn-digits/contender.toml --rounds 8
+	@echo "All of it was kept: ANUBIS_HOME=$${ANUBIS_HOME:-.demo} $(BIN)/anubis history"
 
 test: $(READY) ## run the tests that need nothing but Python
 	@$(BIN)/python -m pytest -m 'not postgresql'

@@ -17,7 +17,8 @@ def expand(words: list[str], environment: dict[str, str]) -> list[str]:
 
 
 def _expand(word: str, environment: dict[str, str]) -> str:
-    done, at = [], 0
+    done: list[str] = []
+    at = 0
     while True:
         dollar = word.find("$", at)
         if dollar < 0:
