@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from anubis.pipeline.reconciler import Reconciler
     from anubis.pipeline.report import Report
     from anubis.pipeline.rulings import Ruling
+    from anubis.pipeline.survey import Surveyed
 
 _LAST = re.compile(r"@last(?:~(\d+))?")
 
@@ -295,7 +296,34 @@ class Client:
         from anubis.pipeline import rulings  # noqa: PLC0415
 
         actor = self.settings.client_id
-        return rulings.rule(self._world, alert_id, ruling, actor=actor, why=why, until_s=until_s)
+        alert = rulings.rule(self._world, alert_id, ruling, actor=actor, why=why, until_s=until_s)
+        self.tell()
+        return alert
+
+    def series(
+        self,
+        *,
+        benchmark: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        metric: str | None = None,
+    ) -> "Sequence[Surveyed]":
+        """Every series with its points and what is said about it."""
+        from anubis.pipeline import survey  # noqa: PLC0415
+
+        return survey.survey(self._world, benchmark=benchmark, labels=labels, metric=metric)
+
+    def judge_again(self, *, benchmark: str | None = None, tell: bool = False) -> "Sequence[Alert]":
+        """Judge all of history again; the alerts that are different now. Nobody is told unless ``tell``."""
+        from anubis.pipeline import survey  # noqa: PLC0415
+
+        changed = survey.judge_again(self._world, benchmark=benchmark, tell=tell)
+        self.tell()
+        return changed
+
+    def tell(self) -> None:
+        """Tell people what they have not been told yet; a background worker goes on with whom cannot be told now."""
+        if not self._house.relay.turn():
+            worker.start(self.settings.home)
 
     def read_history(
         self, addresses: Sequence[str], *, format_name: str | None = None, given: "Given | None" = None

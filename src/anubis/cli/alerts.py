@@ -54,7 +54,7 @@ def listed(*, everything: bool, benchmark: str | None, as_json: bool) -> None:
     if as_json:
         plain.show_list(alert_json(alert) for alert in found)
     elif found:
-        tables.show(_COLUMNS, map(_cells, found))
+        show_table(found)
     else:
         click.echo("no alerts" if everything else "no open alerts")
 
@@ -111,6 +111,11 @@ resolve = _decision(
     Ruling.RESOLVE, "Close an alert: it is over, or never was; the same shift opens it no more."
 )
 reopen = _decision(Ruling.REOPEN, "Take back whatever was decided about an alert.")
+
+
+def show_table(found: Sequence[Alert]) -> None:
+    """A line for each alert."""
+    tables.show(_COLUMNS, map(_cells, found))
 
 
 def alert_json(alert: Alert) -> dict[str, Any]:

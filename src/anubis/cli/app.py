@@ -13,7 +13,7 @@ from anubis.cli.lazy import LazyGroup
 SECTIONS = {
     "Measure": ("run", "submit", "watch", "cancel", "worker"),
     "Look": ("status", "logs", "results", "show", "descriptor", "history", "compare"),
-    "Judge": ("check", "alerts", "notify"),
+    "Judge": ("check", "series", "alerts", "notify"),
     "Descriptors": ("validate", "schema"),
     "Keep house": ("doctor", "record", "import", "export", "purge", "gc", "completion"),
 }
@@ -37,6 +37,7 @@ PLACES = {
     "results": "anubis.cli.results:results",
     "run": "anubis.cli.run:run",
     "schema": "anubis.cli.validate:schema",
+    "series": "anubis.cli.series:series",
     "show": "anubis.cli.show:show",
     "status": "anubis.cli.status:status",
     "submit": "anubis.cli.submit:submit",

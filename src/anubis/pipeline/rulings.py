@@ -5,11 +5,11 @@ from dataclasses import replace
 from enum import StrEnum
 
 from anubis.model.alert import Alert, AlertState
-from anubis.model.errors import BadInputError
-from anubis.model.run import Event
+from anubis.model.errors import BadInputError, NotFoundError
+from anubis.model.run import Event, Run
 from anubis.pipeline.alert import addresses
 from anubis.pipeline.analyse import note
-from anubis.pipeline.contracts import World
+from anubis.pipeline.contracts import RunQuery, World
 from anubis.pipeline.shifts import OPEN, awake
 
 
@@ -77,6 +77,20 @@ def get(world: World, alert_id: str) -> tuple[Alert, Sequence[Event]]:
     return alert, world.alerts.trail(alert.id)
 
 
+def run_of(alert: Alert, world: World) -> Run:
+    """The run whose timeline tells of the alert: its own, or the newest of the benchmark when that was purged.
+
+    Raises NotFoundError when there is none.
+    """
+    try:
+        return world.runs.get(alert.run_id)
+    except NotFoundError:
+        rows = world.runs.find(RunQuery(name=alert.benchmark, limit=1))
+        if not rows:
+            raise
+        return world.runs.get(rows[0].id)
+
+
 def rule(
     world: World, alert_id: str, ruling: Ruling, *, actor: str, why: str, until_s: float | None = None
 ) -> Alert:
@@ -88,7 +102,7 @@ def rule(
     alert = awake(world.alerts.get(alert_id), now_s)
     after = ruled(alert, ruling, now_s=now_s, actor=actor, why=why, until_s=until_s)
     to: list[str] = []
-    run = world.runs.get(alert.run_id)
+    run = run_of(alert, world)
     if alert.told is not None and (to := addresses(run, after)):
         after = replace(after, told=after.state)
     world.alerts.put([after], [note(run, after, now_s, to)])

@@ -1,0 +1,90 @@
+"""``anubis series``: histories drawn, listed and judged again."""
+
+import pytest
+
+from support.command import Command
+
+HEADER = "benchmark,metric,value,units,better,time_s,version\n"
+
+
+def history(benchmark, metric, levels, units="s", better="lower"):
+    noise = [0.3, -0.5, 0.9, -1.1, 0.1, 0.6, -0.8, 1.2, -0.2, -0.4]
+    return "".join(
+        f"{benchmark},{metric},{level * (1 + 0.005 * noise[at % 10])},{units},{better},{1_700_000_000 + at * 3600},v{at}\n"
+        for at, level in enumerate(levels)
+    )
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory):
+    """The command in a home with two benchmarks, one of which became slower with v30."""
+    folder = tmp_path_factory.mktemp("series")
+    command = Command(folder / "home", folder)
+    rows = [
+        history("fft", "time", [1.0] * 30 + [1.25] * 20),
+        history("fft", "rate", [100] * 30 + [80] * 20, "1/s", "higher"),
+        history("sort", "time", [2.0] * 50),
+        history("short", "time", [2.0] * 3),
+    ]
+    (folder / "history.csv").write_text(HEADER + "".join(rows))
+    assert command("import", "history.csv").returncode == 0
+    return command
+
+
+def test_series_are_listed(seen):
+    lines = seen("series").stdout.splitlines()
+    assert lines[0].split() == [
+        "BENCHMARK",
+        "METRIC",
+        "N",
+        "LEVEL",
+        "NOISE",
+        "DETECTS",
+        "LAST",
+        "CHANGE",
+        "STATE",
+    ]
+    (fft,) = [line for line in lines if line.startswith("fft") and "time" in line]
+    assert "at v30" in fft
+    assert "+25.0 %" in fft
+    assert "stable" in fft
+    assert [line.split()[-1] for line in lines if line.startswith("short")] == ["new"]
+    assert len(seen("series", "--benchmark", "sort").stdout.splitlines()) == 2
+    assert seen("series", "--benchmark", "none").stdout == "no series\n"
+
+
+def test_a_series_is_drawn_with_its_changes(seen):
+    shown = seen("series", "show", "fft", "--metric", "time").stdout
+    assert 10 <= shown.count("|") <= 12, "the bar of one change, as high as the picture but for its points"
+    assert "1 s -> 1.25" in shown
+    assert "regressed (step)" in shown
+    assert "ten more points" in shown
+
+
+def test_a_series_has_to_be_one(seen):
+    several = seen("series", "show", "fft")
+    assert several.returncode == 2
+    assert "--metric: rate, time" in several.stderr
+    assert seen("series", "show", "none").returncode == 2
+
+
+def test_the_same_for_scripts(seen):
+    rows = {(row["benchmark"], row["metric"]): row for row in seen.json("series")}
+    change = rows["fft", "time"]["last_change"]
+    assert change["judgement"] == "regressed"
+    assert (rows["sort", "time"]["last_change"], rows["sort", "time"]["state"]) == (None, "stable")
+    (one,) = seen.json("series", "show", "fft", "--metric", "time")["changes"]
+    assert one == change
+    assert one["last_old"] < "v30" <= one["first_new"]
+
+
+def test_everything_is_judged_again_in_one_command(seen):
+    (alert,) = seen.json("series", "analyse")
+    assert (alert["benchmark"], alert["kind"], len(alert["rows"])) == ("fft", "regression", 2)
+    assert seen("series", "analyse").stdout == "no alert is different now\n"
+    assert [row["id"] for row in seen.json("alerts")] == [alert["id"]]
+
+
+def test_an_empty_home_has_no_series(anubis):
+    assert anubis("series").stdout == "no series\n"
+    assert anubis("series", "analyse").stdout == "no alert is different now\n"
