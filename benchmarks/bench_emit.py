@@ -3,7 +3,7 @@
 python benchmarks/bench_emit.py [--calls 200000] [--samples 2000000] [--rounds 3] [--peers-venv DIR] [--quick]
 
 Each round measures emit() and emit_many() under an agent, then log_metric and log_batch, one after the other. --peers-venv
-names a virtual environment that has mlflow; it is made, with pip (half a gigabyte, some minutes), when absent.
+names a folder for a virtual environment with mlflow; it is made, with pip (half a gigabyte, some minutes), when absent.
 """
 
 import argparse
@@ -67,7 +67,7 @@ print(json.dumps({"single": single, "batched": batched, "version": mlflow.__vers
 def main():
     asked = arguments()
     print(f"load of the machine before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs")
-    python = python_with(asked.peers_venv, "mlflow")
+    python = python_with(asked.peers_venv, "emit", "mlflow")
     ours, theirs = [], []
     for number in range(asked.rounds):
         with tempfile.TemporaryDirectory() as folder:

@@ -8,7 +8,7 @@ and performance check. asv: as many track benchmarks, `run --quick` in its exist
 functions that return at once, in one process, which isolates nothing. Each round runs all of them once, in turn.
 "with history": in a home where every series has points enough for a search for changes (and numpy is loaded for it).
 "an interpreter": as many starts of `python -I -S -c pass`, which says how fast the machine is just now.
---peers-venv names a virtual environment that holds the peers; it is made, with pip, when absent. Without it they are named as absent.
+--peers-venv names a folder for the virtual environment of the peers; it is made, with pip, when absent. Without it they are named as absent.
 """
 
 import argparse
@@ -80,7 +80,7 @@ def main() -> None:
             for _ in range(EARLIER):
                 contenders["with history"]()
         contenders["an interpreter"] = interpreters(asked.runs)
-        python = python_with(asked.peers_venv, *PEERS.values())
+        python = python_with(asked.peers_venv, "null-run", *PEERS.values())
         if python:
             for name, prepare in {"ReFrame": reframe, "asv": asv, "Hydra": hydra}.items():
                 contenders[name] = prepare(Path(place, name), asked.runs, python)
