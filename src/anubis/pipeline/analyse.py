@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from anubis.model.alert import Alert, AlertKind, AlertState
+from anubis.model.alert import Alert, AlertKind, AlertRow, AlertState
 from anubis.model.points import Point
 from anubis.model.run import Event, Run, Step
 from anubis.model.series import SeriesVerdict
@@ -77,7 +77,7 @@ def _failure(run: Run, known: Sequence[Alert], now_s: float) -> list[Alert]:
     """One alert for a benchmark that fails, however often; resolved by the next run that does not."""
     identity = alert_id(run.descriptor.info.name, run.series_key, "failure")
     last = next((alert for alert in known if alert.id == identity), None)
-    is_open = last is not None and last.state in OPEN
+    is_open = _is_open(last)
     if run.cause is None and last and is_open:
         return [replace(last, state=AlertState.RESOLVED, changed_s=now_s, actor="", why="it runs again")]
     if run.cause is None or run.cancel_requested or is_open:
@@ -89,34 +89,55 @@ def _thresholds(
     run: Run, histories: Sequence[Sequence[Point]], known: Sequence[Alert], now_s: float
 ) -> list[Alert]:
     """Bounds that are crossed now, are kept again, or are listed no more."""
-    name = run.descriptor.info.name
-    by_id = {alert.id: alert for alert in known if alert.state is not AlertState.RESOLVED}
-    crossing = {
-        alert_id(name, run.series_key, metric.name, bound): row
-        for metric in run.descriptor.output.metrics
-        if metric.threshold
-        for points in histories
-        if points[-1].metric == metric.name
-        for bound, row in crossed(metric, _own(run, points), _before(run, points))
+    by_id = {
+        alert.id: alert
+        for alert in known
+        if alert.kind is AlertKind.THRESHOLD and alert.state is not AlertState.RESOLVED
     }
+    metrics = {metric.name: metric for metric in run.descriptor.output.metrics if metric.threshold}
+    crossing: dict[str, AlertRow] = {}
+    looked_at: set[str] = set()
+    for points in histories:
+        if metric := metrics.get(points[-1].metric):
+            ids = {bound: _bound_id(run, metric.name, bound, points[-1].fingerprint) for bound in BOUNDS}
+            looked_at |= set(ids.values())
+            standing = {bound: by_id[one].rows[0] for bound, one in ids.items() if _is_open(by_id.get(one))}
+            found = crossed(metric, _own(run, points), _before(run, points), standing)
+            crossing |= {ids[bound]: row for bound, row in found}
     changed = [
         replace(by_id.get(identity) or _opened(run, identity, AlertKind.THRESHOLD, now_s), rows=(row,))
         for identity, row in crossing.items()
     ]
+    over = {one.id: _over(run, one, one.id in looked_at) for one in by_id.values() if one.id not in crossing}
+    return changed + [
+        replace(by_id[identity], state=AlertState.RESOLVED, changed_s=now_s, actor="", why=why)
+        for identity, why in over.items()
+        if why
+    ]
+
+
+def _bound_id(run: Run, metric: str, bound: str, fingerprint: str) -> str:
+    return alert_id(run.descriptor.info.name, run.series_key, metric, bound, fingerprint)
+
+
+def _is_open(alert: Alert | None) -> bool:
+    return alert is not None and alert.state in OPEN
+
+
+def _over(run: Run, alert: Alert, looked_at: bool) -> str:
+    """Why a bound that this run does not cross is over; empty when the run says nothing about it."""
+    [row] = alert.rows
+    if row.series_key != run.series_key:
+        return ""
     listed = {
-        alert_id(name, run.series_key, metric.name, bound)
+        _bound_id(run, metric.name, bound, row.fingerprint)
         for metric in run.descriptor.output.metrics
         for bound in BOUNDS
         if metric.threshold and getattr(metric.threshold, bound) is not None
     }
-    for alert in by_id.values():
-        gone = alert.kind is AlertKind.THRESHOLD and alert.id not in crossing
-        if gone and any(row.series_key == run.series_key for row in alert.rows):
-            why = (
-                "the bound is kept again" if alert.id in listed else "no descriptor lists this bound any more"
-            )
-            changed.append(replace(alert, state=AlertState.RESOLVED, changed_s=now_s, actor="", why=why))
-    return changed
+    if alert.id not in listed:
+        return "no descriptor lists this bound any more"
+    return "the bound is kept again" if looked_at else ""
 
 
 def _own(run: Run, points: Sequence[Point]) -> Point:

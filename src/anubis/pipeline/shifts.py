@@ -118,6 +118,7 @@ def _update(
         if (
             alert.state in OPEN
             and alert.id not in standing
+            and not (alert.ordered and alert.state is AlertState.SUSPECTED and waits(alert))
             and any(_is_of(row, judged) for row in alert.rows)
         ):
             alerts[alert.id] = _without(alert, judged, now_s)
@@ -132,11 +133,16 @@ def _undoes(later: ChangePoint, earlier: ChangePoint) -> bool:
 
 
 def _known(judged: Judged, change: ChangePoint, alerts: Iterable[Alert]) -> Alert | None:
-    """The alert of the same shift: its first new point lies where this change may have begun."""
-    nearby = judged.points[max(change.earliest - 1, 0) : change.latest + 2]
+    """The alert of the same shift: its first new point lies where this change may have begun, and its row of this
+    series, if it has one, went the same way. A subject that was already there before may have a shift of its own.
+    """
+    start = max(change.earliest - 1, 0)
+    nearby = judged.points[start : change.latest + 2]
     runs = {point.run_id for point in nearby}
-    subjects = {point.subject for point in nearby if point.subject}
+    subjects = {point.subject for point in nearby} - {"", judged.points[start].subject}
     for alert in alerts:
+        if any(_is_of(row, judged) and row.effect * change.effect < 0 for row in alert.rows):
+            continue
         if alert.run_id in runs or alert.first_new in subjects:
             return alert
     return None
@@ -174,7 +180,7 @@ def _with(
         current.state is AlertState.RESOLVED and not current.actor
     )
     if sure and unsettled and not waits(current):
-        return replace(current, state=AlertState.CONFIRMED, changed_s=now_s)
+        return replace(current, state=AlertState.CONFIRMED, changed_s=now_s, why="")
     return current
 
 

@@ -123,6 +123,26 @@ def test_a_level_that_came_back_resolves_its_alert_and_tells_of_the_recovery(his
     assert [state for state, _ in history.told()] == ["confirmed", "resolved"]
 
 
+def test_a_level_that_comes_back_after_many_runs_of_each_subject_is_no_improvement(history):
+    history.add(100.0, 12, subject="1")
+    history.add(70.0, 6, subject="2")
+    [found] = history.add(100.0, 12, subject="3")
+
+    assert (found.kind, found.state) == (AlertKind.REGRESSION, AlertState.RESOLVED)
+
+
+def test_two_shifts_with_many_runs_of_each_subject_are_two_alerts(history):
+    history.add(100.0, 12, subject="1")
+    history.add(80.0, 8, subject="2")
+    found = history.add(60.0, 8, subject="3")
+
+    assert {(one.first_new, one.state) for one in found} == {
+        ("2", AlertState.CONFIRMED),
+        ("3", AlertState.CONFIRMED),
+    }
+    assert all(row.effect == pytest.approx(-0.2, abs=0.06) for one in found for row in one.rows)
+
+
 def test_a_lone_outlier_tells_nobody(history):
     history.add(100.0, 20)
     history.add(50.0)
@@ -200,6 +220,26 @@ def test_confirming_runs_that_hold_confirm_and_tell(history, house):
     assert history.told() == [("confirmed", ["mailto:team@example.org"])]
 
 
+def test_an_alert_waits_for_all_its_confirming_runs_whatever_the_first_of_them_says(history, house):
+    history.add(100.0, 20)
+    history.descriptor = replace(history.descriptor, notify=(replace(TEAM, confirm_runs=3),))
+    history.add(85.0)
+    first, second, _ = house.runs.claim("t", now_s=house.clock.now_s() + 1, lease_s=9.0, limit=9)
+    house.runs.release("t")
+
+    states = []
+    for child in (first, second):
+        subject = child.descriptor.subject.commit
+        points = [
+            a_point(child, m.name, 85.1, order_s=child.order_s, subject=subject, better="higher")
+            for m in METRICS
+        ]
+        history.finish(child, points)
+        states += [(one.state, one.why) for one in house.store.alerts.find()]
+
+    assert states == [(AlertState.SUSPECTED, "")] * 2
+
+
 def test_evidence_that_does_not_hold_is_resolved_in_silence(history, house):
     history.add(100.0, 20)
     history.descriptor = replace(history.descriptor, notify=(replace(TEAM, confirm_runs=1),))
@@ -255,6 +295,31 @@ def test_a_crossed_bound_is_told_once_and_resolved_when_it_is_kept(history, boun
 
     assert [(one.state, one.why) for one in thresholds] == [(AlertState.RESOLVED, "the bound is kept again")]
     assert [state for state, _ in history.told()] == ["confirmed"]
+
+
+@pytest.mark.parametrize("bounds", [{"change": 0.05}, {"sigma": 5.0}])
+def test_a_relative_bound_is_not_kept_by_getting_used_to_the_new_level(history, bounds):
+    history.descriptor = with_threshold(history, **bounds)
+    history.add(100.0, 10)
+    history.add(80.0, 12)
+    [crossed] = [one for one in history.add(80.0) if one.kind is AlertKind.THRESHOLD]
+
+    assert crossed.state is AlertState.CONFIRMED
+    assert crossed.rows[0].effect == pytest.approx(-0.2, abs=0.02)
+    [kept] = [one for one in history.add(100.0) if one.kind is AlertKind.THRESHOLD]
+    assert (kept.state, kept.why) == (AlertState.RESOLVED, "the bound is kept again")
+
+
+def test_a_bound_crossed_on_one_machine_is_not_kept_by_another(history, house):
+    history.descriptor = with_threshold(history, min=90.0)
+    history.add(80.0)
+    run = a_run(history.descriptor, status=Status.ANALYSE, order_s=2.0, created_s=house.clock.now_s())
+    house.runs.add([(run, "text")], [])
+
+    history.finish(run, [a_point(run, "throughput", 100.0, fingerprint="other", order_s=2.0)])
+
+    [found] = house.store.alerts.find()
+    assert found.state is AlertState.CONFIRMED
 
 
 def test_a_bound_that_no_descriptor_lists_any_more_is_gone_with_its_alert(history):
