@@ -82,7 +82,12 @@ def _failure(run: Run, known: Sequence[Alert], now_s: float) -> list[Alert]:
         return [replace(last, state=AlertState.RESOLVED, changed_s=now_s, actor="", why="it runs again")]
     if run.cause is None or run.cancel_requested or is_open:
         return []
-    return [replace(_opened(run, identity, AlertKind.FAILURE, now_s), why=f"{run.cause}: {run.reason}")]
+    return [replace(_opened(run, identity, AlertKind.FAILURE, now_s), why=_words(run))]
+
+
+def _words(run: Run) -> str:
+    """Why it failed, to stand inside a sentence."""
+    return f"{run.cause}".replace("_", " ") + f": {run.reason}".rstrip(". :")
 
 
 def _thresholds(

@@ -41,6 +41,7 @@ def order_s(subject: Subject, folder: Path) -> float | None:
             "--first-parent",
             f"--max-count={DEPTH}",
             "--format=%ct",
+            "--end-of-options",  # a commit that begins with a dash is no option of git
             subject.commit.removesuffix(DIRTY),
         )
     except BadInputError:

@@ -59,3 +59,8 @@ def test_a_commit_is_never_older_than_its_parents(repository):
 def test_a_commit_from_elsewhere_has_no_date(repository):
     assert order_s(Subject(commit="0" * 40), repository) is None
     assert order_s(Subject(), repository) is None
+
+
+def test_a_commit_that_looks_like_an_option_of_git_is_none(repository):
+    assert order_s(Subject(commit="--output=written"), repository) is None
+    assert not (repository / "written").exists()
