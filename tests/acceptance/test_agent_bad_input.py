@@ -224,4 +224,5 @@ def test_the_terminals_signals_do_not_end_it(agents, told):
 
 def test_the_benchmark_gets_the_signals_back_that_the_agent_ignores(agents):
     agents.weigh(command=["sh", "-c", "grep SigIgn /proc/self/status"])
-    assert int(agents.bytes("stdout").split()[1], 16) == 0
+    of_the_c_library = 0b11 << 31  # 32 and 33: whoever is started by posix_spawn(3) may ignore them
+    assert int(agents.bytes("stdout").split()[1], 16) & ~of_the_c_library == 0

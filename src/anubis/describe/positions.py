@@ -17,8 +17,9 @@ _SPACE = re.compile(r"[ \t]*+")
 _BLANK = re.compile(r"(?:[ \t\r\n]++|#[^\n]*+)*+")
 _KEY = re.compile(r"""(?P<bare>[A-Za-z0-9_-]++)|"(?:[^"\\\n]|\\[^\n])*+"|'[^'\n]*+'""")
 _SCALAR = re.compile(
-    r'"""(?:\\.|"{1,2}(?!")|[^"\\])*+"""(?:"{0,2})'
-    r"|'''(?:'{1,2}(?!')|[^'])*+'''(?:'{0,2})"
+    # Not possessive: its alternatives look ahead, which Python forgets to take back before 3.11.5 (gh-106052).
+    r'"""(?:\\.|"(?!"")|[^"\\])*"""(?:"{0,2})'
+    r"|'''(?:'(?!'')|[^'])*'''(?:'{0,2})"
     r'|"(?!"")(?:[^"\\\n]|\\[^\n])*+"'
     r"|'(?!'')[^'\n]*+'"
     r"|\d{4}-\d\d-\d\d \d\d:[^,\]}\s#]*+"

@@ -119,7 +119,10 @@ class Reconciler:
             for run_id in set(self._held) - set(kept):
                 log.warning("lost the lease on run %s", run_id)
                 del self._held[run_id]
-        if now_s - self._cancel_s >= LOOK_EVERY_S:
+        placing = any(
+            held.run.status is Status.PLACE and held.look_s <= now_s for held in self._held.values()
+        )
+        if placing or now_s - self._cancel_s >= LOOK_EVERY_S:  # what was cancelled already must not start
             self._cancel_s = now_s
             for run_id in self.world.runs.cancelled(self.owner):
                 if (held := self._held.get(run_id)) and not held.run.cancel_requested:

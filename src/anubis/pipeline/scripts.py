@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from anubis.model.errors import BadInputError
+from anubis.pipeline.untar import extract_member
 
 #: Limits on what is extracted: more than any script folder needs, less than what hurts.
 MOST_FILES = 20_000
@@ -95,4 +96,4 @@ def _extract(stream: BinaryIO, folder: Path) -> None:
                     f"the script archive holds more than {MOST_FILES} files or {MOST_BYTES >> 30} GiB",
                     remedy="leave data out of the script folder",
                 )
-            tar.extract(member, folder, filter="data")
+            extract_member(tar, member, folder)

@@ -9,6 +9,8 @@ import shutil
 import tarfile
 from pathlib import Path
 
+from anubis.pipeline.untar import extract_member
+
 SUFFIX = ".tar.zst"
 _LEVEL = 9
 
@@ -60,7 +62,8 @@ def unpack(folder: Path) -> None:
             zstandard.ZstdDecompressor().stream_reader(stream) as content,
             tarfile.open(fileobj=content, mode="r|") as tar,
         ):
-            tar.extractall(new, filter="data")
+            for member in tar:
+                extract_member(tar, member, new)
         with contextlib.suppress(OSError):  # somebody else was first
             new.rename(folder)
     finally:

@@ -156,6 +156,22 @@ def test_a_run_cancelled_while_it_waits_never_starts(house, reconciler):
     assert house.engine.bundles == {}
 
 
+def test_room_that_cancelling_frees_is_not_taken_by_a_run_that_was_cancelled_with_it(house, reconciler):
+    house.engine.room = 1
+    first, second = a_run(), a_run()
+    add(house, first, second)
+    turn(reconciler, house)
+    cancel(house, first)
+    cancel(house, second)
+    house.engine.cancel(house.runs.get(first.id).placement)
+
+    house.clock.advance(0.2)  # sooner than it would look for cancellations anyway
+    reconciler.turn()
+    reconciler.turn()
+
+    assert len(house.engine.bundles) == 1
+
+
 def test_a_run_cancelled_while_it_runs_is_ended_and_keeps_its_record(house, reconciler, leave_record):
     run = a_run()
     add(house, run)
