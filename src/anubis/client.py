@@ -6,14 +6,13 @@ class. Times are UTC seconds since 1970, run references are full ids, unique pre
 
 import io
 import re
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, Self
 
-from anubis.model.errors import AnubisError, BadInputError, NotFoundError
+from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.points import Point, SampleBlock
 from anubis.model.problem import Problem
 from anubis.model.run import Event, Run
@@ -31,7 +30,9 @@ from anubis.wiring import House, build
 if TYPE_CHECKING:
     from anubis.histories import Given, Imported
     from anubis.model.alert import Alert, AlertState
+    from anubis.pipeline.bisection import Answer, Found
     from anubis.pipeline.gate import Contest
+    from anubis.pipeline.question import Question
     from anubis.pipeline.reconciler import Reconciler
     from anubis.pipeline.report import Report
     from anubis.pipeline.rulings import Ruling
@@ -120,24 +121,9 @@ class Client:
 
         Whoever cannot be told for an hour is left to the next worker.
         """
-        runs = self._world.runs
-        looked_s, told_s = 0.0, time.monotonic()
-
-        def idle() -> bool:
-            nonlocal looked_s, told_s
-            now_s = time.monotonic()
-            if now_s - looked_s < worker.IDLE_S:
-                return False
-            looked_s = now_s
-            if not self.settings.home.exists():
-                raise AnubisError(
-                    f"the home folder {self.settings.home} is gone", remedy="start a worker in another one"
-                )
-            if self._house.relay.turn():
-                told_s = now_s
-            return runs.unfinished() == 0 and (told_s == now_s or now_s - told_s > worker.PATIENCE_S)
-
-        return worker.work(self.settings.home, lambda: self._reconciler().drive(until=idle), runs.unfinished)
+        home, unfinished = self.settings.home, self._world.runs.unfinished
+        idle = worker.idle(home, unfinished, self._house.relay.turn)
+        return worker.work(home, lambda: self._reconciler().drive(until=idle), unfinished)
 
     def ensure_worker(self) -> bool:
         """Start a background worker if there is unfinished work and no worker; whether one was started."""
@@ -324,6 +310,37 @@ class Client:
         """Tell people what they have not been told yet; a background worker goes on with whom cannot be told now."""
         if not self._house.relay.turn():
             worker.start(self.settings.home)
+
+    def bisect(
+        self,
+        question: "Question",
+        *,
+        measure: Callable[[Sequence[Run]], Sequence[Run]] | None = None,
+        told: "Callable[[Answer], None] | None" = None,
+    ) -> "Found":
+        """Find the commit that changed a metric; ``pipeline.question`` asks from a descriptor file.
+
+        ``measure`` drives runs (None: ``drive``), ``told`` hears answers. Interrupted, it goes on where it stopped
+        when it is asked again.
+        """
+        from anubis.pipeline import bisection  # noqa: PLC0415
+
+        return bisection.bisect(
+            question,
+            self._world,
+            self.settings,
+            measure=measure or (lambda runs: self.drive([run.id for run in runs])),
+            told=told,
+        )
+
+    def question_of_alert(
+        self, alert_id: str, *, metric: str | None = None, repository: Path | None = None
+    ) -> "Question":
+        """What ``bisect`` is asked: which commit in the range of an alert changed its gravest metric."""
+        from anubis.pipeline import question  # noqa: PLC0415
+
+        alert = self._world.alerts.get(alert_id)
+        return question.from_alert(alert, self._world, metric=metric, repository=repository)
 
     def read_history(
         self, addresses: Sequence[str], *, format_name: str | None = None, given: "Given | None" = None

@@ -13,13 +13,14 @@ from anubis.cli.lazy import LazyGroup
 SECTIONS = {
     "Measure": ("run", "submit", "watch", "cancel", "worker"),
     "Look": ("status", "logs", "results", "show", "descriptor", "history", "compare"),
-    "Judge": ("check", "series", "alerts", "notify"),
+    "Judge": ("check", "series", "alerts", "bisect", "notify"),
     "Descriptors": ("validate", "schema"),
     "Keep house": ("doctor", "record", "import", "export", "purge", "gc", "completion"),
 }
 
 PLACES = {
     "alerts": "anubis.cli.alerts:alerts",
+    "bisect": "anubis.cli.bisect:bisect",
     "cancel": "anubis.cli.end:cancel",
     "check": "anubis.cli.check:check",
     "compare": "anubis.cli.compare:compare",

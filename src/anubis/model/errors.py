@@ -40,6 +40,12 @@ class NotFoundError(AnubisError):
     exit_code = 2
 
 
+class UndecidedError(AnubisError):
+    """The runs that were allowed cannot tell."""
+
+    exit_code = 4
+
+
 class LeaseLostError(AnubisError):
     """Another reconciler holds this run now; whatever was decided here must be dropped."""
 

@@ -5,8 +5,11 @@ import fcntl
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+from anubis.model.errors import AnubisError
 
 #: Checked this often whether all runs are final, seconds.
 IDLE_S = 1.0
@@ -27,6 +30,29 @@ def only_worker(home: Path) -> Iterator[bool]:
             yield True
     finally:
         os.close(lock)
+
+
+def idle(home: Path, unfinished: Callable[[], int], tell: Callable[[], bool]) -> Callable[[], bool]:
+    """Asked again and again, whether a worker has nothing left to do: every run is final and everybody was told.
+
+    ``tell`` tells people and says whether all could be told; whoever cannot be told for an hour is left to the next
+    worker. What is returned raises AnubisError when the home folder is gone.
+    """
+    looked_s, told_s = 0.0, time.monotonic()
+
+    def is_idle() -> bool:
+        nonlocal looked_s, told_s
+        now_s = time.monotonic()
+        if now_s - looked_s < IDLE_S:
+            return False
+        looked_s = now_s
+        if not home.exists():
+            raise AnubisError(f"the home folder {home} is gone", remedy="start a worker in another one")
+        if tell():
+            told_s = now_s
+        return unfinished() == 0 and (told_s == now_s or now_s - told_s > PATIENCE_S)
+
+    return is_idle
 
 
 def work(home: Path, drive: Callable[[], None], unfinished: Callable[[], int]) -> bool:
