@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from support.tree import FUNCTIONS, modules, shown
+from support.tree import FUNCTIONS, ROOT, modules, shown
 
 #: Words that name nothing here: house.md lists what to say instead.
 BANNED_WORDS = {"job", "jobs", "task", "tasks", "trial", "trials", "manager", "managers", "helper", "helpers"}
@@ -54,6 +54,27 @@ def test_one_word_per_thing():
 
 def test_no_module_is_named_after_nothing():
     assert [shown(path) for path in modules() if is_banned(path.stem)] == []
+
+
+CODE = re.compile(r"^```.*?^```|`[^`]*`|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
+
+
+def banned_in(text):
+    """Banned words of the prose; code and addresses belong to others."""
+    return sorted(BANNED_WORDS & set(re.findall(r"[a-z]+", CODE.sub("", text).lower())))
+
+
+@pytest.mark.parametrize(
+    "page",
+    [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")],
+    ids=shown,
+)
+def test_pages_use_the_words_of_the_glossary(page):
+    assert banned_in(page.read_text()) == []
+
+
+def test_a_banned_word_of_a_page_is_found():
+    assert banned_in("A job, not a `task`.\n```yaml\njobs:\n```\n[x](https://example.org/trial)") == ["job"]
 
 
 @pytest.mark.parametrize(
