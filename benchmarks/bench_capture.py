@@ -157,6 +157,11 @@ def report_full_speed(folder, command, count, rounds):
     print(f"== full speed: {count:,} lines of 100 bytes, five patterns, best and median of {rounds}")
     show("child writes the file itself, wall", f"{min(direct):.2f} / {median(direct):.2f} s")
     show("child under the agent, wall", f"{min(weighed):.2f} / {median(weighed):.2f} s")
+    ratios = sorted(one / other for one, other in zip(weighed, direct, strict=True))
+    show(
+        "  as a share of the former, in the same round",
+        f"{median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})",
+    )
     show("agent, CPU", f"{facts['agent']['cpu_s']:.2f} s")
     show("agent, largest memory", f"{max(row[0]['agent']['max_rss_bytes'] for row in rows) / 1e6:.1f} MB")
     show(
