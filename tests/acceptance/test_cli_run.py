@@ -107,7 +107,7 @@ def test_a_field_is_overridden(anubis):
 def test_a_script_comes_along(anubis):
     (anubis.folder / "code").mkdir()
     (anubis.folder / "code" / "main.sh").write_text("echo answer=7\n")
-    file = anubis.write("scripted.toml", "sh -c 'sh $BAI_SCRIPTS_PATH/main.sh'", more=METRIC)
+    file = anubis.write("scripted.toml", "sh -c 'sh $BAI_SCRIPTS_PATH/code/main.sh'", more=METRIC)
     before = file.read_bytes()
     answer = anubis.json("run", file, "--script", "code")
     assert answer["runs"][0]["metrics"]["answer"]["value"] == 7

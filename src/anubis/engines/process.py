@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -104,7 +105,7 @@ class ProcessEngine:
         return placement
 
     def observe(self, placements: Sequence[Placement]) -> Mapping[str, Observation]:
-        return {placement.name: self._look(placement) for placement in placements}
+        return {placement.name: self._look(placement) for placement in placements if self._is_here(placement)}
 
     def cancel(self, placement: Placement) -> None:
         """The wish is kept in the record: an agent that has not shown itself yet is told when it is seen."""
@@ -121,7 +122,15 @@ class ProcessEngine:
 
     def _placement(self, run: Run, record: Path) -> Placement:
         name = f"{run.id}.{run.attempt}"
-        return Placement(engine=self.name, name=name, details={"record": str(record)})
+        return Placement(engine=self.name, name=name, details={"record": str(record)} | self._here)
+
+    @property
+    def _here(self) -> dict[str, str]:
+        return {"host": socket.gethostname(), "folder": str(self._settings.folder.resolve())}
+
+    def _is_here(self, placement: Placement) -> bool:
+        """Whether this machine and home folder hold it: a database may serve several of them."""
+        return self._here.items() <= placement.details.items()
 
     def _check_disk(self) -> None:
         self._settings.folder.mkdir(parents=True, exist_ok=True)

@@ -50,6 +50,10 @@ class LeaseLostError(AnubisError):
     """Another reconciler holds this run now; whatever was decided here must be dropped."""
 
 
+class ElsewhereError(AnubisError):
+    """What this run needs is on another machine or in another home folder; a reconciler there must go on with it."""
+
+
 class NoCapacityError(AnubisError):
     """The engine has no room at the moment; the run stays due."""
 

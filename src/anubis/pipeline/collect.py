@@ -1,9 +1,11 @@
 """Stage collect: the record becomes samples and points, and the run's cause is settled."""
 
+import shutil
 from collections.abc import Sequence
 
 from anubis.model.cause import Cause
 from anubis.model.descriptor import OnContamination
+from anubis.model.errors import ElsewhereError
 from anubis.model.metric import Metric
 from anubis.model.points import SampleBlock
 from anubis.model.run import Event, Run, Step
@@ -12,17 +14,21 @@ from anubis.pipeline.contracts import World
 from anubis.pipeline.record import Execution, Record
 from anubis.pipeline.summarise import Measured, points_of
 
+#: With less free space than this (bytes), an extraction that failed is put down to the disk.
+ROOM_TO_EXTRACT = 1 << 20
 #: Placements in all, when disturbed repeats are to be measured again.
 MOST_ATTEMPTS = 3
 
 
 def collect(run: Run, world: World) -> Step:
     """Read what the agent left; nothing of it is lost when the run failed, but only a good run gives points."""
+    if run.placement and run.placement.name not in world.engines[run.engine].observe([run.placement]):
+        raise ElsewhereError(f"the record of run {run.id} is not here")
     record = Record(world.records.folder(run.id, run.attempt))
     cause, reason = _cause(run, record)
     blocks = record.samples()
     if cause is None and (missing := _missing(run, blocks)):
-        cause, reason = Cause.METRIC_MISSING, "; ".join(_explain(metric, record) for metric in missing)
+        cause, reason = _missing_cause(missing, record)
     measured = [_measured(execution, record) for execution in record.executions if execution.measured]
     events = [_note(run, one, world) for one in measured if one.disturbances]
     if cause is None and any(one.disturbances for one in measured):
@@ -75,6 +81,15 @@ def _cause(run: Run, record: Record) -> tuple[Cause | None, str]:
 def _missing(run: Run, blocks: Sequence[SampleBlock]) -> list[Metric]:
     seen = {block.metric for block in blocks if any(repeat >= 0 for repeat in block.repeats)}
     return [metric for metric in run.descriptor.output.metrics if metric.required and metric.name not in seen]
+
+
+def _missing_cause(missing: Sequence[Metric], record: Record) -> tuple[Cause, str]:
+    """Only an extraction that came to its end can say that a metric never appeared."""
+    if record.exit.get("extraction") == "failed":
+        free = shutil.disk_usage(record.folder).free
+        cause = Cause.DISK_FULL if free < ROOM_TO_EXTRACT else Cause.INTERNAL
+        return cause, "the metrics could not be read from the output; the output itself is in the record"
+    return Cause.METRIC_MISSING, "; ".join(_explain(metric, record) for metric in missing)
 
 
 def _explain(metric: Metric, record: Record) -> str:

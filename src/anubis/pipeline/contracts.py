@@ -47,7 +47,10 @@ class Engine(Protocol):
         ...
 
     def observe(self, placements: Sequence[Placement]) -> Mapping[str, Observation]:
-        """One observation for each placement, by placement name, in one bulk question."""
+        """One observation for each placement, by placement name, in one bulk question.
+
+        A placement that only another machine or home folder can see is left out: its run is left to them.
+        """
         ...
 
     def cancel(self, placement: Placement) -> None:

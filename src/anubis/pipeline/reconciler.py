@@ -9,7 +9,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from anubis.model.cause import Cause
-from anubis.model.errors import AnubisError, LeaseLostError, NoCapacityError, StageError, StoreError
+from anubis.model.errors import (
+    AnubisError,
+    ElsewhereError,
+    LeaseLostError,
+    NoCapacityError,
+    StageError,
+    StoreError,
+)
 from anubis.model.run import Event, Run, Step
 from anubis.model.status import Status
 from anubis.pipeline import alert, analyse, collect, fetch, place, watch
@@ -33,6 +40,8 @@ STAGES: dict[Status, Callable[[Run, World], Step]] = {
 LOOK_EVERY_S = 0.25
 #: How long to leave a database alone that did not answer, seconds.
 STORE_AWAY_S = 1.0
+#: How long a run that only another machine can see is left to it, seconds.
+ELSEWHERE_S = 5.0
 
 
 @dataclass(slots=True)
@@ -153,6 +162,9 @@ class Reconciler:
         while held.run.id in self._held and held.run.status is not Status.WATCH:
             try:
                 step = self._ask(held.run)
+            except ElsewhereError:
+                self._leave(held)
+                return
             except NoCapacityError as error:
                 held.look_s = full[held.run.engine] = self._room_s(held.run.engine, error)
                 return
@@ -176,7 +188,7 @@ class Reconciler:
             return self._call_off(run)
         try:
             return STAGES[run.status](run, self.world)
-        except (NoCapacityError, StoreError):
+        except (ElsewhereError, NoCapacityError, StoreError):
             raise
         except StageError as error:
             return self._fail(run, error.cause, str(error))
@@ -206,11 +218,19 @@ class Reconciler:
             look = looks.get(held.run.id)
             if look is None:
                 continue
-            if look.step is None:
+            if look.elsewhere:
+                self._leave(held)
+            elif look.step is None:
                 held.look_s = self.world.clock.now_s() + look.again_after_s
             elif self._apply(held, look.step):
                 self._free(held.run.engine)
                 self._step(held, {})
+
+    def _leave(self, held: _Held) -> None:
+        """Let a reconciler on the run's own machine have it."""
+        if self._apply(held, Step(status=held.run.status, again_after_s=ELSEWHERE_S)):
+            del self._held[held.run.id]
+            self.world.runs.release(self.owner, [held.run.id])
 
     def _free(self, engine: str) -> None:
         """Room may have been freed: what waits for it is looked at next."""

@@ -20,17 +20,18 @@ def archive(path: Path) -> tuple[str, bytes]:
     """The object key (``<sha256>.tar``) and bytes of an archive of a file or folder.
 
     The same content gives the same bytes: entries are sorted, without times, owners or umask-dependent modes.
-    Version control and caches are left out. Raises BadInputError for a missing path or a file that is neither
+    A folder is archived under its own name, so what it holds is at ``$BAI_SCRIPTS_PATH/<folder>/``; a single file is at
+    ``$BAI_SCRIPTS_PATH/<file>``. Version control and caches are left out. Raises BadInputError for a missing path or a file that is neither
     regular nor a link inside the folder.
     """
     if not path.exists():
         raise BadInputError(f"no file or folder {path}", remedy="give --script a path that exists")
-    root = path.parent if path.is_file() else path
+    path = path.resolve()
     members = [path] if path.is_file() else sorted(_walk(path))
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for member in members:
-            _add(tar, member, root)
+            _add(tar, member, path)
     content = buffer.getvalue()
     return f"{hashlib.sha256(content).hexdigest()}.tar", content
 
@@ -49,11 +50,11 @@ def _walk(folder: Path) -> list[Path]:
     return found
 
 
-def _add(tar: tarfile.TarFile, member: Path, root: Path) -> None:
-    info = tarfile.TarInfo(member.relative_to(root).as_posix())
+def _add(tar: tarfile.TarFile, member: Path, top: Path) -> None:
+    info = tarfile.TarInfo(member.relative_to(top.parent).as_posix())
     if member.is_symlink():
         target = member.resolve()
-        if not target.is_relative_to(root.resolve()):
+        if not target.is_relative_to(top):
             raise BadInputError(
                 f"{member} is a link to something outside the script folder",
                 remedy="copy the file into the folder",
@@ -61,9 +62,8 @@ def _add(tar: tarfile.TarFile, member: Path, root: Path) -> None:
         info.type, info.linkname = tarfile.SYMTYPE, member.readlink().as_posix()
         tar.addfile(info)
     elif member.is_dir():
-        if member != root:
-            info.type, info.mode = tarfile.DIRTYPE, 0o755
-            tar.addfile(info)
+        info.type, info.mode = tarfile.DIRTYPE, 0o755
+        tar.addfile(info)
     elif member.is_file():
         content = member.read_bytes()
         info.size = len(content)

@@ -25,6 +25,8 @@ class Look:
 
     step: Step | None
     again_after_s: float = 0.0
+    #: It cannot be seen from here.
+    elsewhere: bool = False
 
 
 def watch(runs: Sequence[Run], world: World) -> Mapping[str, Look]:
@@ -47,7 +49,10 @@ def watch(runs: Sequence[Run], world: World) -> Mapping[str, Look]:
             log.exception("engine %s did not answer", name)
             looks |= {run.id: Look(None, LATEST_S) for run in placed}
             continue
-        looks |= {run.id: _look(run, seen[run.placement.name], world) for run in placed if run.placement}
+        for run in placed:
+            if run.placement:
+                observation = seen.get(run.placement.name)
+                looks[run.id] = _look(run, observation, world) if observation else Look(None, elsewhere=True)
     return looks
 
 

@@ -26,6 +26,8 @@ class FakeEngine:
         #: Every bundle that was started, by placement name.
         self.bundles: dict[str, Bundle] = {}
         self.log: dict[str, bytes] = {}
+        #: Names of placements that only another machine can see.
+        self.elsewhere: set[str] = set()
 
     def placed(self, run: Run) -> Placement | None:
         placement = self._placement(run)
@@ -46,7 +48,8 @@ class FakeEngine:
     def observe(self, placements: Sequence[Placement]) -> Mapping[str, Observation]:
         self._raise_trouble()
         lost = Observation(seen=Seen.LOST, reason="never placed here")
-        return {placement.name: self.seen.get(placement.name, lost) for placement in placements}
+        names = [placement.name for placement in placements if placement.name not in self.elsewhere]
+        return {name: self.seen.get(name, lost) for name in names}
 
     def cancel(self, placement: Placement) -> None:
         """It ends as a process does that is told to: exit code 143."""

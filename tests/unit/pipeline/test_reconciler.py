@@ -8,7 +8,7 @@ from anubis.model.cause import Cause
 from anubis.model.descriptor import OnContamination
 from anubis.model.errors import NoCapacityError, StageError, StoreError
 from anubis.model.hardware import Hardware
-from anubis.model.run import Event, Seen
+from anubis.model.run import Event, Seen, Step
 from anubis.model.status import Status
 from anubis.pipeline.place import bundle_of
 from anubis.pipeline.reconciler import Reconciler
@@ -128,6 +128,39 @@ def test_a_run_whose_engine_was_removed_waits_with_a_reason_until_it_is_cancelle
 
     assert (waiting.status, waiting.reason) == (Status.WATCH, 'engine "fake" is not installed here any more')
     assert house.runs.get(run.id).status is Status.CANCELLED
+
+
+def test_a_run_on_another_machine_is_left_to_a_reconciler_there(house, reconciler, leave_record):
+    run = a_run()
+    add(house, run)
+    turn(reconciler, house)
+    name = house.runs.get(run.id).placement.name
+    house.engine.elsewhere.add(name)
+
+    turn(reconciler, house, times=1)
+    assert house.runs.owners() == []
+    assert house.runs.get(run.id).status is Status.WATCH
+
+    house.engine.elsewhere.clear()
+    leave_record(run)
+    house.engine.end(house.runs.get(run.id).placement)
+    turn(Reconciler(house.world, "there"), house, times=9)
+    assert house.runs.get(run.id).status is Status.SUCCEEDED
+
+
+def test_a_record_on_another_machine_is_never_taken_for_an_empty_one(house, reconciler, leave_record):
+    run = a_run()
+    add(house, run)
+    turn(reconciler, house)
+    placement = house.runs.get(run.id).placement
+    ended = Step(status=Status.COLLECT)
+    house.runs.apply("one", house.runs.get(run.id), ended, now_s=house.clock.now_s())
+    reconciler.close()
+    house.engine.elsewhere.add(placement.name)
+
+    turn(Reconciler(house.world, "here"), house)
+
+    assert house.runs.get(run.id).status is Status.COLLECT
 
 
 def test_a_lost_run_ends_with_its_cause(house, reconciler):

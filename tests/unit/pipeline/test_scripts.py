@@ -28,12 +28,13 @@ def test_what_is_archived_comes_back(tmp_path_factory, files):
     key, content = archive(source)
     extract(io.BytesIO(content), target)
 
-    assert {path.name: path.read_bytes() for path in target.iterdir()} == files
-    assert archive(target)[0] == key
+    unpacked = target / source.name
+    assert {path.name: path.read_bytes() for path in unpacked.iterdir()} == files
+    assert archive(unpacked)[0] == key
 
 
 def test_times_owners_and_caches_do_not_change_the_key(tmp_path):
-    first, second = tmp_path / "first", tmp_path / "second"
+    first, second = tmp_path / "first/code", tmp_path / "second/code"
     for folder in (first, second):
         write(folder, {"train.py": b"print(1)", "lib/model.py": b"x = 1"})
     write(
@@ -52,7 +53,7 @@ def test_an_executable_stays_one(tmp_path):
 
     extract(io.BytesIO(archive(tmp_path / "in")[1]), tmp_path / "out")
 
-    assert os.access(tmp_path / "out/run.sh", os.X_OK)
+    assert os.access(tmp_path / "out/in/run.sh", os.X_OK)
 
 
 def test_a_single_file_is_an_archive_of_its_name(tmp_path):
@@ -82,8 +83,8 @@ def test_a_link_inside_the_folder_stays_a_link(tmp_path):
 
     extract(io.BytesIO(archive(tmp_path / "in")[1]), tmp_path / "out")
 
-    assert (tmp_path / "out/b.py").is_symlink()
-    assert (tmp_path / "out/b.py").read_bytes() == b"1"
+    assert (tmp_path / "out/in/b.py").is_symlink()
+    assert (tmp_path / "out/in/b.py").read_bytes() == b"1"
 
 
 @pytest.mark.parametrize(
