@@ -150,7 +150,7 @@ class Notify:
     #: ``mailto:...``, ``slack:#channel``, ``https://...``, ``github:check``.
     to: str
     #: Occasions to tell of.
-    on: tuple[str, ...] = ("regression", "failure", "recovery")
+    on: tuple[str, ...] = ("regression", "threshold", "failure", "recovery")
     #: Re-runs before telling anyone; left out: the service's default.
     confirm_runs: int | None = None
 

@@ -171,9 +171,13 @@ def _with(
     alert: Alert, judged: Judged, change: ChangePoint, now_s: float, waits: Callable[[Alert], bool]
 ) -> Alert:
     """The alert with this series' row as it is now; a suspected one is confirmed by confirmed evidence."""
-    others = [row for row in alert.rows if not _is_of(row, judged)]
-    rows = (*others, _row(judged, change))
+    mine = _row(judged, change)
+    rows = tuple(mine if _is_of(row, judged) else row for row in alert.rows)
+    rows = rows if mine in rows else (*rows, mine)
     current = replace(alert, rows=rows, kind=gravest(rows))
+    if rows[0] is mine:  # points that came late may have narrowed the place down
+        first, last = judged.points[change.index], judged.points[change.index - 1]
+        current = replace(current, run_id=first.run_id, last_old=last.subject, first_new=first.subject)
     sure = change.state is ChangeState.CONFIRMED and not judged.unstable
     # What a person resolved (an actor is named) stays so: the same data are no news.
     unsettled = current.state is AlertState.SUSPECTED or (

@@ -33,15 +33,18 @@ def history(house):
                 self.run = self.one(level, **changes)
             return house.store.alerts.find()
 
-        def one(self, level, *, subject=None, cause=None, parent_id=None, family_id=None, spread=0.005):
+        def one(
+            self, level, *, subject=None, at=None, cause=None, parent_id=None, family_id=None, spread=0.005
+        ):
             self.count += 1
-            name = subject or f"commit-{self.count:03}"
+            place = self.count if at is None else at
+            name = subject or f"commit-{place:03}"
             descriptor = replace(self.descriptor, subject=Subject(commit=name))
             run = a_run(
                 descriptor,
                 status=Status.ANALYSE,
                 cause=cause,
-                order_s=float(self.count),
+                order_s=float(place),
                 created_s=house.clock.now_s(),
                 parent_id=parent_id,
                 family_id=family_id,
@@ -52,7 +55,7 @@ def history(house):
                     run,
                     m.name,
                     level * (1 + spread * self.random.standard_normal()),
-                    order_s=float(self.count),
+                    order_s=float(place),
                     subject=name,
                     better="higher",
                 )
@@ -104,6 +107,17 @@ def test_a_level_shift_is_one_alert_over_all_metrics_it_moved_told_once(history)
     assert {row.metric for row in found.rows} == {"throughput", "bandwidth"}
     assert all(row.effect == pytest.approx(-0.1, abs=0.02) for row in found.rows)
     assert history.told() == [("confirmed", ["mailto:team@example.org"])]
+
+
+def test_points_that_come_late_narrow_the_place_down(history):
+    for place in (*range(1, 11), *range(17, 27)):
+        found = history.add(100.0 if place < 11 else 85.0, at=place)
+    before = [(one.last_old, one.first_new) for one in found]
+    for place in range(11, 17):
+        found = history.add(100.0 if place < 14 else 85.0, at=place)
+
+    assert before == [("commit-010", "commit-017")]
+    assert [(one.last_old, one.first_new) for one in found] == [("commit-013", "commit-014")]
 
 
 def test_an_improvement_tells_only_who_asked(history):
