@@ -277,7 +277,8 @@ class Points(Protocol):
     ) -> Sequence[PointBlock]:
         """Many series at once: a block for each series, machine, metric and unit that has points.
 
-        Of each the newest ``most`` points among those whose ``order_s`` lies before ``before_s``.
+        They are those of the newest ``most`` runs of each series and machine among the runs before ``before_s``, in
+        the order of ``Point.order_s`` (``Run.order_s``, else when it was submitted).
         """
         ...
 

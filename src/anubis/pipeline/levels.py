@@ -2,8 +2,10 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from math import isfinite, sqrt
+from operator import itemgetter
 
 from anubis.model.alert import Alert
 from anubis.model.points import PointBlock
@@ -11,7 +13,7 @@ from anubis.model.series import Series
 
 #: Points in which the level is looked for, and those of the level that count: older ones speak of another machine
 #: room, toolchain and time.
-LOOKED_AT = 40
+LOOKED_AT = 30
 MOST = 20
 #: Series key, fingerprint, metric, unit.
 Key = tuple[str, str, str, str]
@@ -52,60 +54,72 @@ def levels(
     """
     from anubis.analysis.changes import find_changes  # noqa: PLC0415  numpy and scipy are needed only here
 
-    starts = {
+    alerts = {
         (row.series_key, row.fingerprint, row.metric): alert for alert in accepted for row in alert.rows
     }
-    chosen: list[tuple[Key, list[int], PointBlock]] = []
+    # The metrics of a run share its order and subject, and so the places of the points that count.
+    places = cache(_places)
+    chosen: list[tuple[Key, PointBlock]] = []
     for block in blocks:
-        newcomer = newcomers.get((block.series_key, block.fingerprint))
-        if newcomer is not None:
-            alert = starts.get((block.series_key, block.fingerprint, block.metric))
-            if places := _before(block, newcomer, alert):
-                chosen.append((key_of(block), places, block))
-    changes = find_changes([_series(block, places) for _, places, block in chosen])
+        machine = (block.series_key, block.fingerprint)
+        if machine in newcomers:
+            alert = alerts.get((*machine, block.metric))
+            kept = _kept(
+                block, places(newcomers[machine], alert, block.run_ids, block.orders_s, block.subjects)
+            )
+            if kept.values:
+                chosen.append((key_of(block), kept))
+    changes = find_changes([_series(block) for _, block in chosen])
     return {
-        key: _level(block, places[found[-1] if found else 0 :])
-        for (key, places, block), found in zip(chosen, changes, strict=True)
+        key: Level(block.values[found[-1] if found else 0 :][-MOST:], block.subjects[-1])
+        for (key, block), found in zip(chosen, changes, strict=True)
     }
 
 
-def _before(block: PointBlock, newcomer: Newcomer, accepted: Alert | None) -> list[int]:
+def _places(
+    newcomer: Newcomer,
+    accepted: Alert | None,
+    run_ids: tuple[str, ...],
+    orders_s: tuple[float, ...],
+    subjects: tuple[str, ...],
+) -> list[int]:
     """Places of the points that were there before the newcomer, of the accepted level if there is one."""
-    start = _accepted_at(block, accepted) if accepted else None
-    end = bisect_left(block.orders_s, newcomer.order_s)
-    places = range(start or 0, end)
-    if start is not None and block.subjects[start] in newcomer.subjects:
-        places = range(start, len(block.values))
-        return [
-            at for at in places if block.run_ids[at] not in newcomer.run_ids and isfinite(block.values[at])
-        ]
+    start = _accepted_at(accepted, run_ids, subjects) if accepted else None
+    if start is not None and subjects[start] in newcomer.subjects:
+        return [at for at in range(start, len(run_ids)) if run_ids[at] not in newcomer.run_ids]
     own = newcomer.subjects - {""}
-    kept = [at for at in places if block.subjects[at] not in own and isfinite(block.values[at])]
-    return kept[-LOOKED_AT:]
+    before = range(start or 0, bisect_left(orders_s, newcomer.order_s))
+    return [at for at in before if subjects[at] not in own][-LOOKED_AT:]
 
 
-def _accepted_at(block: PointBlock, alert: Alert) -> int | None:
-    """Where the accepted level begins; None when that is further back than the block."""
-    if alert.run_id in block.run_ids:
-        return block.run_ids.index(alert.run_id)
-    return (
-        block.subjects.index(alert.first_new)
-        if alert.first_new and alert.first_new in block.subjects
-        else None
+def _accepted_at(alert: Alert, run_ids: tuple[str, ...], subjects: tuple[str, ...]) -> int | None:
+    """Where the accepted level begins; None when that is further back than these points."""
+    if alert.run_id in run_ids:
+        return run_ids.index(alert.run_id)
+    return subjects.index(alert.first_new) if alert.first_new and alert.first_new in subjects else None
+
+
+def _kept(block: PointBlock, places: Sequence[int]) -> PointBlock:
+    """The points at these places that are numbers."""
+    if not all(map(isfinite, block.values)):
+        places = [at for at in places if isfinite(block.values[at])]
+    pick = itemgetter(*places) if len(places) > 1 else lambda column: tuple(column[at] for at in places)
+    return replace(
+        block,
+        run_ids=(),
+        orders_s=(),
+        values=pick(block.values),
+        spreads=pick(block.spreads),
+        counts=pick(block.counts),
+        subjects=pick(block.subjects),
     )
 
 
-def _series(block: PointBlock, places: Sequence[int]) -> Series:
-    return Series(
-        values=tuple(block.values[at] for at in places),
-        errors=tuple(
-            spread / sqrt(block.counts[at]) if (spread := block.spreads[at]) is not None else 0.0
-            for at in places
-        ),
-        metric=block.metric,
-    )
-
-
-def _level(block: PointBlock, places: Sequence[int]) -> Level:
-    newest = places[-MOST:]
-    return Level(tuple(block.values[at] for at in newest), block.subjects[newest[-1]])
+def _series(block: PointBlock) -> Series:
+    errors: tuple[float, ...] = ()
+    if any(block.spreads):
+        errors = tuple(
+            spread / sqrt(count) if spread is not None else 0.0
+            for spread, count in zip(block.spreads, block.counts, strict=True)
+        )
+    return Series(values=block.values, errors=errors, metric=block.metric)

@@ -2,7 +2,9 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 from operator import itemgetter
 
@@ -15,8 +17,6 @@ from anubis.store.text import clean
 
 #: Texts of one list: longer lists are for numbers.
 _MOST_TEXTS = 500
-
-_Names = Mapping[int, tuple[str, str]]
 
 
 def read_series(database: Database) -> list[SeriesRow]:
@@ -41,40 +41,76 @@ def read_blocks(
     database: Database, series_keys: Sequence[str], metrics: Sequence[str], before_s: float, most: int
 ) -> list[PointBlock]:
     """See ``Points.histories``."""
+    keys = list(dict.fromkeys(map(clean, series_keys)))
     names = {
-        number: (name, units)
+        metric: (name, units)
         for some in chunked(dict.fromkeys(map(clean, metrics)), _MOST_TEXTS)
-        for name, units, number in database.rows("find_metrics", names=some)
+        for name, units, metric in database.rows("find_metrics", names=some)
     }
-    series = {
-        number: (key, fingerprint)
-        for some in chunked(dict.fromkeys(map(clean, series_keys)), _MOST_TEXTS)
-        for key, fingerprint, number in database.rows("find_series", series_keys=some)
+    machines = {
+        machine: (key, fingerprint)
+        for some in chunked(keys, _MOST_TEXTS)
+        for key, fingerprint, machine in database.rows("find_series", series_keys=some)
     }
-    return [
-        block
-        for some in chunked(names)
-        for keys in chunked(series)
-        for block in _blocks(
-            database.rows("histories", metrics=some, series=keys, before_s=before_s, most=most), names, series
-        )
-    ]
+    if not names or not machines:
+        return []
+    runs: list[Row] = []
+    for some in chunked(keys, _MOST_TEXTS):
+        runs += database.rows("measured_runs", series_keys=some, before_s=before_s, most=most)
+    # Oldest first, across the lists that were asked for.
+    ordered = {run[0]: run for run in sorted(runs, key=itemgetter(2, 0))}
+    points = _points(database, list(ordered), list(names))
+    apart: dict[tuple[int, int], list[Row]] = defaultdict(list)
+    for run in ordered:
+        for row in points[run]:
+            apart[row[1:3]].append(row)
+    about = cache(lambda numbers: _about([ordered[run] for run in numbers]))
+    return [_block(rows, about, names[metric], machines[key]) for (key, metric), rows in apart.items()]
 
 
-def _blocks(rows: Sequence[Row], names: _Names, series: _Names) -> Iterator[PointBlock]:
-    ids: dict[bytes, str] = {}
-    for (key, metric), group in groupby(rows, key=itemgetter(0, 1)):
-        _, _, betters, runs, values, spreads, counts, orders_s, subjects = zip(*group, strict=True)
-        yield PointBlock(
-            series_key=series[key][0],
-            fingerprint=series[key][1],
-            metric=names[metric][0],
-            units=names[metric][1],
-            better=BETTERS[betters[-1]],
-            run_ids=tuple(ids.get(run) or ids.setdefault(run, id_text(run)) for run in runs),
-            values=tuple(map(number, values)),
-            spreads=spreads,
-            counts=counts,
-            orders_s=orders_s,
-            subjects=subjects,
-        )
+def _points(database: Database, runs: Sequence[int], metrics: Sequence[int]) -> dict[int, list[Row]]:
+    """Run -> its points of these metrics."""
+    found: dict[int, list[Row]] = {run: [] for run in runs}
+    for some in chunked(runs):
+        for few in chunked(metrics):
+            rows = database.rows("points_of_runs", numbers=some, metrics=few)
+            for run, own in groupby(rows, key=itemgetter(0)):
+                found[run] += own
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _About:
+    """What points know from their runs; the metrics of the same runs share one."""
+
+    run_ids: tuple[str, ...]
+    orders_s: tuple[float, ...]
+    subjects: tuple[str, ...]
+
+
+def _about(runs: Sequence[Row]) -> _About:
+    _, ids, orders_s, subjects = zip(*runs, strict=True)
+    return _About(tuple(map(id_text, ids)), orders_s, subjects)
+
+
+def _block(
+    rows: Sequence[Row],
+    about: Callable[[tuple[int, ...]], _About],
+    metric: tuple[str, str],
+    machine: tuple[str, str],
+) -> PointBlock:
+    runs, _, _, values, spreads, counts, betters = zip(*rows, strict=True)
+    own = about(runs)
+    return PointBlock(
+        series_key=machine[0],
+        fingerprint=machine[1],
+        metric=metric[0],
+        units=metric[1],
+        better=BETTERS[betters[-1]],
+        run_ids=own.run_ids,
+        values=tuple(map(number, values)) if None in values else values,
+        spreads=spreads,
+        counts=counts,
+        orders_s=own.orders_s,
+        subjects=own.subjects,
+    )

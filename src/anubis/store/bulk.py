@@ -1,11 +1,10 @@
 """Statements that read much at once, for gates and audit trails. ``compile`` turns them into SQL."""
 
-from sqlalchemy import Executable, func, select
+from sqlalchemy import Executable, bindparam, func, literal_column, select
 
 from anubis.store.queries import among, given
 from anubis.store.schema import descriptors, events, metrics, points, runs, series, words
 
-_subject = words.alias("subject")
 _kind = words.alias("kind")
 _actor = words.alias("actor")
 _series_key = words.alias("series_key")
@@ -14,35 +13,43 @@ _pairs = select(points.c.metric, points.c.series).distinct().subquery("pairs")
 
 def statements() -> dict[str, Executable]:
     """By name."""
-    newness = func.row_number().over(
-        partition_by=(points.c.series, points.c.metric),
-        order_by=(points.c.order_s.desc(), points.c.run.desc()),
+    # All points of a run are of one machine, so any of them says of which series they are.
+    of_series = (
+        select(points.c.series).where(points.c.run == runs.c.no).limit(literal_column("1")).scalar_subquery()
     )
-    chosen = (
-        select(points, newness.label("newness"))
+    order_s = func.coalesce(runs.c.order_s, runs.c.created_s)
+    candidates = (
+        select(
+            runs.c.no, runs.c.id, order_s.label("order_s"), descriptors.c.subject, of_series.label("series")
+        )
+        .join_from(runs, descriptors, descriptors.c.id == runs.c.descriptor)
         .where(
-            among(points.c.metric, "metrics"),
-            among(points.c.series, "series"),
-            points.c.order_s < given("before_s"),
+            descriptors.c.series_key.in_(select(words.c.id).where(among(words.c.word, "series_keys"))),
+            order_s < given("before_s"),
         )
-        .subquery("chosen")
+        .subquery("candidates")
     )
+    newness = func.row_number().over(
+        partition_by=candidates.c.series, order_by=(candidates.c.order_s.desc(), candidates.c.no.desc())
+    )
+    ranked = select(candidates, newness.label("newness")).subquery("ranked")
     return {
-        "histories": select(
-            chosen.c.series,
-            chosen.c.metric,
-            chosen.c.better,
-            runs.c.id,
-            chosen.c.value,
-            chosen.c.spread,
-            chosen.c.count,
-            chosen.c.order_s,
-            _subject.c.word.label("subject"),
-        )
-        .join_from(chosen, runs, runs.c.no == chosen.c.run)
-        .join(_subject, _subject.c.id == chosen.c.subject)
-        .where(chosen.c.newness <= given("most"))
-        .order_by(chosen.c.series, chosen.c.metric, chosen.c.newness.desc()),
+        "measured_runs": select(ranked.c.no, ranked.c.id, ranked.c.order_s, ranked.c.subject)
+        .where(ranked.c.newness <= given("most"), ranked.c.series.is_not(None))
+        .order_by(ranked.c.order_s, ranked.c.no),
+        # A sum, so that the points of a run are read one after the other instead of looked up one by one.
+        "points_of_runs": select(
+            points.c.run,
+            points.c.series,
+            points.c.metric,
+            points.c.value,
+            points.c.spread,
+            points.c.count,
+            points.c.better,
+        ).where(
+            among(points.c.run, "numbers"),
+            (points.c.metric + literal_column("0")).in_(bindparam("metrics", expanding=True)),
+        ),
         "named_series": select(_series_key.c.word, descriptors.c.name, descriptors.c.labels)
         .join_from(descriptors, _series_key, _series_key.c.id == descriptors.c.series_key)
         .distinct(),

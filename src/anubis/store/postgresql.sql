@@ -427,12 +427,23 @@ WHERE substr(cursors.name, 1, length(%(prefix)s)) = %(prefix)s
 -- name: advance
 INSERT INTO cursors (name, seq) VALUES (%(name)s::VARCHAR, %(seq)s::BIGINT) ON CONFLICT (name) DO UPDATE SET seq = excluded.seq WHERE cursors.seq < excluded.seq
 
--- name: histories
-SELECT chosen.series, chosen.metric, chosen.better, runs.id, chosen.value, chosen.spread, chosen.count, chosen.order_s, subject.word AS subject 
-FROM (SELECT points.run AS run, points.metric AS metric, points.series AS series, points.value AS value, points.spread AS spread, points.count AS count, points.better AS better, points.order_s AS order_s, points.subject AS subject, points.contaminated AS contaminated, row_number() OVER (PARTITION BY points.series, points.metric ORDER BY points.order_s DESC, points.run DESC) AS newness 
+-- name: measured_runs
+SELECT ranked.no, ranked.id, ranked.order_s, ranked.subject 
+FROM (SELECT candidates.no AS no, candidates.id AS id, candidates.order_s AS order_s, candidates.subject AS subject, candidates.series AS series, row_number() OVER (PARTITION BY candidates.series ORDER BY candidates.order_s DESC, candidates.no DESC) AS newness 
+FROM (SELECT runs.no AS no, runs.id AS id, coalesce(runs.order_s, runs.created_s) AS order_s, descriptors.subject AS subject, (SELECT points.series 
 FROM points 
-WHERE points.metric IN (__[POSTCOMPILE_metrics]) AND points.series IN (__[POSTCOMPILE_series]) AND points.order_s < %(before_s)s) AS chosen JOIN runs ON runs.no = chosen.run JOIN words AS subject ON subject.id = chosen.subject 
-WHERE chosen.newness <= %(most)s ORDER BY chosen.series, chosen.metric, chosen.newness DESC
+WHERE points.run = runs.no 
+ LIMIT 1) AS series 
+FROM runs JOIN descriptors ON descriptors.id = runs.descriptor 
+WHERE descriptors.series_key IN (SELECT words.id 
+FROM words 
+WHERE words.word IN (__[POSTCOMPILE_series_keys])) AND coalesce(runs.order_s, runs.created_s) < %(before_s)s) AS candidates) AS ranked 
+WHERE ranked.newness <= %(most)s AND ranked.series IS NOT NULL ORDER BY ranked.order_s, ranked.no
+
+-- name: points_of_runs
+SELECT points.run, points.series, points.metric, points.value, points.spread, points.count, points.better 
+FROM points 
+WHERE points.run IN (__[POSTCOMPILE_numbers]) AND points.metric + 0 IN (__[POSTCOMPILE_metrics])
 
 -- name: named_series
 SELECT DISTINCT series_key.word, descriptors.name, descriptors.labels 

@@ -48,14 +48,18 @@ class FakePoints:
     ) -> Sequence[PointBlock]:
         order = {run_id: at for at, run_id in enumerate(self._shelf.runs)}
         keys, names = set(series_keys), set(metrics)
-        apart: dict[tuple[str, str, str, str], list[Point]] = {}
+        runs: dict[tuple[str, str], set[tuple[float, int, str]]] = {}
         for point in self._shelf.points.values():
-            if point.series_key in keys and point.metric in names and point.order_s < before_s:
-                key = (point.series_key, point.fingerprint, point.metric, point.units)
-                apart.setdefault(key, []).append(point)
-        for points in apart.values():
-            points.sort(key=lambda point: (point.order_s, order[point.run_id]))
-        return [block_of(points[-most:]) for points in apart.values()]
+            if point.series_key in keys and point.order_s < before_s:
+                place = (point.order_s, order[point.run_id], point.run_id)
+                runs.setdefault((point.series_key, point.fingerprint), set()).add(place)
+        apart: dict[tuple[str, str, str, str], list[Point]] = {}
+        for key, places in runs.items():
+            for _, _, run_id in sorted(places)[-most:]:
+                for point in self.of([run_id]):
+                    if point.metric in names and (point.series_key, point.fingerprint) == key:
+                        apart.setdefault((*key, point.metric, point.units), []).append(point)
+        return [block_of(points) for points in apart.values()]
 
     def samples(self, run_id: str, metric: str, *, most: int | None = None) -> SampleBlock:
         block = self._shelf.samples.get((run_id, metric))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from anubis.model.descriptor import Subject
 from anubis.model.errors import NotFoundError
 from anubis.model.ids import new_run_id
 from anubis.model.points import NO_STEP, SampleBlock
@@ -82,27 +83,42 @@ class PointsContract:
         ]
 
     def test_many_histories_come_at_once(self, store: Any) -> None:
-        runs = [a_run(a_descriptor(name), order_s=order_s) for order_s in (3.0, 1.0, 2.0) for name in "ab"]
-        for run in runs:
-            changes: dict[str, Any] = {"order_s": run.order_s, "subject": f"v{run.order_s:g}"}
-            points = (
-                a_point(run, value=0.1, spread=0.01, count=5, better="lower", **changes),
-                a_point(run, "other", fingerprint="another", units="s", **changes),
-                a_point(run, "third", **changes),
-            )
-            finished(store, run, points=points)
-        keys = [run.series_key for run in runs[:2]]
+        made: list[Run] = []
+        for order_s in (3.0, 1.0, 2.0):
+            for name in "ab":
+                tested = Subject(version=f"v{order_s:g}")
+                run = a_run(a_descriptor(name, subject=tested), order_s=order_s)
+                changes: dict[str, Any] = {"order_s": order_s, "subject": tested.version, "fingerprint": name}
+                points = (
+                    a_point(run, value=0.1, spread=0.01, count=5, better="lower", **changes),
+                    a_point(run, "other", units="s", **changes),
+                    a_point(run, "third", **changes),
+                )
+                finished(store, run, points=points)
+                made.append(run)
+        keys = [run.series_key for run in made[:2]]
         found = store.points.histories(keys, ["latency", "other", "nothing"], before_s=3.0)
         assert {(block.series_key, block.metric) for block in found} == {
             (key, metric) for key in keys for metric in ("latency", "other")
         }
         for block in found:
-            points = store.points.history(block.series_key, block.metric, block.fingerprint)
-            assert block == block_of(points[:2])
+            history = store.points.history(block.series_key, block.metric, block.fingerprint)
+            assert block == block_of(history[:2])
         newest = store.points.histories(keys[:1], ["latency"], most=1)
         assert [block.subjects for block in newest] == [("v3",)]
         assert store.points.histories(keys, ["latency"], before_s=1.0) == []
         assert store.points.histories([], ["latency"]) == store.points.histories(keys, []) == []
+
+    def test_the_newest_runs_of_each_machine_count(self, store: Any) -> None:
+        machines = ["rare", *["busy"] * 4, "rare", *["busy"] * 4]
+        runs = [a_run(order_s=float(at)) for at in range(len(machines))]
+        for run, machine in zip(runs, machines, strict=True):
+            finished(store, run, points=(a_point(run, fingerprint=machine, order_s=run.order_s),))
+        found = store.points.histories([runs[0].series_key], ["latency"], most=2)
+        assert {block.fingerprint: block.orders_s for block in found} == {
+            "rare": (0.0, 5.0),
+            "busy": (8.0, 9.0),
+        }
 
     def test_values_of_another_unit_are_another_block(self, store: Any) -> None:
         runs = [a_run(order_s=float(at)) for at in range(2)]
