@@ -1,6 +1,6 @@
 """Statements that read much at once, for gates and audit trails. ``compile`` turns them into SQL."""
 
-from sqlalchemy import Executable, bindparam, func, literal_column, select
+from sqlalchemy import Executable, func, literal_column, select
 
 from anubis.store.queries import among, given
 from anubis.store.schema import descriptors, events, metrics, points, runs, series, words
@@ -33,23 +33,16 @@ def statements() -> dict[str, Executable]:
         partition_by=candidates.c.series, order_by=(candidates.c.order_s.desc(), candidates.c.no.desc())
     )
     ranked = select(candidates, newness.label("newness")).subquery("ranked")
+    of_runs = select(
+        points.c.run, points.c.metric, points.c.value, points.c.spread, points.c.count, points.c.better
+    ).where(among(points.c.run, "numbers"))
+    in_order = (points.c.run, points.c.metric)
     return {
-        "measured_runs": select(ranked.c.no, ranked.c.id, ranked.c.order_s, ranked.c.subject)
+        "measured_runs": select(ranked.c.no, ranked.c.id, ranked.c.order_s, ranked.c.subject, ranked.c.series)
         .where(ranked.c.newness <= given("most"), ranked.c.series.is_not(None))
         .order_by(ranked.c.order_s, ranked.c.no),
-        # A sum, so that the points of a run are read one after the other instead of looked up one by one.
-        "points_of_runs": select(
-            points.c.run,
-            points.c.series,
-            points.c.metric,
-            points.c.value,
-            points.c.spread,
-            points.c.count,
-            points.c.better,
-        ).where(
-            among(points.c.run, "numbers"),
-            (points.c.metric + literal_column("0")).in_(bindparam("metrics", expanding=True)),
-        ),
+        "points_of_runs": of_runs.order_by(*in_order),
+        "metrics_of_runs": of_runs.where(among(points.c.metric, "metrics")).order_by(*in_order),
         "named_series": select(_series_key.c.word, descriptors.c.name, descriptors.c.labels)
         .join_from(descriptors, _series_key, _series_key.c.id == descriptors.c.series_key)
         .distinct(),

@@ -431,7 +431,7 @@ WHERE substr(cursors.name, 1, length(:prefix)) = :prefix
 INSERT INTO cursors (name, seq) VALUES (:name, :seq) ON CONFLICT (name) DO UPDATE SET seq = excluded.seq WHERE cursors.seq < excluded.seq
 
 -- name: measured_runs
-SELECT ranked.no, ranked.id, ranked.order_s, ranked.subject 
+SELECT ranked.no, ranked.id, ranked.order_s, ranked.subject, ranked.series 
 FROM (SELECT candidates.no AS no, candidates.id AS id, candidates.order_s AS order_s, candidates.subject AS subject, candidates.series AS series, row_number() OVER (PARTITION BY candidates.series ORDER BY candidates.order_s DESC, candidates.no DESC) AS newness 
 FROM (SELECT runs.no AS no, runs.id AS id, coalesce(runs.order_s, runs.created_s) AS order_s, descriptors.subject AS subject, (SELECT points.series 
 FROM points 
@@ -444,9 +444,14 @@ WHERE words.word IN (__[POSTCOMPILE_series_keys])) AND coalesce(runs.order_s, ru
 WHERE ranked.newness <= :most AND ranked.series IS NOT NULL ORDER BY ranked.order_s, ranked.no
 
 -- name: points_of_runs
-SELECT points.run, points.series, points.metric, points.value, points.spread, points.count, points.better 
+SELECT points.run, points.metric, points.value, points.spread, points.count, points.better 
 FROM points 
-WHERE points.run IN (__[POSTCOMPILE_numbers]) AND points.metric + 0 IN (__[POSTCOMPILE_metrics])
+WHERE points.run IN (__[POSTCOMPILE_numbers]) ORDER BY points.run, points.metric
+
+-- name: metrics_of_runs
+SELECT points.run, points.metric, points.value, points.spread, points.count, points.better 
+FROM points 
+WHERE points.run IN (__[POSTCOMPILE_numbers]) AND points.metric IN (__[POSTCOMPILE_metrics]) ORDER BY points.run, points.metric
 
 -- name: named_series
 SELECT DISTINCT series_key.word, descriptors.name, descriptors.labels 
