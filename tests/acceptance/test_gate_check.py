@@ -62,6 +62,18 @@ def bench_metrics(bench):
     return bench.file("x").read_text().partition("[[output.metrics]]")[2].join(["[[output.metrics]]", ""])
 
 
+def test_branches_have_histories_of_their_own(anubis, bench):
+    """A pull request is weighed against the main branch, and leaves no trace in its history."""
+    bench.level(10)
+    main = bench.file("1")
+    anubis("run", main, "--rounds", 6, "--set", "info.labels.branch=main")
+    bench.level(12)
+    words = ["--set", "info.labels.branch=topic", "--baseline-label", "branch=main", "--runs", 4]
+    assert anubis("check", bench.file("2"), *words).returncode == 3
+    lines = [(row["labels"]["branch"], row["n"]) for row in anubis.json("series", "--metric", "latency")]
+    assert sorted(lines) == [("main", 6), ("topic", 4)]
+
+
 def test_a_first_measurement_cannot_be_judged(anubis, bench):
     bench.measure("1", 10)
     ended = anubis("check")
@@ -100,6 +112,7 @@ def test_baselines_are_named_by_runs_subject_or_label(anubis, bench):
     [
         (["--baseline", "@last~1", "--baseline-subject", "1"], "more than one baseline"),
         (["--runs", "3"], "no descriptor file"),
+        (["--set", "info.name=x"], "no descriptor file"),
         (["--baseline", "old.toml"], "no descriptor file"),
         (["@last", "noisy.toml"], "runs and files"),
         (["gone.toml"], "No such file"),

@@ -8,11 +8,12 @@ from typing import Any
 import click
 
 from anubis.analysis.wording import effect_text
-from anubis.cli import plain, tables, units
+from anubis.cli import plain, tables, terminal, units
 from anubis.cli.home import open_client
 from anubis.cli.listing import ListGroup
 from anubis.cli.params import SPAN, json_option
 from anubis.model.alert import Alert, AlertKind, AlertState
+from anubis.model.errors import BadInputError
 from anubis.model.run import Event
 from anubis.pipeline import notice
 from anubis.pipeline.markup import one_line, short_subject
@@ -79,8 +80,11 @@ def show(*, alert_id: str, as_json: bool) -> None:
 def _decision(ruling: Ruling, text: str) -> Callable[..., Any]:
     """The command of one ruling; only a muting has an end."""
 
-    def decided(*, alert_id: str, why: str, as_json: bool, until: float | None = None) -> None:
+    def decided(*, alert_id: str, why: str | None, as_json: bool, until: float | None = None) -> None:
         until_s = None if until is None else time.time() + until
+        if why is None and not terminal.can_ask():
+            raise BadInputError("the decision has no reason", remedy="say why: --why TEXT")
+        why = click.prompt("Why", err=True) if why is None else why
         with open_client() as client:
             alert = client.rule(alert_id, ruling, why=why, until_s=until_s)
         if as_json:
@@ -90,7 +94,9 @@ def _decision(ruling: Ruling, text: str) -> Callable[..., Any]:
 
     options: list[Callable[..., Any]] = [
         click.argument("alert_id", metavar="ALERT"),
-        click.option("--why", required=True, metavar="TEXT", help="Kept with your name and the time."),
+        click.option(
+            "--why", metavar="TEXT", help="Kept with your name and the time; asked for on a terminal."
+        ),
         json_option,
     ]
     if ruling is Ruling.MUTE:

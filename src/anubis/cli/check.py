@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from anubis.cli import exit_codes, plain, reported
-from anubis.cli.contests import NEWEST, contests_of
+from anubis.cli.contests import NEWEST, Asked, contests_of
 from anubis.cli.home import open_client
 from anubis.cli.params import PAIR, REF, SHARE, json_option, mapping
 from anubis.cli.reported import FailOn
@@ -18,9 +18,28 @@ from anubis.pipeline.report import Report, markdown
 FORMATS = ("text", "json", "markdown", "junit")
 
 
-def _baseline_options(function: Callable[..., Any]) -> Callable[..., Any]:
+def _asked(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Who meets whom."""
     for decorate in reversed(
         (
+            click.argument("what", type=REF, nargs=-1, metavar="[RUN...|FILE...]"),
+            click.option(
+                "--runs",
+                type=click.IntRange(1, 1000),
+                metavar="N",
+                help="Run FILE N times first (default: once).",
+            ),
+            click.option(
+                "--set",
+                "overrides",
+                type=PAIR,
+                multiple=True,
+                metavar="PATH=VALUE",
+                help="Override a field of FILE, info.labels.branch=topic for example; repeatable.",
+            ),
+            click.option(
+                "--script", type=click.Path(path_type=Path), metavar="DIR|FILE", help="Give FILE this code."
+            ),
             click.option(
                 "--baseline",
                 type=REF,
@@ -47,34 +66,56 @@ def _baseline_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+def _answered(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What counts, and where it is said."""
+    for decorate in reversed(
+        (
+            click.option(
+                "--min-effect",
+                type=SHARE,
+                metavar="SHARE",
+                help="Smaller effects do not count (default: as the descriptor says, else 2%).",
+            ),
+            click.option(
+                "--format", "form", type=click.Choice(FORMATS), default="text", help="What to print."
+            ),
+            click.option(
+                "--report",
+                "files",
+                type=click.Path(path_type=Path),
+                multiple=True,
+                metavar="FILE",
+                help="Also write .xml (JUnit), .md (Markdown) or what anubis notify posts; repeatable.",
+            ),
+            click.option(
+                "--post", "names", multiple=True, metavar="NAME", help="Post it: github, gitlab; repeatable."
+            ),
+            click.option(
+                "--fail-on",
+                type=click.Choice([each.value for each in FailOn]),
+                default=FailOn.UNDECIDED.value,
+                show_default=True,
+                help="From what on the exit status is not 0.",
+            ),
+            click.option(
+                "--all", "everything", is_flag=True, help="Show every verdict, however many there are."
+            ),
+        )
+    ):
+        function = decorate(function)
+    return function
+
+
 @click.command()
-@click.argument("what", type=REF, nargs=-1, metavar="[RUN...|FILE...]")
-@click.option("--runs", type=click.IntRange(1, 1000), help="Run FILE so often first (default: once).")
-@_baseline_options
-@click.option("--min-effect", type=SHARE, metavar="SHARE", help="Smaller effects do not count (default: 2%).")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="What to print.")
-@click.option(
-    "--report",
-    "files",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    metavar="FILE",
-    help="Also write .xml (JUnit), .md (Markdown) or what anubis notify posts; repeatable.",
-)
-@click.option("--post", "names", multiple=True, metavar="NAME", help="Post it: github, gitlab; repeatable.")
-@click.option(
-    "--fail-on",
-    type=click.Choice([each.value for each in FailOn]),
-    default=FailOn.UNDECIDED.value,
-    show_default=True,
-    help="From what on the exit status is not 0.",
-)
-@click.option("--all", "everything", is_flag=True, help="Show every verdict, however many there are.")
+@_asked
+@_answered
 @json_option
 def check(
     *,
     what: tuple[str, ...],
     runs: int | None,
+    overrides: tuple[tuple[str, str], ...],
+    script: Path | None,
     baseline: str | None,
     baseline_subject: str,
     labels: tuple[tuple[str, str], ...],
@@ -95,11 +136,17 @@ def check(
     """
     posts.known(names)
     reported.may_write(files)
+    asked = Asked(
+        what=what,
+        runs=runs,
+        overrides=mapping(overrides),
+        script=script,
+        baseline=baseline,
+        subject=baseline_subject,
+        labels=mapping(labels),
+    )
     with open_client() as client:
-        contests = contests_of(
-            client, what, runs=runs, baseline=baseline, subject=baseline_subject, labels=mapping(labels)
-        )
-        report = client.check(contests, min_effect=min_effect)
+        report = client.check(contests_of(client, asked), min_effect=min_effect)
     code = reported.exit_code(report, FailOn(fail_on))
     _print(report, code, "json" if as_json else form, everything=everything)
     for file in files:

@@ -1,6 +1,7 @@
 """Who meets whom at the gate, from what a person names: runs, families, labels, descriptor files."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,58 +23,69 @@ if TYPE_CHECKING:
 NEWEST = 20
 
 
-def contests_of(
-    client: "Client",
-    what: Sequence[str],
-    *,
-    runs: int | None = None,
-    baseline: str | None = None,
-    subject: str = "",
-    labels: Mapping[str, str],
-) -> list[Contest]:
-    """The contender named by ``what`` (descriptor files are run first, ``runs`` times) and its baseline.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What was asked on the command line."""
+
+    #: Runs, families, labels or descriptor files; empty: the family of the last run.
+    what: Sequence[str]
+    #: How often descriptor files are run; None: it was not said.
+    runs: int | None
+    overrides: Mapping[str, str]
+    script: Path | None
+    baseline: str | None
+    subject: str
+    labels: Mapping[str, str]
+
+
+def contests_of(client: "Client", asked: Asked) -> list[Contest]:
+    """The contender (descriptor files are run first) and its baseline.
 
     Raises BadInputError for a combination that means nothing, NotFoundError for a baseline that does not exist.
     """
-    if sum(map(bool, (baseline, subject, labels))) > 1:
+    baseline = asked.baseline
+    if sum(map(bool, (baseline, asked.subject, asked.labels))) > 1:
         raise BadInputError(
             "there is more than one baseline", remedy="give only one of the --baseline options"
         )
-    if any(map(_is_file, what)):
-        if not all(map(_is_file, what)):
+    if any(map(_is_file, asked.what)):
+        if not all(map(_is_file, asked.what)):
             raise BadInputError("runs and files were named together", remedy="name either runs or files")
-        contender, baseline = _measured(client, [Path(one) for one in what], runs or 1, baseline)
-    elif runs or (baseline and _is_file(baseline)):
+        contender = _measured(client, asked)
+        baseline = None if baseline and _is_file(baseline) else baseline
+    elif asked.runs or asked.overrides or asked.script or (baseline and _is_file(baseline)):
         raise BadInputError("no descriptor file says what to run", remedy="name a descriptor file")
     else:
-        contender = _stored(client, what)
-    if not (baseline or subject or labels) and (sides := _two_sides(client, contender)):
+        contender = _stored(client, asked.what)
+    if not (baseline or asked.subject or asked.labels) and (sides := _two_sides(client, contender)):
         return sides
     opponents: Sequence[Run] | None = None
     if baseline:
         opponents = [client.get(run_id) for run_id in refs.expand(client, baseline)]
-    elif labels:
-        opponents = _labelled(client, contender, labels)
+    elif asked.labels:
+        opponents = _labelled(client, contender, asked.labels)
     if opponents and (both := {run.id for run in contender} & {run.id for run in opponents}):
         raise BadInputError(f"run {min(both)} is on both sides", remedy="name each run on one side only")
-    return [Contest(contender=contender, baseline=opponents, subject=subject)]
+    return [Contest(contender=contender, baseline=opponents, subject=asked.subject)]
 
 
 def _is_file(word: str) -> bool:
     return word.endswith(".toml") or Path(word).is_file()
 
 
-def _measured(
-    client: "Client", files: Sequence[Path], runs: int, baseline: str | None
-) -> tuple[list[Run], str | None]:
-    """The runs of these files as they ended, with the baseline's beside them where that is a file; it is then among
-    the two files of the family, and named no more.
-    """
-    beside = [Path(baseline)] if baseline and _is_file(baseline) else []
-    if beside and len(files) > 1:
+def _measured(client: "Client", asked: Asked) -> list[Run]:
+    """The runs of the files as they ended; those of a baseline that is a file are beside them, in the same family."""
+    beside = [Path(asked.baseline)] if asked.baseline and _is_file(asked.baseline) else []
+    if beside and len(asked.what) > 1:
         raise BadInputError("one baseline file meets several files", remedy="check one file at a time")
-    submitted = client.submit([*beside, *files], rounds=runs, warned=warned)
-    return follow(client, submitted, cancels=True), None if beside else baseline
+    submitted = client.submit(
+        [*beside, *map(Path, asked.what)],
+        overrides=asked.overrides,
+        script=asked.script,
+        rounds=asked.runs or 1,
+        warned=warned,
+    )
+    return follow(client, submitted, cancels=True)
 
 
 def _stored(client: "Client", what: Sequence[str]) -> list[Run]:
