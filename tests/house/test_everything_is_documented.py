@@ -11,6 +11,7 @@ import pytest
 
 from anubis.cli.app import PLACES, SECTIONS, app
 from anubis.cli.exit_codes import MEANINGS
+from anubis.cli.listing import ListGroup
 from anubis.model.cause import Cause
 from anubis.settings import Settings, variable
 from support.tree import ROOT, modules, shown
@@ -71,8 +72,10 @@ def unknown(words):
     while at < len(words) and tuple(words[1 : at + 1]) in KNOWN:
         at += 1
     command = KNOWN[tuple(words[1:at])]
-    if at == 1:
-        return words[1]
+    if isinstance(command, click.Group) and at < len(words) and not words[at].startswith("-"):
+        return words[at]
+    if isinstance(command, ListGroup):
+        command = KNOWN[*words[1:at], "list"]
     options = {name for param in command.params for name in (*param.opts, *param.secondary_opts)}
     options |= {"-h", "--help"}
     given = {word.partition("=")[0] for word in words[at:] if re.match(r"--?[a-z]", word)}
@@ -98,7 +101,9 @@ def test_pages_show_only_commands_that_are_there():
 def test_commands_are_found_and_a_wrong_one_is_noticed():
     assert len({tuple(words) for _, words in shown_commands()}) > 50
     assert unknown(words_of("anubis alerts show 01 --json > file.json")) is None
+    assert unknown(words_of("anubis alerts --all")) is None
     assert unknown(words_of("anubis fly")) == "fly"
+    assert unknown(words_of("anubis alerts fly")) == "fly"
     assert unknown(words_of("anubis run a.toml --round 3")) == "--round"
 
 
