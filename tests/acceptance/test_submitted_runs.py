@@ -3,11 +3,13 @@
 import fcntl
 import os
 import signal
+import subprocess
 import termios
 
 import pytest
 
-from support.gated import STDOUT, Gated
+from support.command import BIN
+from support.gated import STDOUT, Gated, stored
 from support.processes import until
 
 
@@ -153,3 +155,14 @@ def test_a_sweep_is_stored_whole_or_not_at_all(anubis, bench, written_bytes):
     process.kill()
     process.communicate()
     assert len(bench.rows()) in {0, 300}
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_lead_nowhere(anubis, closed):
+    """As some schedulers start their commands: no file of ours may take the number of a standard stream."""
+    file = anubis.write("hello.toml", "echo hello")
+    words = ["sh", "-c", f'"{BIN}/anubis" run {file.name} {closed}']
+    ended = subprocess.run(words, cwd=anubis.folder, env=anubis.environment(), check=False)
+    assert ended.returncode == 0
+    assert [row.status for row in stored(anubis.home)] == ["succeeded"]
+    assert anubis("logs").stdout == "hello\n"

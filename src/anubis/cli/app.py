@@ -70,6 +70,7 @@ def execute(args: Sequence[str], *, translate: Callable[[Sequence[str]], list[st
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # what the terminal's encoding lacks must not end a command
             stream.reconfigure(errors="replace")
+    terminal.fill_closed_streams()
     words = list(args)
     as_json = "--json" in words
     try:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from pathlib import Path
 from typing import IO
 
 import click
@@ -11,6 +12,13 @@ import click
 def colour_wanted(environ: "os._Environ[str] | dict[str, str]" = os.environ) -> bool:
     """Whether colour is welcome where there is a terminal (no-color.org)."""
     return not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
+
+
+def fill_closed_streams() -> None:
+    """Whoever starts commands may have closed stdin and friends: they lead nowhere then, and no file takes their number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  open for life
 
 
 def interactive(stream: IO[str] | None = None) -> bool:
