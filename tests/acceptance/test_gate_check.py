@@ -118,6 +118,7 @@ def test_baselines_are_named_by_runs_subject_or_label(anubis, bench):
         (["gone.toml"], "No such file"),
         (["@last", "--baseline", "@last"], "on both sides"),
         (["--baseline-label", "branch=none"], "no good run"),
+        (["--baseline-subject", "unheard-of"], "no good run"),
         (["--post", "pigeon"], "nobody posts to 'pigeon'"),
         (["--report", "no/such/folder/r.json"], "cannot be written"),
         (["--min-effect", "much"], "no share"),

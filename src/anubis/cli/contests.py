@@ -1,7 +1,7 @@
 """Who meets whom at the gate, from what a person names: runs, families, labels, descriptor files."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from anubis.pipeline.gate import Contest
 if TYPE_CHECKING:
     from anubis.client import Client
 
-#: Runs of a baseline given by labels: the newest so many of each benchmark.
+#: Runs of a baseline given by labels or subject: the newest so many of each benchmark.
 NEWEST = 20
 
 
@@ -63,10 +63,13 @@ def contests_of(client: "Client", asked: Asked) -> list[Contest]:
     if baseline:
         opponents = [client.get(run_id) for run_id in refs.expand(client, baseline)]
     elif asked.labels:
-        opponents = _labelled(client, contender, asked.labels)
+        words = " and ".join(f"{key}={value}" for key, value in asked.labels.items())
+        opponents = _newest(client, contender, RunQuery(labels=dict(asked.labels)), words)
+    elif asked.subject:
+        opponents = _newest(client, contender, RunQuery(subject=asked.subject), asked.subject)
     if opponents and (both := {run.id for run in contender} & {run.id for run in opponents}):
         raise BadInputError(f"run {min(both)} is on both sides", remedy="name each run on one side only")
-    return [Contest(contender=contender, baseline=opponents, subject=asked.subject)]
+    return [Contest(contender=contender, baseline=opponents)]
 
 
 def _is_file(word: str) -> bool:
@@ -114,20 +117,19 @@ def _two_sides(client: "Client", runs: Sequence[Run]) -> list[Contest]:
     return [Contest(contender=new, baseline=old) for old, new in sides.values()]
 
 
-def _labelled(client: "Client", contender: Sequence[Run], labels: Mapping[str, str]) -> list[Run]:
-    """The newest good runs with these labels of every benchmark of the contender."""
+def _newest(client: "Client", contender: Sequence[Run], query: RunQuery, words: str) -> list[Run]:
+    """The newest good runs of every benchmark of the contender that a query finds; of a subject only those that have
+    that very name, where there are any. Raises NotFoundError when there is none.
+    """
     own = {run.id for run in contender}
-    found = [
-        row.id
-        for name in dict.fromkeys(run.descriptor.info.name for run in contender)
-        for row in client.find(
-            RunQuery(name=name, labels=dict(labels), statuses=(Status.SUCCEEDED,), limit=NEWEST + len(own))
-        )
-        if row.id not in own
-    ][:NEWEST]
+    found: list[str] = []
+    for name in dict.fromkeys(run.descriptor.info.name for run in contender):
+        narrow = replace(query, name=name, statuses=(Status.SUCCEEDED,), limit=NEWEST + len(own))
+        rows = [row for row in client.find(narrow) if row.id not in own]
+        exact = [row for row in rows if row.subject == query.subject]
+        found += [row.id for row in (exact or rows)[:NEWEST]]
     if not found:
-        words = " and ".join(f"{key}={value}" for key, value in labels.items())
         raise NotFoundError(
-            f"no good run of these benchmarks has {words}", remedy="see labels with anubis history --json"
+            f"no good run of these benchmarks has {words}", remedy="see what there is with anubis history"
         )
     return [client.get(run_id) for run_id in found]

@@ -28,7 +28,8 @@ def alert(run: Run, world: World) -> Step:
             current = replace(one, ordered=True)
         if _is_untold(current, now_s):
             current = replace(current, told=current.state)
-            if to := addresses(run, current):
+            to = addresses(run, current)
+            if to or current.state is not one.state:
                 events.append(note(run, current, now_s, to))
         if current != one:
             changed.append(current)

@@ -105,6 +105,8 @@ class RunQuery:
     ids: tuple[str, ...] = ()
     statuses: tuple[Status, ...] = ()
     name: str | None = None
+    #: Commit or version, or the beginning of one.
+    subject: str | None = None
     labels: dict[str, str] = field(default_factory=dict)
     family_id: str | None = None
     parent_id: str | None = None

@@ -13,7 +13,7 @@ from anubis.model.run import Run
 from anubis.model.status import Status
 from anubis.model.verdict import Comparison, Sides
 from anubis.pipeline.contracts import World
-from anubis.pipeline.levels import LOOKED_AT, Key, Level, Newcomer, key_of, levels
+from anubis.pipeline.levels import LOOKED_AT, Key, Level, Newcomer, levels
 from anubis.pipeline.report import Report, Weighing
 from anubis.pipeline.series import in_order, judged_metrics
 
@@ -21,19 +21,15 @@ from anubis.pipeline.series import in_order, judged_metrics
 MIN_EFFECT = 0.02
 #: Runs below which a side needs the noise of its history.
 FEW_RUNS = 3
-#: Points of a named subject are looked for among so many.
-FAR_BACK = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contest:
-    """Who meets whom. With neither baseline nor subject, the baseline is the current level of each series."""
+    """Who meets whom."""
 
     contender: Sequence[Run]
-    #: Runs of the baseline; None: stored history.
+    #: None: the current level of each series.
     baseline: Sequence[Run] | None = None
-    #: Commit, the beginning of one, or version whose points are the baseline.
-    subject: str = ""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -111,19 +107,16 @@ def _opposed(contest: Contest, world: World, min_effect: float | None) -> list[_
     groups = _groups(good, world.points.of(list(good)))
     if not groups:
         return []
-    named = contest.baseline is None and contest.subject
-    blocks = _blocks(groups, world, FAR_BACK if named else LOOKED_AT)
+    blocks = _blocks(groups, world)
     accepted = world.alerts.find(states=(AlertState.ACCEPTED,))
     before = levels(blocks, {(g.series_key, g.fingerprint): _newcomer(g) for g in groups}, accepted)
-    if contest.baseline is not None:
-        opponents = _named(contest.baseline, groups, world)
-    elif contest.subject:
-        opponents = _of_subject(blocks, contest.subject)
-    else:
-        opponents = before
+    opponents = before if contest.baseline is None else _named(contest.baseline, groups, world)
+    measured: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for block in blocks:
+        measured[block.series_key, block.metric].add(block.fingerprint)
     for group in groups:
         _oppose(group, opponents, before, min_effect)
-        group.note = _note(group, blocks, is_named=opponents is not before)
+        group.note = _note(group, measured, is_named=opponents is not before)
     return groups
 
 
@@ -150,7 +143,7 @@ def _newcomer(group: _Group) -> Newcomer:
     )
 
 
-def _blocks(groups: Sequence[_Group], world: World, most: int) -> Sequence[PointBlock]:
+def _blocks(groups: Sequence[_Group], world: World) -> Sequence[PointBlock]:
     """The histories of everything the contender measured, its own points among them."""
     runs = max(len(next(iter(group.points.values()))) for group in groups)
     latest_s = max(points[-1].order_s for group in groups for points in group.points.values())
@@ -158,7 +151,7 @@ def _blocks(groups: Sequence[_Group], world: World, most: int) -> Sequence[Point
         list({group.series_key for group in groups}),
         list({metric for group in groups for metric in group.points}),
         before_s=nextafter(latest_s, inf),
-        most=most + 2 * runs,
+        most=LOOKED_AT + 2 * runs,
     )
 
 
@@ -167,15 +160,16 @@ def _named(runs: Sequence[Run], groups: Sequence[_Group], world: World) -> dict[
     their names.
     """
     good = {run.id: run for run in runs if run.status is Status.SUCCEEDED}
-    points = in_order([point for point in world.points.of(list(good)) if isfinite(point.value)])
+    by_series: dict[str, list[Point]] = defaultdict(list)
+    for point in in_order([point for point in world.points.of(list(good)) if isfinite(point.value)]):
+        by_series[point.series_key].append(point)
     found: dict[Key, list[Point]] = defaultdict(list)
     theirs = {run.series_key: run for run in good.values()}
     ours = {group.series_key: group.run for group in groups}
     for key, run in ours.items():
         same = set(theirs) if len(theirs) == len(ours) == 1 else _same_benchmark(run, theirs)
-        for point in points:
-            if point.series_key in same:
-                found[key, point.fingerprint, point.metric, point.units].append(point)
+        for point in in_order([point for other in same for point in by_series[other]]):
+            found[key, point.fingerprint, point.metric, point.units].append(point)
     return {
         key: Level(tuple(point.value for point in those), those[-1].subject) for key, those in found.items()
     }
@@ -194,22 +188,6 @@ def _same_benchmark(run: Run, theirs: Mapping[str, Run]) -> set[str]:
 
 def _without_labels(run: Run) -> str:
     return series_key(replace(run.descriptor, info=replace(run.descriptor.info, labels={})))
-
-
-def _of_subject(blocks: Iterable[PointBlock], subject: str) -> dict[Key, Level]:
-    """The points of one subject; a beginning of its name stands for it where nothing has that very name."""
-    found = {}
-    for block in blocks:
-        exact = subject in block.subjects
-        places = [
-            at
-            for at, name in enumerate(block.subjects)
-            if (name == subject if exact else name.startswith(subject))
-        ]
-        if places:
-            values = tuple(block.values[at] for at in places)
-            found[key_of(block)] = Level(values, block.subjects[places[-1]])
-    return found
 
 
 def _oppose(
@@ -239,8 +217,8 @@ def _oppose(
         )
 
 
-def _note(group: _Group, blocks: Iterable[PointBlock], *, is_named: bool) -> str:
-    """What was not compared, and why; empty when everything was."""
+def _note(group: _Group, measured: Mapping[tuple[str, str], set[str]], *, is_named: bool) -> str:
+    """What was not compared, and why; empty when everything was. ``measured``: series and metric -> machines."""
     compared = {side.metric for side in group.sides}
     missing = [metric for metric in group.points if metric not in compared]
     if not missing:
@@ -248,13 +226,8 @@ def _note(group: _Group, blocks: Iterable[PointBlock], *, is_named: bool) -> str
     what = f"{len(missing)} metrics have" if len(missing) > 1 else f"{missing[0]} has"
     if is_named:
         return f"{what} no value in the baseline on this machine"
-    elsewhere = any(
-        block.fingerprint != group.fingerprint
-        and block.series_key == group.series_key
-        and block.metric in missing
-        for block in blocks
-    )
-    if elsewhere:
+    machines = set[str]().union(*(measured.get((group.series_key, metric), set()) for metric in missing))
+    if machines - {group.fingerprint}:
         return f"{what} no earlier values on this machine, and those of other machines are not compared"
     return f"{what} no earlier values: these are the first of their history"
 

@@ -40,6 +40,7 @@ def _conditions(query: RunQuery, sql: Mapping[str, str]) -> tuple[list[str], dic
         ("ids", [id_bytes(run_id) for run_id in query.ids]),
         ("statuses", [STATUS_CODES[status] for status in query.statuses]),
         ("name", query.name and clean(query.name)),
+        ("subject", query.subject and clean(query.subject)),
         ("family", query.family_id and clean(query.family_id)),
         ("parent", query.parent_id and id_bytes(query.parent_id)),
         ("metric", query.metric and clean(query.metric)),

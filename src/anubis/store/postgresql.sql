@@ -489,6 +489,11 @@ runs.descriptor IN (SELECT descriptors.id
 FROM descriptors 
 WHERE descriptors.name = %(name)s::VARCHAR)
 
+-- name: where_subject
+runs.descriptor IN (SELECT descriptors.id 
+FROM descriptors 
+WHERE substr(descriptors.subject, 1, length(%(subject)s)) = %(subject)s)
+
 -- name: where_label
 runs.descriptor IN (SELECT labels.descriptor 
 FROM labels 

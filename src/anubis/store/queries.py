@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, bindparam, literal_column, select
+from sqlalchemy import ColumnElement, Select, bindparam, func, literal_column, select
 
 from anubis.store.schema import alerts, descriptors, labels, metrics, points, runs, words
 
@@ -73,6 +73,12 @@ def conditions() -> dict[str, ColumnElement[bool]]:
         "ids": among(runs.c.id, "ids"),
         "statuses": among(runs.c.status, "statuses"),
         "name": runs.c.descriptor.in_(select(descriptors.c.id).where(descriptors.c.name == given("name"))),
+        "subject": runs.c.descriptor.in_(
+            select(descriptors.c.id).where(
+                func.substr(descriptors.c.subject, literal_column("1"), func.length(given("subject")))
+                == given("subject")
+            )
+        ),
         "label": runs.c.descriptor.in_(
             select(labels.c.descriptor).where(
                 labels.c.name == given("label_name_0"), labels.c.value == given("label_value_0")

@@ -492,6 +492,11 @@ runs.descriptor IN (SELECT descriptors.id
 FROM descriptors 
 WHERE descriptors.name = :name)
 
+-- name: where_subject
+runs.descriptor IN (SELECT descriptors.id 
+FROM descriptors 
+WHERE substr(descriptors.subject, 1, length(:subject)) = :subject)
+
 -- name: where_label
 runs.descriptor IN (SELECT labels.descriptor 
 FROM labels 

@@ -60,6 +60,8 @@ class ListingContract:
         "conditions",
         [
             {"name": "wanted"},
+            {"subject": "v1.2"},
+            {"subject": "v1"},
             {"labels": {"team": "vision"}},
             {"labels": {"team": "vision", "tier": "1"}},
             {"statuses": (Status.FAILED, Status.CANCELLED)},
@@ -75,7 +77,7 @@ class ListingContract:
         other = a_run(a_descriptor(labels={"team": "speech", "tier": "1"}))
         finished(store, other, points=(a_point(other, "latency"),))
         wanted = a_run(
-            a_descriptor("wanted", labels={"team": "vision", "tier": "1"}),
+            a_descriptor("wanted", labels={"team": "vision", "tier": "1"}, subject=Subject(version="v1.2")),
             id="01234567-89ab-7000-8000-000000000001",
             family_id="kin",
             parent_id="01234567-89ab-7000-8000-000000000009",
@@ -102,3 +104,4 @@ class ListingContract:
     def test_a_name_is_not_a_pattern(self, store: Any) -> None:
         added(store, a_run(a_descriptor("a%")), a_run(a_descriptor("ab")))
         assert len(found(store, name="a%")) == 1
+        assert found(store, subject="%") == []

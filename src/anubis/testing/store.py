@@ -167,11 +167,12 @@ class FakeRuns:
         return [point for (run_id, _), point in self._shelf.points.items() if run_id == run.id]
 
     def _matches(self, run: Run, query: RunQuery) -> bool:
-        info = run.descriptor.info
+        info, subject = run.descriptor.info, run.descriptor.subject
         return (
             (not query.ids or run.id in query.ids)
             and (not query.statuses or run.status in query.statuses)
             and query.name in {None, info.name}
+            and (subject.commit or subject.version or "").startswith(query.subject or "")
             and query.labels.items() <= info.labels.items()
             and query.family_id in {None, run.family_id}
             and query.parent_id in {None, run.parent_id}

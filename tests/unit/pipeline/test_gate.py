@@ -236,19 +236,6 @@ def test_the_only_benchmark_of_a_name_is_compared_when_named(bench):
     )
 
 
-@pytest.mark.parametrize("subject", ["commit-002", "commit-00"])
-def test_a_subject_is_the_baseline(bench, subject):
-    bench.history(*[100.0] * 8)
-    bench.history(*[50.0] * 8, subject="later")
-    verdict = only(bench.check(bench.run(100.0), subject=subject)).comparison.verdicts[0]
-    assert verdict.n_baseline == (1 if subject == "commit-002" else 8)
-
-
-def test_a_subject_nobody_measured_is_told(bench):
-    bench.history(*[100.0] * 8)
-    assert "no value in the baseline" in only(bench.check(bench.run(), subject="unheard-of")).note
-
-
 def test_the_smallest_effect_is_that_of_the_descriptor(bench):
     bench.history(*[100.0] * 12)
     tolerant = Output(metrics=(replace(METRICS[0], threshold=Threshold(min_effect=0.2)),))

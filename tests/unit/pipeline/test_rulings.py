@@ -8,6 +8,7 @@ from anubis.model.alert import AlertState
 from anubis.model.descriptor import Notify
 from anubis.model.errors import BadInputError, NotFoundError
 from anubis.pipeline import rulings
+from anubis.pipeline.alert import alert as alert_stage
 from anubis.pipeline.rulings import Ruling
 from anubis.testing import a_descriptor, a_run
 from anubis.testing.builders import NOW_S
@@ -88,6 +89,17 @@ def test_a_muting_ends_by_itself(house, stored):
     (after,) = rulings.find(house.world, states=(AlertState.CONFIRMED,))
     assert (after.id, after.actor, after.muted_until_s) == (alert.id, "", None)
     assert decide(house, alert, Ruling.ACK).state is AlertState.ACKNOWLEDGED
+
+
+def test_the_next_run_tells_that_a_muting_is_over(house, stored):
+    alert = stored(benchmark="bench", told=AlertState.CONFIRMED)
+    decide(house, alert, Ruling.MUTE)
+    house.clock.advance(3600.0)
+    step = alert_stage(house.runs.get(alert.run_id), house.world)
+    (after,), (told, _final) = step.alerts, step.events
+    assert (after.state, after.told, after.actor) == (AlertState.CONFIRMED, AlertState.CONFIRMED, "")
+    assert told.data["to"] == ["mailto:team@example.org"]
+    assert "its muting is over" in told.message
 
 
 def test_those_who_were_told_hear_of_the_decision(house, stored):
