@@ -257,9 +257,23 @@ class Client:
         )
         return compare_points(old, new, min_effect=min_effect)
 
-    def check(self, contests: "Sequence[Contest]", *, min_effect: float | None = None) -> "Report":
-        """Weigh contenders against their baselines, or the history before them: what a gate reports."""
-        from anubis.pipeline import gate  # noqa: PLC0415  20 ms that a listing need not pay, here and below
+    def check(
+        self,
+        contender: Sequence[str],
+        baseline: Sequence[str] | None = None,
+        *,
+        min_effect: float | None = None,
+    ) -> "Report":
+        """Weigh runs against others, or the current level of their history: what a gate reports."""
+        from anubis.pipeline.gate import Contest  # noqa: PLC0415  20 ms that a listing need not pay, here and below
+
+        new, old = ([self.get(ref) for ref in refs] for refs in (contender, baseline or ()))
+        contest = Contest(contender=new, baseline=None if baseline is None else old)
+        return self.weigh([contest], min_effect=min_effect)
+
+    def weigh(self, contests: "Sequence[Contest]", *, min_effect: float | None = None) -> "Report":
+        """Weigh several contenders, each against its own baseline, and adjust all verdicts together."""
+        from anubis.pipeline import gate  # noqa: PLC0415
 
         return gate.weigh(contests, self._world, min_effect=min_effect)
 
@@ -286,17 +300,11 @@ class Client:
         self.tell()
         return alert
 
-    def series(
-        self,
-        *,
-        benchmark: str | None = None,
-        labels: Mapping[str, str] | None = None,
-        metric: str | None = None,
-    ) -> "Sequence[Surveyed]":
+    def series(self, *, benchmark: str | None = None, metric: str | None = None) -> "Sequence[Surveyed]":
         """Every series with its points and what is said about it."""
         from anubis.pipeline import survey  # noqa: PLC0415
 
-        return survey.survey(self._world, benchmark=benchmark, labels=labels, metric=metric)
+        return survey.survey(self._world, benchmark=benchmark, metric=metric)
 
     def judge_again(self, *, benchmark: str | None = None, tell: bool = False) -> "Sequence[Alert]":
         """Judge all of history again; the alerts that are different now. Nobody is told unless ``tell``."""
@@ -325,13 +333,8 @@ class Client:
         """
         from anubis.pipeline import bisection  # noqa: PLC0415
 
-        return bisection.bisect(
-            question,
-            self._world,
-            self.settings,
-            measure=measure or (lambda runs: self.drive([run.id for run in runs])),
-            told=told,
-        )
+        drive = measure or (lambda runs: self.drive([run.id for run in runs]))
+        return bisection.bisect(question, self._world, self.settings, measure=drive, told=told)
 
     def question_of_alert(
         self, alert_id: str, *, metric: str | None = None, repository: Path | None = None

@@ -51,6 +51,9 @@ def test_series_are_listed(seen):
     assert [line.split()[-1] for line in lines if line.startswith("short")] == ["new"]
     assert len(seen("series", "--benchmark", "sort").stdout.splitlines()) == 2
     assert seen("series", "--benchmark", "none").stdout == "no series\n"
+    assert seen("series", "--label", "imported_from=csv").stdout == "\n".join([*lines, ""])
+    assert seen("series", "--label", "imported_from=asv").stdout == "no series\n"
+    assert seen("series", "--machine", "0123").stdout == "no series\n"
 
 
 def test_a_series_is_drawn_with_its_changes(seen):

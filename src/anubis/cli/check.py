@@ -146,7 +146,7 @@ def check(
         labels=mapping(labels),
     )
     with open_client() as client:
-        report = client.check(contests_of(client, asked), min_effect=min_effect)
+        report = client.weigh(contests_of(client, asked), min_effect=min_effect)
     code = reported.exit_code(report, FailOn(fail_on))
     _print(report, code, "json" if as_json else form, everything=everything)
     for file in files:

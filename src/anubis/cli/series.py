@@ -127,11 +127,13 @@ def _found(
     benchmark: str | None, metric: str | None, labels: tuple[tuple[str, str], ...], machine: str, key: str
 ) -> "list[Surveyed]":
     with open_client() as client:
-        found = client.series(benchmark=benchmark, labels=mapping(labels), metric=metric)
+        found = client.series(benchmark=benchmark, metric=metric)
     return [
         one
         for one in found
-        if one.points[-1].fingerprint.startswith(machine) and one.points[-1].series_key.startswith(key)
+        if one.points[-1].fingerprint.startswith(machine)
+        and one.points[-1].series_key.startswith(key)
+        and mapping(labels).items() <= one.labels.items()
     ]
 
 

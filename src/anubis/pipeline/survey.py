@@ -46,21 +46,11 @@ class Surveyed:
         return Judged(points=self.points, verdict=self.verdict, unstable=unstable)
 
 
-def survey(
-    world: World,
-    *,
-    benchmark: str | None = None,
-    labels: Mapping[str, str] | None = None,
-    metric: str | None = None,
-) -> list[Surveyed]:
-    """Every series of the benchmarks that fit, judged; what every run has anyway only where it is judged or named."""
+def survey(world: World, *, benchmark: str | None = None, metric: str | None = None) -> list[Surveyed]:
+    """Every series of one benchmark or of all, judged; what every run has anyway only where it is judged or named."""
     from anubis.analysis.changes import judge_many  # noqa: PLC0415  numpy and scipy are needed only here
 
-    rows = {
-        row.series_key: row
-        for row in world.points.series()
-        if benchmark in {None, row.benchmark} and (labels or {}).items() <= row.labels.items()
-    }
+    rows = {row.series_key: row for row in world.points.series() if benchmark in {None, row.benchmark}}
     wanted = {key: {metric} if metric else _shown(row.metrics) for key, row in rows.items()}
     histories = [
         points

@@ -87,8 +87,7 @@ def test_conditions_narrow(house, bench):
     bench.add(1.0, name="one")
     bench.add(1.0, name="two")
     assert set(states(house, benchmark="one")) == {("one", "throughput")}
-    assert set(states(house, labels={"team": "two"})) == {("two", "throughput")}
-    assert states(house, labels={"team": "three"}) == {}
+    assert states(house, benchmark="three") == {}
 
 
 def test_values_that_are_no_numbers_are_left_out(house, bench):
