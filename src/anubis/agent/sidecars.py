@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: The extractor reads 30 MB/s at its slowest; beyond this plus a minute it is stuck, and extraction can be repeated later.
 _SLOWEST_BYTES_PER_S = 5_000_000
+#: Output searched for objects at one look: a few milliseconds, in which the pipes of the benchmark do not fill.
+_SEARCHED_AT_ONCE = 1 << 22
 
 
 class Sidecars:
@@ -43,7 +45,7 @@ class Sidecars:
             return
         if sampler is None:
             self._start("sample")
-        if "extract" not in self._running and self._has_samples():
+        if "extract" not in self._running and self._has_samples(_SEARCHED_AT_ONCE):
             self._start("extract")
 
     def _sync(self) -> None:
@@ -66,7 +68,7 @@ class Sidecars:
 
     def finish(self) -> dict[str, object]:
         """End them, when the streams are complete; what became of them, and the CPU seconds they took."""
-        if "extract" not in self._running and self._has_samples():
+        if "extract" not in self._running and self._has_samples(self._capture.spools[STDOUT].size):
             self._start("extract")
         for pid in self._running.values():
             if pid not in self._family.ended:
@@ -92,15 +94,19 @@ class Sidecars:
             except OSError:  # the disk's own trouble is counted where it was written
                 continue
 
-    def _has_samples(self) -> bool:
-        """Is there anything to extract? Metrics are declared, or were emitted in one of the two protocols."""
+    def _has_samples(self, most: int) -> bool:
+        """Is there anything to extract? Metrics are declared, or were emitted in one of the two protocols.
+
+        Searches that many bytes of output beyond those it has searched before.
+        """
         if self._options.patterns or self._capture.spools[EMIT].size:
             return True
         size = self._capture.spools[STDOUT].size
         if not size or self._old_protocol:
             return bool(size)
         with open(self._options.record + "/stdout", "rb", buffering=0) as file:
-            while self._searched < size - 1:
+            until = min(size - 1, self._searched + most)
+            while self._searched < until:
                 file.seek(self._searched)
                 data = file.read(1 << 20)
                 if b'{"' in data:
