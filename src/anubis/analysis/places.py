@@ -10,6 +10,8 @@ Ints = NDArray[np.int64]
 
 #: Loss of one point, in local variances.
 BOUND = 6.0
+#: Weight of what exceeds the bound: enough to decide between equals, too little for anything else.
+TIE = 1e-3
 #: -2 log(1 - sqrt(.95)): see ``place_range``.
 LOSS_RANGE = 7.35
 
@@ -44,10 +46,17 @@ def place_range(work: Floats, rows: Rows, noise: Noise) -> tuple[Ints, Ints]:
 def _split_losses(sides: Sides) -> Floats:
     """Loss of splitting after each column, up to a constant; infinity where a side would be too short."""
     scale = sides.deviation[:, None] * (1.0 if sides.relative is None else sides.relative)
-    to_left = np.minimum(((sides.values - sides.level_left[:, None]) / scale) ** 2, BOUND)
-    to_right = np.minimum(((sides.values - sides.level_right[:, None]) / scale) ** 2, BOUND)
+    to_left = _bounded((sides.values - sides.level_left[:, None]) / scale)
+    to_right = _bounded((sides.values - sides.level_right[:, None]) / scale)
     losses = np.cumsum((to_left - to_right) * sides.inside, axis=1)
     first = SIDE - sides.n_left + FEWEST - 1
     last = SIDE + sides.n_right - FEWEST
     allowed = (first[:, None] <= _PLACES) & (last[:, None] > _PLACES)
     return np.where(allowed, losses, np.inf)
+
+
+def _bounded(distance: Floats) -> Floats:
+    """Squared distances up to BOUND; beyond it almost flat, so that a point far from both levels is the nearer one's."""
+    squared = distance**2
+    loss: Floats = np.minimum(squared, BOUND) + TIE * np.log1p(squared)
+    return loss

@@ -47,3 +47,13 @@ def test_a_shift_that_stays_is_found_at_every_length_whatever_the_pattern_of_its
 def test_noise_alone_is_no_change(count):
     rows = 100 * np.exp(NOISE * np.random.default_rng(count).standard_normal((SERIES, count)))
     assert sum(bool(verdict.changes) for verdict in judged(rows)) <= 1
+
+
+def test_a_point_far_from_both_levels_belongs_to_the_nearer_one():
+    before = [17.96, 17.71, 17.97, 17.27, 17.39, 17.64, 17.58, 17.23, 17.5, 17.23, 17.54, 17.55, 17.64, 17.68]
+    before += [17.22, 17.36, 17.88, 17.39, 17.36, 17.63, 16.73, 17.28, 17.39, 17.47, 17.62, 17.51, 18.24]
+
+    [verdict] = judge_many([Series(values=(*before, 8.39, 8.43, 8.69))])
+    [change] = verdict.changes
+
+    assert change.index == len(before)
