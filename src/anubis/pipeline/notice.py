@@ -134,7 +134,7 @@ def next_steps(alert: Alert) -> list[NextStep]:
     if alert.last_old and alert.first_new:
         bisect = f"anubis bisect --alert {alert.id}"
         steps.append(NextStep(command=bisect, purpose="find the commit inside the range"))
-    accept = f"anubis alerts accept {alert.id}"
+    accept = f"anubis alerts accept {alert.id} --why '...'"
     return [*steps, NextStep(command=accept, purpose="the new level is meant: make it the baseline")]
 
 
