@@ -30,6 +30,8 @@ class Capture:
         self.wake, self.wake_write = posix.pipe()
         posix.set_blocking(self.wake, False)
         posix.set_blocking(self.wake_write, False)
+        #: A signal has arrived since somebody last set this to False.
+        self.woken = False
         self._buffer: memoryview | None = None
         self._poll = select.poll()
         self._poll.register(self.wake, select.POLLIN)
@@ -107,6 +109,7 @@ class Capture:
             self._rest_s = min(self._rest_s * 2, _LONGEST_REST_S)
 
     def _wake_up(self) -> None:
+        self.woken = True
         try:
             posix.read(self.wake, 4096)
         except BlockingIOError:

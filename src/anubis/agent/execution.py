@@ -90,6 +90,7 @@ class Execution:
         self._start_ns = 0
         self._peak = 0
         self._kill_at = 0
+        self._reap_at = 0
 
     def start(self, command: list[str], environment: dict[str, str], cwd: str) -> None:
         """Raises child.CannotStartError."""
@@ -103,8 +104,11 @@ class Execution:
         self.facts["started_s"] = utc_ns(self._start_ns) / 1e9
 
     def alive(self) -> bool:
-        """Whether it still runs, by looking at the children that ended."""
-        if self.pid not in self._family.ended:
+        """Still running? Looks at the children that ended: when a signal came, and once a second in any case."""
+        now = monotonic_ns()
+        if self.pid not in self._family.ended and (self._capture.woken or now >= self._reap_at):
+            self._capture.woken = False
+            self._reap_at = now + _SECOND_NS
             self._family.reap()
         return self.pid not in self._family.ended
 

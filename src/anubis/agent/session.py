@@ -5,7 +5,18 @@ from __future__ import annotations
 import posix
 import resource
 import sys
-from _signal import SIG_IGN, SIGCHLD, SIGHUP, SIGINT, SIGPIPE, SIGTERM, set_wakeup_fd, signal
+from _signal import (
+    SIG_IGN,
+    SIG_UNBLOCK,
+    SIGCHLD,
+    SIGHUP,
+    SIGINT,
+    SIGPIPE,
+    SIGTERM,
+    pthread_sigmask,
+    set_wakeup_fd,
+    signal,
+)
 
 from anubis.agent import alive, native
 from anubis.agent.capture import Capture
@@ -42,6 +53,7 @@ def run(options: Options) -> int:
     posix.close(spare)
     for number in (SIGHUP, SIGINT, SIGPIPE):  # the terminal's business, not the run's
         signal(number, SIG_IGN)
+    pthread_sigmask(SIG_UNBLOCK, (SIGTERM, SIGCHLD))  # whoever starts agents may have blocked them
     for number in (SIGTERM, SIGCHLD):
         signal(number, _noted)
     _keep_to_itself()
