@@ -16,7 +16,7 @@ from anubis.model.descriptor import DEFAULT_ENGINE
 from anubis.model.labels import is_reserved
 from anubis.model.problem import Severity
 
-#: Engines that come with Anubis; a near miss of one is most likely a slip. Others may be installed.
+#: Names of engines with a settled meaning, installed or not; a near miss of one is most likely a slip.
 ENGINES = (
     DEFAULT_ENGINE,
     "process",
@@ -67,7 +67,7 @@ def _engine(name: str) -> Remark | None:
     if name in ENGINES or nearest(name, ENGINES) is None:
         return None
     return Remark(
-        message=f"{quoted(name)} is none of the engines that come with Anubis",
+        message=f"{quoted(name)} is no name of an engine that Anubis knows",
         remedy=f"{did_you_mean(name, ENGINES)} An engine of that name must be installed otherwise",
         severity=Severity.WARNING,
     )

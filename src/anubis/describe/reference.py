@@ -21,7 +21,7 @@ _TYPES = {bool: "true or false", int: "whole number", float: "number", str: "tex
 #: What to know beyond meaning and limit, by field pattern.
 _NOTES = {
     "spec_version": '`"0.1.0"` is the version of the old system\'s files.',
-    "info.execution_engine": f"Engines that come with Anubis: {', '.join(f'`{name}`' for name in ENGINES)}.",
+    "info.execution_engine": f"This release runs `process`; names with a settled meaning: {', '.join(f'`{name}`' for name in ENGINES)}.",
     "info.labels": "The system's own names cannot be used, see below.",
     "hardware.distributed.processes_per_instance": "A number may be written without quotes.",
     "env.docker_image": "Needed unless the engine is `process` or `default`.",
