@@ -9,6 +9,7 @@ import pytest
 from anubis.agent import alive, samples, tree
 from anubis.model.cause import Cause
 from support.agents import Agents, is_running, python
+from support.processes import until
 
 
 @pytest.fixture
@@ -60,13 +61,13 @@ if os.fork() == 0:
     os.setsid()  # out of the benchmark's session and group
     if os.fork() == 0:
         os.setsid()
-print(os.getpid(), flush=True)
+os.write(1, b"%d\\n" % os.getpid())  # in one piece, whatever PYTHONUNBUFFERED says
 time.sleep(600)
 """
 
 
 def test_a_program_that_ignores_sigterm_and_has_children(agents):
-    facts = agents.weigh("--timeout-s", 0.5, "--grace-s", 0.2, command=python(STUBBORN))
+    facts = agents.weigh("--timeout-s", 3, "--grace-s", 0.2, command=python(STUBBORN))
     pids = [int(word) for word in agents.bytes("stdout").split()]
     assert (facts["cause"], facts["signal"]) == (Cause.TIMEOUT, signal.SIGKILL)
     assert len(pids) == 3
@@ -180,6 +181,7 @@ def test_a_killed_agent_leaves_a_readable_record(agents, told):
     agent = agents.start(command=python(RUNS_UNTIL_TOLD, told))
     assert told.read_text() == "runs"
     assert alive.state(str(agents.record)) == alive.ALIVE
+    until(lambda: agents.bytes("stdout") == b"loss=1\n", "the line is in the record")
     agent.kill()
     agent.wait()
     tree.end_orphans(str(agents.record))
