@@ -37,6 +37,18 @@ class AlertKind(StrEnum):
     RECOVERY = "recovery"
 
 
+#: Kinds, the gravest first.
+GRAVITY = (
+    AlertKind.FAILURE,
+    AlertKind.REGRESSION,
+    AlertKind.THRESHOLD,
+    AlertKind.DRIFT,
+    AlertKind.CHANGE,
+    AlertKind.IMPROVEMENT,
+    AlertKind.RECOVERY,
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertRow:
     """One metric that moved."""

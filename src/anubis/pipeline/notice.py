@@ -9,21 +9,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from anubis.analysis.wording import effect_text, level_text, percent
-from anubis.model.alert import Alert, AlertKind, AlertRow, AlertState
+from anubis.model.alert import GRAVITY, Alert, AlertKind, AlertRow, AlertState
 from anubis.pipeline.markup import code, one_line, short_subject
 
 #: Rows that are shown; the others are counted.
 MOST_ROWS = 10
-#: Kinds of rows, the gravest first.
-_GRAVITY = [
-    AlertKind.FAILURE,
-    AlertKind.REGRESSION,
-    AlertKind.THRESHOLD,
-    AlertKind.DRIFT,
-    AlertKind.CHANGE,
-    AlertKind.IMPROVEMENT,
-    AlertKind.RECOVERY,
-]
 _STANDINGS = {
     AlertState.SUSPECTED: "suspected",
     AlertState.CONFIRMED: "",
@@ -172,7 +162,7 @@ def markdown(alert: Alert) -> str:
 
 
 def _gravest_first(alert: Alert) -> list[AlertRow]:
-    return sorted(alert.rows, key=lambda row: (_GRAVITY.index(row.kind), -abs(row.effect), row.metric))
+    return sorted(alert.rows, key=lambda row: (GRAVITY.index(row.kind), -abs(row.effect), row.metric))
 
 
 def _line(row: AlertRow) -> Line:

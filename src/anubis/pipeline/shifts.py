@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from anubis.model.alert import Alert, AlertKind, AlertRow, AlertState
+from anubis.model.alert import GRAVITY, Alert, AlertKind, AlertRow, AlertState
 from anubis.model.points import Point
 from anubis.model.series import ChangeKind, ChangePoint, ChangeState, SeriesVerdict
 from anubis.model.verdict import Judgement
@@ -21,17 +21,6 @@ _KINDS = {
 }
 #: A level is back when at most this share of the change remains (or twice the noise, if that is more).
 BACK = 0.25
-
-#: The gravest first.
-GRAVITY = (
-    AlertKind.FAILURE,
-    AlertKind.REGRESSION,
-    AlertKind.THRESHOLD,
-    AlertKind.DRIFT,
-    AlertKind.CHANGE,
-    AlertKind.IMPROVEMENT,
-    AlertKind.RECOVERY,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
