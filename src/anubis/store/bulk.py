@@ -2,11 +2,9 @@
 
 from sqlalchemy import Executable, func, literal_column, select
 
-from anubis.store.queries import among, given
+from anubis.store.queries import among, event_kind, event_rows, given
 from anubis.store.schema import descriptors, events, metrics, points, runs, series, words
 
-_kind = words.alias("kind")
-_actor = words.alias("actor")
 _series_key = words.alias("series_key")
 _pairs = select(points.c.metric, points.c.series).distinct().subquery("pairs")
 
@@ -51,18 +49,7 @@ def statements() -> dict[str, Executable]:
         .join_from(_pairs, series, series.c.id == _pairs.c.series)
         .join(metrics, metrics.c.id == _pairs.c.metric)
         .distinct(),
-        "trail": select(
-            events.c.seq,
-            runs.c.id,
-            _kind.c.word.label("kind"),
-            events.c.time_s,
-            events.c.message,
-            events.c.data,
-            _actor.c.word.label("actor"),
-        )
-        .join_from(events, runs, runs.c.no == events.c.run)
-        .join(_kind, _kind.c.id == events.c.kind)
-        .outerjoin(_actor, _actor.c.id == events.c.actor)
-        .where(_kind.c.word == given("kind"), events.c.data.contains(given("part"), autoescape=False))
-        .order_by(events.c.seq),
+        "trail": event_rows().where(
+            event_kind.c.word == given("kind"), events.c.data.contains(given("part"), autoescape=False)
+        ),
     }

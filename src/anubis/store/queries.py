@@ -4,10 +4,13 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, bindparam, func, literal_column, select
 
-from anubis.store.schema import alerts, descriptors, labels, metrics, points, runs, words
+from anubis.store.schema import alerts, descriptors, events, labels, metrics, points, runs, words
 
 _engine = words.alias("engine")
 _family = words.alias("family")
+#: The word of an event's kind, for conditions on ``event_rows``.
+event_kind = words.alias("kind")
+_actor = words.alias("actor")
 
 
 def given(name: str) -> Any:
@@ -18,6 +21,25 @@ def given(name: str) -> Any:
 def among(column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
     """Whether the column is in a list; ``database`` fills the list in."""
     return column.in_(bindparam(name, expanding=True))
+
+
+def event_rows() -> Select[Any]:
+    """Events in order, without conditions."""
+    return (
+        select(
+            events.c.seq,
+            runs.c.id,
+            event_kind.c.word.label("kind"),
+            events.c.time_s,
+            events.c.message,
+            events.c.data,
+            _actor.c.word.label("actor"),
+        )
+        .join_from(events, runs, runs.c.no == events.c.run)
+        .join(event_kind, event_kind.c.id == events.c.kind)
+        .outerjoin(_actor, _actor.c.id == events.c.actor)
+        .order_by(events.c.seq)
+    )
 
 
 def alert_listing() -> Select[Any]:

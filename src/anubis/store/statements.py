@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 
 from anubis.store.codes import FIRST_FINAL
-from anubis.store.queries import among, given
+from anubis.store.queries import among, event_rows, given
 from anubis.store.schema import (
     alerts,
     cursors,
@@ -48,8 +48,6 @@ _engine = words.alias("engine")
 _client = words.alias("client")
 _folder = words.alias("folder")
 _family = words.alias("family")
-_kind = words.alias("kind")
-_actor = words.alias("actor")
 _subject = words.alias("subject")
 _series_key = words.alias("series_key")
 
@@ -206,23 +204,7 @@ def _run_rows() -> Select[Any]:
 
 
 def _reading() -> dict[str, Executable]:
-    event_rows = (
-        select(
-            events.c.seq,
-            runs.c.id,
-            _kind.c.word.label("kind"),
-            events.c.time_s,
-            events.c.message,
-            events.c.data,
-            _actor.c.word.label("actor"),
-        )
-        .join_from(events, runs, runs.c.no == events.c.run)
-        .join(_kind, _kind.c.id == events.c.kind)
-        .outerjoin(_actor, _actor.c.id == events.c.actor)
-        .where(events.c.seq > given("after_seq"))
-        .order_by(events.c.seq)
-        .limit(given("most"))
-    )
+    some_events = event_rows().where(events.c.seq > given("after_seq")).limit(given("most"))
     gone = and_(runs.c.status >= _first_final, among(runs.c.id, "ids"))
     return {
         "claimed": _run_rows()
@@ -236,8 +218,8 @@ def _reading() -> dict[str, Executable]:
         .join_from(runs, texts, texts.c.id == runs.c.text)
         .where(runs.c.id == given("run_id")),
         "unfinished": select(func.count()).select_from(runs).where(_unfinished),
-        "events": event_rows,
-        "events_of_run": event_rows.where(runs.c.id == given("run_id")),
+        "events": some_events,
+        "events_of_run": some_events.where(runs.c.id == given("run_id")),
         "dropped": select(runs.c.descriptor, runs.c.text).where(gone),
         "remove": delete(runs).where(gone),
         "remove_descriptors": delete(descriptors).where(
