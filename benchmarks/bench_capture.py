@@ -18,11 +18,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from anubis.agent import samples
-from anubis.agent.timeindex import TimeIndex
+from anubis.record import samples
+from anubis.record.time_index import TimeIndex
 
 PACKAGES = str(Path(__file__).parent.parent / "src")
-LAUNCH = f"import sys; sys.path.insert(0, {PACKAGES!r}); from anubis.agent.launch import main; main()"
+LAUNCH = f"import sys; sys.path.insert(0, {PACKAGES!r}); from anubis.agent.entry import main; main()"
 PATTERNS = {
     "loss": {"pattern": r"loss=([0-9.]+)", "units": "1"},
     "accuracy": {"pattern": r"accuracy:\s*([0-9.]+)", "units": "ratio"},

@@ -20,11 +20,11 @@ from pathlib import Path
 from peerenv import python_with
 from spending import median_of
 
-from anubis.agent import samples
-from anubis.agent.timeindex import TimeIndex
+from anubis.record import samples
+from anubis.record.time_index import TimeIndex
 
 PACKAGES = str(Path(__file__).parent.parent / "src")
-LAUNCH = f"import sys; sys.path.insert(0, {PACKAGES!r}); from anubis.agent.launch import main; main()"
+LAUNCH = f"import sys; sys.path.insert(0, {PACKAGES!r}); from anubis.agent.entry import main; main()"
 OURS = f"""
 import json, random, sys, time
 sys.path.insert(0, {PACKAGES!r})

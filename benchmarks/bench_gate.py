@@ -12,13 +12,13 @@ from statistics import median
 
 import numpy as np
 
-from anubis.analysis.wording import render
+from anubis.analysis.verdict_text import render
+from anubis.contracts.world import World
+from anubis.judging.gate import Contest, weigh
+from anubis.judging.series_overview import survey
 from anubis.model.descriptor import Subject
 from anubis.model.status import Status
-from anubis.pipeline.contracts import World
-from anubis.pipeline.gate import Contest, weigh
-from anubis.pipeline.report import verdicts
-from anubis.pipeline.survey import survey
+from anubis.reporting.gate_report import verdicts
 from anubis.store import open_store
 from anubis.testing import FakeClock, a_descriptor, a_point, a_run
 

@@ -16,11 +16,11 @@ from pathlib import Path
 import numpy  # noqa: F401, ICN001  long columns are packed by it; its import (0.1 s) is not what is measured
 import psycopg
 
+from anubis.contracts.runs import RunQuery
 from anubis.model.cause import Cause
 from anubis.model.points import SampleBlock
 from anubis.model.run import Step
 from anubis.model.status import Status
-from anubis.pipeline.contracts import RunQuery
 from anubis.store import open_store
 from anubis.testing import a_descriptor, a_placement, a_point, a_run, an_event
 

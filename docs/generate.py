@@ -21,8 +21,8 @@ PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 PUBLIC = [
     "anubis.client",
     "anubis.agent.emit",
-    "anubis.pipeline.contracts",
-    "anubis.histories.formats",
+    "anubis.contracts",
+    "anubis.transfer.history_formats",
     "anubis.settings",
 ]
 

@@ -10,7 +10,7 @@ from corpus import UNIT, Case, injected, labelled, repeated
 from peers import NAMES, Peers
 from score import TOLERANCE, Tally, tally, total
 
-from anubis.analysis.changes import find_changes, judge_many
+from anubis.analysis.changes.detection import find_changes, judge_many
 from anubis.model.series import ChangeKind, Series
 
 MIN_EFFECT = 0.02

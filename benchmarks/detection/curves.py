@@ -6,7 +6,7 @@ import live
 import numpy as np
 from corpus import LEVEL, UNIT
 
-from anubis.analysis.compare import compare
+from anubis.analysis.samples.compare import compare
 from anubis.model.series import Sensitivity
 from anubis.model.verdict import Judgement
 

@@ -7,7 +7,7 @@ import numpy as np
 from corpus import LEVEL, UNIT, noises
 from peers import Peers
 
-from anubis.analysis.online import Detector
+from anubis.analysis.changes.online import Detector
 from anubis.model.series import Sensitivity
 
 NEAR = 5

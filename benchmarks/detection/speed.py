@@ -8,9 +8,9 @@ import numpy as np
 from corpus import injected
 from peers import Peers
 
-from anubis.analysis.changes import find_changes, judge_many
-from anubis.analysis.compare import compare_many
-from anubis.analysis.online import Detector
+from anubis.analysis.changes.detection import find_changes, judge_many
+from anubis.analysis.changes.online import Detector
+from anubis.analysis.samples.compare import compare_many
 from anubis.model.series import Series
 from anubis.model.verdict import Sides
 

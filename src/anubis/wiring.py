@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
+from anubis.contracts.engine import Engine
+from anubis.contracts.notifier import Notifier
+from anubis.contracts.world import Surroundings, World
 from anubis.model.errors import AnubisError
-from anubis.pipeline.contracts import Engine, Notifier, Surroundings, World
 from anubis.pipeline.relay import Relay
 from anubis.settings import Settings
 from anubis.store import FolderObjects, FolderRecords, Store, open_store

@@ -6,8 +6,9 @@ import signal
 
 import pytest
 
-from anubis.agent import alive, samples, tree
+from anubis.agent import process_tree
 from anubis.model.cause import Cause
+from anubis.record import liveness, samples
 from support.agents import Agents, is_running, python
 from support.processes import until
 
@@ -180,12 +181,12 @@ def test_a_killed_agent_leaves_a_readable_record(agents, told):
     (agents.record / "patterns.json").write_text('{"loss": {"pattern": "loss=(\\\\d)"}}')
     agent = agents.start(command=python(RUNS_UNTIL_TOLD, told))
     assert told.read_text() == "runs"
-    assert alive.state(str(agents.record)) == alive.ALIVE
+    assert liveness.state(str(agents.record)) == liveness.ALIVE
     until(lambda: agents.bytes("stdout") == b"loss=1\n", "the line is in the record")
     agent.kill()
     agent.wait()
-    tree.end_orphans(str(agents.record))
-    assert alive.state(str(agents.record)) == alive.DEAD
+    process_tree.end_orphans(str(agents.record))
+    assert liveness.state(str(agents.record)) == liveness.DEAD
     assert not (agents.record / "exit.json").exists()
     assert agents.json("facts.json")["fingerprint"]
     metrics = agents.extract()
@@ -206,11 +207,11 @@ def test_placing_twice_starts_once(agents, tmp_path):
 def test_cancelling(agents, told):
     agent = agents.start("--repeats", 3, "--grace-s", 5, command=python(RUNS_UNTIL_TOLD, told))
     assert told.read_text() == "runs"
-    assert alive.cancel(str(agents.record))
+    assert liveness.cancel(str(agents.record))
     agent.wait()
     facts = agents.json("exit.json")
     assert (facts["cause"], facts["signal"], len(facts["executions"])) == (Cause.CANCELLED, signal.SIGTERM, 1)
-    assert not alive.cancel(str(agents.record))
+    assert not liveness.cancel(str(agents.record))
 
 
 def test_the_terminals_signals_do_not_end_it(agents, told):

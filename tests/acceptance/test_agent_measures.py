@@ -6,9 +6,10 @@ import subprocess
 
 import pytest
 
-from anubis.agent import bundle, samples
-from anubis.agent.telemetry import Telemetry
-from anubis.agent.timeindex import TimeIndex
+from anubis.agent import build_zip
+from anubis.record import samples
+from anubis.record.telemetry import Telemetry
+from anubis.record.time_index import TimeIndex
 from support.agents import Agents, interpreter, python
 
 
@@ -160,7 +161,7 @@ def test_facts_of_the_machine(agents):
 @pytest.mark.parametrize("version", ["3.8", "3.13", "this"])
 def test_one_file_is_the_whole_agent(tmp_path, version):
     one_file = tmp_path / "anubis-agent.zip"
-    bundle.build(str(one_file))
+    build_zip.build(str(one_file))
     record = tmp_path / "record"
     code = (
         "import sys; sys.path.append(sys.argv[1]); from benchmarkai import emit; emit({'loss': 0.5}, step=3)"

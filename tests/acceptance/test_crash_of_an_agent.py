@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from anubis.agent.tree import command_line
+from anubis.agent.process_tree import command_line
 from support.gated import Gated
 from support.processes import left_in, until
 
@@ -23,7 +23,7 @@ def bench(anubis):
 
 def agents(bench):
     """Every process of an agent, its helpers included."""
-    return [pid for pid in left_in(bench.home) if "anubis.agent.launch" in command_line(pid)]
+    return [pid for pid in left_in(bench.home) if "anubis.agent.entry" in command_line(pid)]
 
 
 def kill(pids):

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
+from anubis.contracts.runs import RunQuery
 from anubis.model.status import Status
-from anubis.pipeline.contracts import RunQuery
 from anubis.store import open_store
 
 METRICS = 5

@@ -1,7 +1,7 @@
 import pytest
 
 from anubis.testing import FakeEngine
-from anubis.testing.engine_contract import EngineContract
+from anubis.testing.contracts.engine import EngineContract
 
 
 class TestFakeEngine(EngineContract):

@@ -2,7 +2,7 @@ import pytest
 
 from anubis.store import FolderObjects, FolderRecords
 from anubis.testing import FakeObjects, FakeRecords
-from anubis.testing.folders_contract import ObjectsContract, RecordsContract
+from anubis.testing.contracts.folders import ObjectsContract, RecordsContract
 
 
 class TestObjects(ObjectsContract):

@@ -10,6 +10,7 @@ from importlib.metadata import entry_points
 
 import pytest
 
+from anubis.contracts.world import Surroundings
 from anubis.model.alert import AlertState
 from anubis.model.errors import NotifyError
 from anubis.notifiers.alertmanager import Alertmanager, AlertmanagerSettings
@@ -18,7 +19,6 @@ from anubis.notifiers.github import GitHub, GitHubSettings
 from anubis.notifiers.gitlab import GitLab, GitLabSettings
 from anubis.notifiers.slack import Slack, SlackSettings
 from anubis.notifiers.webhook import Webhook, WebhookSettings
-from anubis.pipeline.contracts import Surroundings
 from anubis.settings import Settings
 from support.alerts import ALERT, NEW
 from support.forges import TOKEN, GitHubApi, GitLabApi

@@ -1,4 +1,4 @@
-from anubis.testing.points_contract import PointsContract
+from anubis.testing.contracts.points import PointsContract
 
 
 class TestPoints(PointsContract):

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from anubis.agent import alive
 from anubis.engines import process
 from anubis.engines.process import ProcessEngine, ProcessSettings
 from anubis.model.cause import Cause
 from anubis.model.errors import NoCapacityError, StageError
 from anubis.model.run import Seen
+from anubis.record import liveness
 from anubis.store import FolderObjects, FolderRecords
 from anubis.testing import a_run
-from anubis.testing.engine_contract import EngineContract, a_bundle
+from anubis.testing.contracts.engine import EngineContract, a_bundle
 from support.agents import is_running
 from support.processes import left_in, until
 
@@ -73,11 +73,11 @@ def record_of(placement):
 
 
 def agent_of(placement):
-    return json.loads((record_of(placement) / alive.NAME).read_bytes())["pid"]
+    return json.loads((record_of(placement) / liveness.NAME).read_bytes())["pid"]
 
 
 class TestProcessEngine(EngineContract):
-    """See anubis.testing.engine_contract."""
+    """See anubis.testing.contracts.engine."""
 
 
 def test_several_engines_that_place_one_attempt_start_it_once(an_engine, run, tmp_path):
@@ -168,7 +168,7 @@ def test_as_many_run_at_once_as_there_are_slots(an_engine):
 def test_cancelling_before_the_agent_has_shown_itself_is_not_forgotten(engine, run, monkeypatch):
     """Between its start and its first sign there is nobody to tell."""
     placement = engine.place(run, a_bundle(("sleep", "600")))
-    monkeypatch.setattr(alive, "cancel", lambda record: False)
+    monkeypatch.setattr(liveness, "cancel", lambda record: False)
     engine.cancel(placement)
     monkeypatch.undo()
     assert seen(engine, placement, Seen.ENDED).cause is Cause.CANCELLED

@@ -1,5 +1,5 @@
-from anubis.testing.listing_contract import ListingContract
-from anubis.testing.runs_contract import RunsContract
+from anubis.testing.contracts.listing import ListingContract
+from anubis.testing.contracts.runs import RunsContract
 
 
 class TestRuns(RunsContract):

@@ -1,4 +1,4 @@
-from anubis.testing.watchers_contract import AlertsContract, CursorsContract
+from anubis.testing.contracts.alerts import AlertsContract, CursorsContract
 
 
 class TestAlerts(AlertsContract):

@@ -5,7 +5,11 @@ import pytest
 
 from support.tree import PACKAGE, SRC, shown
 
-FILES = sorted((PACKAGE / "agent").rglob("*.py")) + sorted((SRC / "benchmarkai").rglob("*.py"))
+FILES = [
+    path
+    for folder in (PACKAGE / "agent", PACKAGE / "record", SRC / "benchmarkai")
+    for path in sorted(folder.rglob("*.py"))
+]
 
 
 def imported(tree):
@@ -21,7 +25,8 @@ def test_it_imports_only_the_standard_library(path):
     foreign = [
         name
         for name in imported(ast.parse(path.read_text()))
-        if name.split(".")[0] not in sys.stdlib_module_names and not f"{name}.".startswith("anubis.agent.")
+        if name.split(".")[0] not in sys.stdlib_module_names
+        and not f"{name}.".startswith(("anubis.agent.", "anubis.record."))
     ]
     assert foreign == []
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from anubis.agent.kernel import MemoryGroup
+from anubis.agent.observe.kernel import MemoryGroup
 from anubis.model.cause import Cause
 from support.agents import Agents, python
 

@@ -13,7 +13,7 @@ from anubis.model.errors import NotifyError
 from anubis.model.verdict import Judgement
 from anubis.notifiers import github
 from anubis.notifiers.github import GitHub, GitHubSettings
-from anubis.pipeline import report as reports
+from anubis.reporting import gate_report as reports
 from support.alerts import NEW, OLD, a_report, a_row, a_verdict, an_alert
 from support.forges import BOT, TOKEN, GitHubApi
 from support.listener import Reply

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from anubis.agent import samples
-from anubis.agent.extract import Extraction
-from anubis.agent.indexfile import CHUNK, END, GAP, STDOUT, STREAMS, IndexFile
+from anubis.agent.extract.extraction import Extraction
+from anubis.record import samples
+from anubis.record.index_writer import CHUNK, END, GAP, STDOUT, STREAMS, IndexFile
 
 SRC = Path(__file__).parent.parent.parent / "src"
-LAUNCH = "import sys; sys.path.insert(0, {!r}); from anubis.agent.launch import main; main()"
+LAUNCH = "import sys; sys.path.insert(0, {!r}); from anubis.agent.entry import main; main()"
 
 
 @cache

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from anubis.model.alert import Alert, AlertKind, AlertRow, AlertState
 from anubis.model.verdict import Comparison, Judgement, Verdict
-from anubis.pipeline.report import Report, Weighing
+from anubis.reporting.gate_report import Report, Weighing
 
 OLD = "1a2b3c4d5e6f" + "0" * 28
 NEW = "3f2a91c04d1e" + "0" * 28

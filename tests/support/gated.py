@@ -4,10 +4,10 @@ import json
 import os
 import signal
 
-from anubis.agent import alive
 from anubis.client import Client
-from anubis.pipeline.contracts import RunQuery
+from anubis.contracts.runs import RunQuery
 from anubis.pipeline.record import Record
+from anubis.record import liveness
 from anubis.settings import Settings
 from support.processes import left_in, until
 
@@ -79,7 +79,7 @@ class Gated:
 
     def agent(self):
         """Process id of the one agent."""
-        (file,) = self.records(alive.NAME)
+        (file,) = self.records(liveness.NAME)
         return json.loads(file.read_bytes())["pid"]
 
     def wait_started(self, executions=1):

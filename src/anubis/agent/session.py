@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import posix
+import os
 import resource
 import sys
-from _signal import (
+from json import dumps
+from signal import (
     SIG_IGN,
     SIG_UNBLOCK,
     SIGCHLD,
@@ -18,19 +19,19 @@ from _signal import (
     signal,
 )
 
-from anubis.agent import alive, native
-from anubis.agent.capture import Capture
-from anubis.agent.child import CannotStartError
 from anubis.agent.clock import now_s
-from anubis.agent.execution import Execution, Family
-from anubis.agent.indexfile import EMIT
-from anubis.agent.kernel import MemoryGroup, peak_of
-from anubis.agent.plainjson import dumps
-from anubis.agent.spool import enlarge
+from anubis.agent.execute import prctl
+from anubis.agent.execute.capture import Capture
+from anubis.agent.execute.child import CannotStartError
+from anubis.agent.execute.execution import Execution, Family
+from anubis.agent.observe.kernel import MemoryGroup, peak_of
+from anubis.record import liveness
+from anubis.record.index_writer import EMIT
+from anubis.record.streams import enlarge
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from anubis.agent.launch import Options
+    from anubis.agent.options import Options
     from anubis.agent.sidecars import Sidecars
 
 VERSION = 1
@@ -49,8 +50,8 @@ def run(options: Options) -> int:
     """Weigh the command and keep the record; the benchmark's exit code, 0 at once when the record has an agent already."""
     spare = 0
     while spare <= 2:  # whoever starts agents may have closed stdin and friends
-        spare = posix.open("/dev/null", posix.O_RDWR)
-    posix.close(spare)
+        spare = os.open("/dev/null", os.O_RDWR)
+    os.close(spare)
     for number in (SIGHUP, SIGINT, SIGPIPE):  # the terminal's business, not the run's
         signal(number, SIG_IGN)
     pthread_sigmask(SIG_UNBLOCK, (SIGTERM, SIGCHLD))  # whoever starts agents may have blocked them
@@ -58,7 +59,7 @@ def run(options: Options) -> int:
         signal(number, _noted)
     _keep_to_itself()
     _make_folder(options.record)
-    lock = alive.claim(options.record)
+    lock = liveness.claim(options.record)
     if lock is None:
         return 0
     session = Session(options)
@@ -67,35 +68,35 @@ def run(options: Options) -> int:
     except Exception as error:  # noqa: BLE001  whatever it is, the run must end with a cause
         import traceback
 
-        from anubis.agent import evidence
+        from anubis.agent.execute import failure_cause
 
         traceback.print_exc()
-        session.note_cause(evidence.INTERNAL, f"The agent failed: {error!r}.")
+        session.note_cause(failure_cause.INTERNAL, f"The agent failed: {error!r}.")
     return session.close()
 
 
 def _keep_to_itself() -> None:
     """What the engine lent the agent (a slot's lock) must not live on in the benchmark."""
     try:
-        names = posix.listdir("/dev/fd")
+        names = os.listdir("/dev/fd")
     except OSError:
         return
     for name in names:
         if int(name) > 2:
             try:
-                posix.set_inheritable(int(name), False)
+                os.set_inheritable(int(name), False)
             except OSError:  # the listing's own
                 continue
 
 
 def _make_folder(path: str) -> None:
     try:
-        posix.mkdir(path)
+        os.mkdir(path)
     except FileExistsError:
         pass
     except FileNotFoundError:
         _make_folder(path.rpartition("/")[0] or "/")
-        posix.mkdir(path)
+        os.mkdir(path)
 
 
 class Session:
@@ -104,12 +105,8 @@ class Session:
     def __init__(self, options: Options) -> None:
         self._options = options
         self._record = options.record
-        self._events = posix.open(
-            self._record + "/events.jsonl", posix.O_WRONLY | posix.O_CREAT | posix.O_APPEND, 0o644
-        )
-        self._exit = posix.open(
-            self._record + "/exit.json.part", posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC, 0o644
-        )
+        self._events = os.open(self._record + "/events.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        self._exit = os.open(self._record + "/exit.json.part", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
         self._started_s = now_s()
         self._capture = Capture(self._record)
         self._family = Family()
@@ -124,7 +121,7 @@ class Session:
 
     def weigh(self) -> None:
         """Facts, then every execution until one fails."""
-        native.adopt_orphans()
+        prctl.adopt_orphans()
         self._store("facts.json", self._facts())
         self._open_fifo()
         for repeat in range(-self._options.warmups, self._options.repeats):
@@ -135,9 +132,9 @@ class Session:
         facts: dict[str, object] = {"version": VERSION, "started_s": self._started_s}
         facts.update(run_id=self._options.run_id, command=self._options.command)
         try:
-            from anubis.agent.facts import gather
+            from anubis.agent.observe.facts import gather
 
-            facts.update(gather(self._memory, self._options.cwd or posix.getcwd()))
+            facts.update(gather(self._memory, self._options.cwd or os.getcwd()))
         except Exception as error:  # noqa: BLE001  a system nobody has seen yet: the benchmark can be weighed all the same
             facts["error"] = repr(error)
         return facts
@@ -154,7 +151,7 @@ class Session:
         if self._sidecars or self._options.patterns or any(spool.size for spool in self._capture.spools):
             sidecars = self._beside().finish()
         if self._fifo:
-            posix.unlink(self._fifo)
+            os.unlink(self._fifo)
         last = self._executions[-1] if self._executions else {}
         code = last.get("code")
         self._check_losses()
@@ -193,11 +190,13 @@ class Session:
             environment = self._environment(repeat)
             execution.start(self._command(environment), environment, self._options.cwd)
         except CannotStartError as error:
-            from anubis.agent import evidence
+            from anubis.agent.execute import failure_cause
 
             execution.give_up()
             execution.facts["code"] = 127
-            self.note_cause(evidence.COMMAND_NOT_FOUND, f"The benchmark was not started: {error.strerror}.")
+            self.note_cause(
+                failure_cause.COMMAND_NOT_FOUND, f"The benchmark was not started: {error.strerror}."
+            )
             return
         self._note("execution_started", repeat=repeat, pid=execution.pid)
         self._watch(execution)
@@ -233,18 +232,20 @@ class Session:
             self._check_losses()
             if code == 0:
                 return
-        from anubis.agent import evidence
+        from anubis.agent.execute import failure_cause
 
         if execution.ended_for == "cancelled":
-            self.note_cause(evidence.CANCELLED, "The run was cancelled.")
+            self.note_cause(failure_cause.CANCELLED, "The run was cancelled.")
         elif execution.ended_for == "timeout":
             limit = f"{self._options.timeout_s:g} s"
-            self.note_cause(evidence.TIMEOUT, f"The benchmark ran longer than its {limit} and was ended.")
+            self.note_cause(
+                failure_cause.TIMEOUT, f"The benchmark ran longer than its {limit} and was ended."
+            )
         elif isinstance(code, int):
             kills = self._memory.kills()
             more = 0 if kills is None or kills_before is None else kills - kills_before
             killed_by = number if isinstance(number, int) else None
-            self.note_cause(*evidence.judge(code, killed_by, more, self._memory.alone, self._record))
+            self.note_cause(*failure_cause.judge(code, killed_by, more, self._memory.alone, self._record))
 
     def _check_losses(self) -> None:
         if any(spool.lost for spool in self._capture.spools):
@@ -263,7 +264,7 @@ class Session:
         words = self._options.command
         if not any("$" in word for word in words):
             return words
-        from anubis.agent.expand import expand
+        from anubis.agent.execute.variables import expand
 
         return expand(words, environment)
 
@@ -279,7 +280,7 @@ class Session:
         coding = sys.getfilesystemencoding()
         given = {
             name.decode(coding, "surrogateescape"): value.decode(coding, "surrogateescape")
-            for name, value in posix.environ.items()
+            for name, value in os.environb.items()
         }
         return {**_DEFAULTS, **given, **ours}
 
@@ -287,14 +288,14 @@ class Session:
         """Made in the record, or in a private folder where the record's file system has no FIFOs."""
         self._fifo = self._record + "/fifo"
         try:
-            posix.mkfifo(self._fifo)
+            os.mkfifo(self._fifo)
         except OSError:
-            folder = f"{posix.environ.get(b'TMPDIR', b'/tmp').decode()}/anubis-{posix.urandom(8).hex()}"
-            posix.mkdir(folder, 0o700)
+            folder = f"{os.environb.get(b'TMPDIR', b'/tmp').decode()}/anubis-{os.urandom(8).hex()}"
+            os.mkdir(folder, 0o700)
             self._fifo = folder + "/fifo"
-            posix.mkfifo(self._fifo)
+            os.mkfifo(self._fifo)
         # Open for writing too: writers may come and go, and the agent never sees an end.
-        fifo = posix.open(self._fifo, posix.O_RDWR | posix.O_NONBLOCK)
+        fifo = os.open(self._fifo, os.O_RDWR | os.O_NONBLOCK)
         enlarge(fifo)
         self._capture.listen(EMIT, fifo)
 
@@ -302,7 +303,7 @@ class Session:
         usage = resource.getrusage(resource.RUSAGE_SELF)
         return {
             "cpu_s": usage.ru_utime + usage.ru_stime,
-            "max_rss_bytes": peak_of(posix.getpid()),
+            "max_rss_bytes": peak_of(os.getpid()),
             "sidecars_cpu_s": sidecars_cpu_s,
             "python": sys.version.split()[0],
         }
@@ -312,21 +313,21 @@ class Session:
 
     def _write_early(self, file: int, data: bytes) -> None:
         try:
-            posix.write(file, data)
+            os.write(file, data)
         except OSError:  # a full disk is reported by what it does to the output
             pass
 
     def _store(self, name: str, facts: dict[str, object]) -> None:
-        file = posix.open(f"{self._record}/{name}", posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC, 0o644)
+        file = os.open(f"{self._record}/{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
         self._write_early(file, dumps(facts).encode() + b"\n")
-        posix.close(file)
+        os.close(file)
 
     def _finish_exit(self, facts: dict[str, object]) -> None:
         text = dumps(facts).encode() + b"\n"
-        posix.pwrite(self._exit, text, 0)
-        posix.ftruncate(self._exit, len(text))
-        posix.fsync(self._exit)
-        posix.rename(self._record + "/exit.json.part", self._record + "/exit.json")
+        os.pwrite(self._exit, text, 0)
+        os.ftruncate(self._exit, len(text))
+        os.fsync(self._exit)
+        os.rename(self._record + "/exit.json.part", self._record + "/exit.json")
 
 
 _ARRIVED: set[int] = set()

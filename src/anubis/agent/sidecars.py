@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import posix
+import os
 import sys
-from _signal import SIGKILL, SIGTERM
+from signal import SIGKILL, SIGTERM
 from time import monotonic_ns
 
-from anubis.agent.capture import Capture
-from anubis.agent.execution import Family
-from anubis.agent.indexfile import EMIT, STDOUT
-from anubis.agent.launch import TOO_QUIET
-from anubis.agent.spool import FLOOD_BYTES
+from anubis.agent.execute.capture import Capture
+from anubis.agent.execute.execution import Family
+from anubis.agent.options import TOO_QUIET
+from anubis.record.index_writer import EMIT, STDOUT
+from anubis.record.streams import FLOOD_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from anubis.agent.launch import Options
+    from anubis.agent.options import Options
 
 #: The extractor reads 30 MB/s at its slowest; beyond this plus a minute it is stuck, and extraction can be repeated later.
 _SLOWEST_BYTES_PER_S = 5_000_000
@@ -34,7 +34,7 @@ class Sidecars:
         self._syncing = 0
         #: How much of stdout was searched for objects, in vain.
         self._searched = 0
-        self._old_protocol = posix.environ.get(b"BENCHMARK_AI", b"").lower() == b"stdout"
+        self._old_protocol = os.environb.get(b"BENCHMARK_AI", b"").lower() == b"stdout"
 
     def look(self, elapsed_s: float) -> None:
         """Start what is wanted and not there yet; let what has arrived become safe on the disk."""
@@ -58,12 +58,12 @@ class Sidecars:
             spool.safe = spool.size
         if not grown:
             return
-        self._syncing = posix.fork()
+        self._syncing = os.fork()
         if self._syncing == 0:
             try:
                 self._sync_now([spool.file for spool in grown])
             finally:
-                posix._exit(0)
+                os._exit(0)
         self._family.own.add(self._syncing)
 
     def finish(self) -> dict[str, object]:
@@ -72,7 +72,7 @@ class Sidecars:
             self._start("extract")
         for pid in self._running.values():
             if pid not in self._family.ended:
-                posix.kill(pid, SIGTERM)
+                os.kill(pid, SIGTERM)
         self._sync_now([spool.file for spool in self._capture.spools if spool.size])
         size = sum(spool.size for spool in self._capture.spools)
         self._wait(60.0 + size / _SLOWEST_BYTES_PER_S)
@@ -90,7 +90,7 @@ class Sidecars:
     def _sync_now(self, files: list[int]) -> None:
         for file in [*files, self._capture.index.file] if files else []:
             try:
-                posix.fsync(file)
+                os.fsync(file)
             except OSError:  # the disk's own trouble is counted where it was written
                 continue
 
@@ -117,13 +117,13 @@ class Sidecars:
     def _start(self, verb: str) -> None:
         words = [sys.executable, "-I", "-S", "-c"]
         words.append(
-            f"import sys; sys.path.insert(0, {sys.path[0]!r}); from anubis.agent.launch import main; main()"
+            f"import sys; sys.path.insert(0, {sys.path[0]!r}); from anubis.agent.entry import main; main()"
         )
         words += [verb, "--record", self._options.record]
         if verb == "extract" and self._options.patterns:
             words += ["--patterns", self._options.patterns]
-        self._running[verb] = posix.posix_spawn(
-            sys.executable, words, posix.environ, setpgroup=0, setsigmask=[SIGTERM]
+        self._running[verb] = os.posix_spawn(
+            sys.executable, words, os.environb, setpgroup=0, setsigmask=[SIGTERM]
         )
         self._family.own.add(self._running[verb])
 
@@ -135,9 +135,9 @@ class Sidecars:
             if monotonic_ns() > until:
                 for pid in self._running.values():
                     if pid not in self._family.ended:
-                        posix.kill(pid, SIGKILL)
+                        os.kill(pid, SIGKILL)
             self._capture.pump(monotonic_ns() + 1_000_000_000)
 
     def _exit_code(self, verb: str) -> int | None:
         row = self._family.ended.get(self._running.get(verb, 0))
-        return posix.WEXITSTATUS(row[0]) if row and posix.WIFEXITED(row[0]) else None
+        return os.WEXITSTATUS(row[0]) if row and os.WIFEXITED(row[0]) else None

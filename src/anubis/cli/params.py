@@ -8,7 +8,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from anubis.cli import units
+from anubis.cli.views import units
 
 PROGRAM = "anubis"
 #: The variable by which a shell asks for completions.
@@ -61,7 +61,7 @@ class _Ref(click.ParamType[str]):
         param: click.Parameter,  # noqa: ARG002
         incomplete: str,
     ) -> list[CompletionItem]:
-        from anubis.cli.refs import completions  # noqa: PLC0415  only completion pays for it
+        from anubis.cli.select.refs import completions  # noqa: PLC0415  only completion pays for it
 
         return [CompletionItem(ref, help=text) for ref, text in completions(incomplete)]
 

@@ -7,11 +7,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from anubis.describe.check.schedules import due_after
+    from anubis.describe.matrix.cells import Cell, cells
     from anubis.describe.reading import Reading, read
-    from anubis.describe.reference import reference_markdown
-    from anubis.describe.schedule import due_after
-    from anubis.describe.schema import json_schema
-    from anubis.describe.sweep import Cell, cells
+    from anubis.describe.schema.json_schema import json_schema
+    from anubis.describe.schema.reference import reference_markdown
     from anubis.describe.upgrading import upgrade
 
 __all__ = [
@@ -26,13 +26,13 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Cell": "sweep",
+    "Cell": "matrix.cells",
     "Reading": "reading",
-    "cells": "sweep",
-    "due_after": "schedule",
-    "json_schema": "schema",
+    "cells": "matrix.cells",
+    "due_after": "check.schedules",
+    "json_schema": "schema.json_schema",
     "read": "reading",
-    "reference_markdown": "reference",
+    "reference_markdown": "schema.reference",
     "upgrade": "upgrading",
 }
 

@@ -3,8 +3,8 @@
 import json
 import sys
 
-from anubis.describe.reference import reference_markdown
-from anubis.describe.schema import json_schema
+from anubis.describe.schema.json_schema import json_schema
+from anubis.describe.schema.reference import reference_markdown
 
 _PRINTED = {
     "schema": lambda: json.dumps(json_schema(), indent=2, ensure_ascii=False),

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from anubis.describe.paths import Path, shown
-from anubis.describe.positions import Lines, Scan
+from anubis.describe.toml.positions import Lines, Scan
 from anubis.model.problem import Problem, Severity
 
 #: More findings than this help nobody; the rest is counted.

@@ -4,9 +4,9 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
+from anubis.describe.check.limits import quoted
 from anubis.describe.fields import kind_at
 from anubis.describe.findings import Findings
-from anubis.describe.limits import quoted
 from anubis.describe.paths import parsed, put
 
 

@@ -8,6 +8,10 @@ from typing import Any
 
 Path = tuple[str | int, ...]
 
+#: The lists of data sources and of metrics that a descriptor may have.
+SOURCE_LISTS: tuple[Path, ...] = (("data", "sources"), ("server", "models"))
+METRIC_LISTS: tuple[Path, ...] = (("output", "metrics"), ("server", "output", "metrics"))
+
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _PART = re.compile(r"""(?P<bare>[A-Za-z0-9_-]+)|"(?P<basic>[^"\\]+)"|'(?P<literal>[^']+)'""")
 _INDEX = re.compile(r"\[(\d{1,6})\]")

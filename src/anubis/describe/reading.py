@@ -6,20 +6,21 @@ from datetime import date, time
 from types import MappingProxyType
 from typing import Any
 
-from anubis.describe import door, old
-from anubis.describe.checks import check_values
+from anubis.describe import legacy
+from anubis.describe.check import validation
+from anubis.describe.check.limits import quoted
+from anubis.describe.check.rules import check_rules
+from anubis.describe.check.values import check_values
 from anubis.describe.findings import Findings
-from anubis.describe.forms import normalise
 from anubis.describe.instances import Instances
-from anubis.describe.limits import quoted
-from anubis.describe.matrix import normalise_matrix
-from anubis.describe.opening import open_text
+from anubis.describe.matrix.axes import normalise_matrix
+from anubis.describe.matrix.cells import OLD, check_cells
 from anubis.describe.overrides import override
 from anubis.describe.paths import Path, leaves, put
-from anubis.describe.positions import Scan
 from anubis.describe.rewriting import Edit, Rewriter
-from anubis.describe.rules import check_rules
-from anubis.describe.sweep import OLD, check_cells
+from anubis.describe.shorthand import normalise
+from anubis.describe.toml.positions import Scan
+from anubis.describe.toml.reader import open_text
 from anubis.model.descriptor import Descriptor
 from anubis.model.problem import Problem, Severity
 
@@ -80,7 +81,7 @@ def examine(
     _refuse_dates(tree, findings)
     version = _version(tree, findings)
     rewriter = Rewriter(tree, findings, lenient=version == OLD)
-    old.respell(rewriter)
+    legacy.respell(rewriter)
     normalise(rewriter)
     normalise_matrix(rewriter)
     for section in ("info", "hardware"):
@@ -96,7 +97,7 @@ def examine(
 def _check(rewriter: Rewriter, instances: Instances | None) -> Descriptor | None:
     tree, findings = rewriter.tree, rewriter.findings
     check_values(tree, findings)
-    descriptor = door.descriptor(tree, findings)
+    descriptor = validation.descriptor(tree, findings)
     # Where there is a matrix, its cells are what runs: the rules between fields must hold there.
     if isinstance(tree.get("matrix"), dict) and tree["matrix"]["axes"] and not _matrix_refused(findings):
         check_cells(tree, findings, instances)
@@ -116,7 +117,7 @@ def _version(tree: dict[str, Any], findings: Findings) -> str:
     version = tree.get("spec_version")
     if version in (CURRENT, OLD):
         return str(version)
-    guess = OLD if old.is_old(tree) else CURRENT
+    guess = OLD if legacy.is_old(tree) else CURRENT
     path: Path = ("spec_version",)
     if version is None:
         remedy = f'add spec_version = "{guess}" at the top of the file'

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 
 from anubis.describe.examples import value_text
 from anubis.describe.paths import Path, shown
-from anubis.describe.positions import Mark
 from anubis.describe.reading import CURRENT, Respelt, examine, read
 from anubis.describe.rewriting import Move, Remove
+from anubis.describe.toml.positions import Mark
 from anubis.model.errors import BadInputError
 from anubis.model.problem import Severity
 

@@ -22,16 +22,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from anubis.agent import alive, tree
+from anubis.agent import process_tree
+from anubis.contracts.engine import Capabilities
+from anubis.contracts.objects import Objects
+from anubis.contracts.records import Records
+from anubis.contracts.world import Surroundings
 from anubis.model.cause import Cause
 from anubis.model.errors import NoCapacityError, StageError
 from anubis.model.hardware import Strategy
 from anubis.model.run import Bundle, Observation, Placement, Run, Seen
-from anubis.pipeline.contracts import Capabilities, Objects, Records, Surroundings
-from anubis.pipeline.scripts import extract
+from anubis.record import liveness
+from anubis.submission.script_archive import extract
 
 #: What runs the agent: an interpreter without site packages, which starts in a third of the time.
-_LAUNCH = "import sys; sys.path.insert(0, {!r}); from anubis.agent.launch import main; main()"
+_LAUNCH = "import sys; sys.path.insert(0, {!r}); from anubis.agent.entry import main; main()"
 _PACKAGES = str(Path(__file__).parents[2])
 
 #: A file in the record that says that the run is to end.
@@ -90,7 +94,7 @@ class ProcessEngine:
         record = self._records.folder(run.id, run.attempt)
         placement = self._placement(run, record)
         started = self._started.get(placement.name)
-        if alive.state(str(record)) != alive.ABSENT or (started and started.poll() is None):
+        if liveness.state(str(record)) != liveness.ABSENT or (started and started.poll() is None):
             return placement
         self._check_disk()
         slot = self._take_slot()
@@ -114,7 +118,7 @@ class ProcessEngine:
             OSError
         ):  # there is nothing, or the disk is full: then being told once must do
             (record / CANCEL).touch(exist_ok=False)
-        alive.cancel(str(record))
+        liveness.cancel(str(record))
 
     def logs(self, placement: Placement) -> Iterator[bytes]:
         with contextlib.suppress(FileNotFoundError):
@@ -229,11 +233,11 @@ class ProcessEngine:
             del self._started[placement.name]
         if ended := _ended(record):
             return ended
-        state = alive.state(str(record))
-        if state == alive.ALIVE:
+        state = liveness.state(str(record))
+        if state == liveness.ALIVE:
             _insist(record)
             return Observation(seen=Seen.RUNNING)
-        if state == alive.DEAD:  # it may have ended between the two looks
+        if state == liveness.DEAD:  # it may have ended between the two looks
             return _ended(record) or _lost(record)
         if started is not None and placement.name in self._started:
             return Observation(seen=Seen.WAITING)
@@ -273,7 +277,7 @@ def _ended(record: Path) -> Observation | None:
 
 
 def _lost(record: Path) -> Observation:
-    left = tree.end_orphans(str(record))
+    left = process_tree.end_orphans(str(record))
     _drop_ballast(record)
     ended = f"; processes it left behind were killed: {left}" if left else ""
     return Observation(seen=Seen.LOST, reason=f"the agent vanished without a last word{ended}")
@@ -307,10 +311,10 @@ def _insist(record: Path) -> None:
     if time.time() - asked_s > FORCE_S:
         _kill_session(record)
     else:
-        alive.cancel(str(record))
+        liveness.cancel(str(record))
 
 
 def _kill_session(record: Path) -> None:
     """The agent leads a session and group of its own; what it started is in groups that it would have ended."""
     with contextlib.suppress(OSError, ValueError, KeyError):
-        os.killpg(json.loads((record / alive.NAME).read_bytes())["pid"], signal.SIGKILL)
+        os.killpg(json.loads((record / liveness.NAME).read_bytes())["pid"], signal.SIGKILL)

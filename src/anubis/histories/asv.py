@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from anubis.histories import values
-from anubis.histories.formats import Format, Head, Reading
-from anubis.histories.jsonfile import BROKEN, listing, mapping, parse
 from anubis.model.history import Measurement
 from anubis.model.metric import Better
+from anubis.transfer import history_values
+from anubis.transfer.history_formats import Format, Head, Reading
+from anubis.transfer.json_file import BROKEN, listing, mapping, parse
 
 VERSION = 2
 _CONFIGURATION = "asv.conf.json"
@@ -94,7 +94,7 @@ def _repository(reading: Reading) -> str:
     reading.findings.file = str(configuration)
     content = _COMMENT.sub(lambda match: match[1] or "", configuration.read_text("utf-8", "replace"))
     found = parse(re.sub(r",(\s*[}\]])", r"\1", content), reading.findings)
-    return values.text(found.get("project_url")) if isinstance(found, dict) else ""
+    return history_values.text(found.get("project_url")) if isinstance(found, dict) else ""
 
 
 def _json(reading: Reading, file: Path) -> dict[str, Any]:
@@ -114,17 +114,17 @@ def _of_file(reading: Reading, file: Path, known: dict[str, Any], repository: st
         )
         return
     commit = _Commit(
-        commit=values.text(document.get("commit_hash")),
-        commit_s=values.seconds(document.get("date"), 1000),
-        environment=values.text(document.get("env_name")),
+        commit=history_values.text(document.get("commit_hash")),
+        commit_s=history_values.seconds(document.get("date"), 1000),
+        environment=history_values.text(document.get("env_name")),
         repository=repository,
-        machine=values.text(machine.get("machine")) or values.text(file.parent.name),
-        facts=values.texts(machine, ("arch", "cpu", "num_cpu", "ram")),
+        machine=history_values.text(machine.get("machine")) or history_values.text(file.parent.name),
+        facts=history_values.texts(machine, ("arch", "cpu", "num_cpu", "ram")),
     )
     columns = document.get("result_columns")
     names = columns if isinstance(columns, list) else _COLUMNS
     for name, row in mapping(document.get("results"), reading.findings, "results").items():
-        if not values.text(name):
+        if not history_values.text(name):
             reading.findings.error("a benchmark has no name", "delete its entry", path="results")
             continue
         # A benchmark that failed as a whole is null, or has null as its result.
@@ -133,7 +133,7 @@ def _of_file(reading: Reading, file: Path, known: dict[str, Any], repository: st
         if found.get("result") is None:
             reading.findings.missing += 1
             continue
-        yield from _of_benchmark(reading, values.text(name), found, known.get(name), commit)
+        yield from _of_benchmark(reading, history_values.text(name), found, known.get(name), commit)
 
 
 def _of_benchmark(
@@ -152,18 +152,18 @@ def _of_benchmark(
             path=path,
         )
         return
-    kind = values.text(about.get("type")) or name.rpartition(".")[2].partition("_")[0]
+    kind = history_values.text(about.get("type")) or name.rpartition(".")[2].partition("_")[0]
     metric, unit, better = _KINDS.get(kind, _KINDS["track"])
-    written = values.text(about.get("unit"))
+    written = history_values.text(about.get("unit"))
     if metric == "value" and written and written != "unit":
         unit = written
-    started_s = values.seconds(row.get("started_at"), 1000)
+    started_s = history_values.seconds(row.get("started_at"), 1000)
     time_s = started_s if started_s is not None else commit.commit_s
     if time_s is None:
         reading.findings.error("the results have no date", "run `asv update` first", path=path)
         return
     labels = {"environment": commit.environment} if commit.environment else {}
-    if version := values.text(row.get("version"))[:12]:
+    if version := history_values.text(row.get("version"))[:12]:
         labels["benchmark_version"] = version
     axis_names = about.get("param_names") or []
     for position, cell in enumerate(itertools.product(*axes)):
@@ -191,16 +191,16 @@ def _of_benchmark(
 
 
 def _axis(names: Any, position: int) -> str:
-    named = values.text(names[position]) if isinstance(names, list) and position < len(names) else ""
+    named = history_values.text(names[position]) if isinstance(names, list) and position < len(names) else ""
     return named or f"param{position + 1}"
 
 
 def _parameter(raw: Any) -> str:
     """What a parameter is called: asv keeps its repr(). Quotes are taken off texts, addresses in memory out of objects."""
-    words = values.text(raw)
+    words = history_values.text(raw)
     if words[:1] in {"'", '"'}:
         try:
-            return values.text(ast.literal_eval(words))
+            return history_values.text(ast.literal_eval(words))
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             return words
     return _ADDRESS.sub("", words)
@@ -212,12 +212,14 @@ def _spread(row: dict[str, Any], position: int) -> tuple[float | None, int]:
     From the samples when they were recorded, else from the quartiles as those of a normal distribution.
     """
     samples = _at(row.get("samples"), position)
-    found = [values.soft_number(each) for each in samples] if isinstance(samples, list) else []
+    found = [history_values.soft_number(each) for each in samples] if isinstance(samples, list) else []
     kept = [each for each in found if each is not None]
     if len(kept) > 1:
         return statistics.stdev(kept), len(kept)
-    count = values.count(_at(row.get("stats_repeat"), position))
-    low, high = (values.soft_number(_at(row.get(key), position)) for key in ("stats_q_25", "stats_q_75"))
+    count = history_values.count(_at(row.get("stats_repeat"), position))
+    low, high = (
+        history_values.soft_number(_at(row.get(key), position)) for key in ("stats_q_25", "stats_q_75")
+    )
     if count < 2 or low is None or high is None or high < low:
         return None, count
     return (high - low) / _QUARTILES, count

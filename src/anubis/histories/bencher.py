@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from anubis.histories import values
-from anubis.histories.findings import Findings
-from anubis.histories.formats import Format, Head, Reading
-from anubis.histories.jsonfile import BROKEN, mapping, parse
 from anubis.model.history import Measurement
 from anubis.model.metric import Better
+from anubis.transfer import history_values
+from anubis.transfer.history_findings import Findings
+from anubis.transfer.history_formats import Format, Head, Reading
+from anubis.transfer.json_file import BROKEN, mapping, parse
 
 _TEXT = r'"(?:[^"\\]|\\.)*"'
 _DETECT = re.compile(
@@ -61,15 +61,15 @@ def read(reading: Reading) -> Iterator[Measurement]:
             value = reading.value(figures.get("value"), f"{path}.value") if figures else None
             if value is None:
                 continue
-            if not values.text(name) or not values.text(slug):
+            if not history_values.text(name) or not history_values.text(slug):
                 findings.error(
                     "a benchmark or measure has no name", "name it, or delete its entry", path=path
                 )
                 continue
             known = _MEASURES.get(slug, _Measure("none", Better.NONE))
             yield Measurement(
-                benchmark=_IGNORE.sub("", values.text(name)) or values.text(name),
-                metric=values.text(slug),
+                benchmark=_IGNORE.sub("", history_values.text(name)) or history_values.text(name),
+                metric=history_values.text(slug),
                 value=value,
                 units=known.unit,
                 better=known.better,

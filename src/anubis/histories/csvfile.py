@@ -6,33 +6,12 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import BinaryIO, TextIO
 
-from anubis.histories import units, values
-from anubis.histories.findings import Findings
-from anubis.histories.formats import Format, Head, Reading
-from anubis.model.history import Measurement
+from anubis.model.history import COLUMNS, GROUPS, Measurement
 from anubis.model.metric import Better
+from anubis.transfer import history_units, history_values
+from anubis.transfer.history_findings import Findings
+from anubis.transfer.history_formats import Format, Head, Reading
 
-#: The columns that every exported file has, in their order.
-COLUMNS = (
-    "benchmark",
-    "metric",
-    "value",
-    "units",
-    "better",
-    "spread",
-    "count",
-    "time_s",
-    "commit_s",
-    "commit",
-    "version",
-    "repository",
-    "machine",
-    "fingerprint",
-    "run",
-    "contaminated",
-)
-#: Further columns, one for each key: ``parameter.threads``, ``label.suite``, ``fact.cpu``.
-GROUPS = {"parameter": "parameters", "label": "labels", "fact": "facts"}
 _OTHER_NAMES = {"time": "time_s", "timestamp": "time_s", "date": "time_s", "commit_time": "commit_s"}
 _OTHER_NAMES |= {"unit": "units", "name": "benchmark", "stddev": "spread"}
 _DELIMITERS = ",;\t"
@@ -117,11 +96,11 @@ def _of_row(
             line=line,
         )
         return
-    row = {name: values.text(cell) for name, cell in zip(names, cells, strict=True) if cell}
+    row = {name: history_values.text(cell) for name, cell in zip(names, cells, strict=True) if cell}
     value = reading.value(row.get("value"), "value", line=line)
     if value is None:
         return
-    time_s = values.seconds(row["time_s"]) if "time_s" in row else default_s
+    time_s = history_values.seconds(row["time_s"]) if "time_s" in row else default_s
     if time_s is None:
         findings.error(
             "the row has no valid time",
@@ -147,15 +126,15 @@ def _measurement(
         if group in groups:
             groups[group][key] = words
     return Measurement(
-        benchmark=row.get("benchmark", values.text(reading.path.stem)),
-        metric=row.get("metric", units.dimension(unit)),
+        benchmark=row.get("benchmark", history_values.text(reading.path.stem)),
+        metric=row.get("metric", history_units.dimension(unit)),
         value=value,
         units=unit,
-        better=units.direction(unit) if better is None else better,
-        spread=values.soft_number(row.get("spread")),
-        count=values.count(row.get("count")),
+        better=history_units.direction(unit) if better is None else better,
+        spread=history_values.soft_number(row.get("spread")),
+        count=history_values.count(row.get("count")),
         time_s=time_s,
-        commit_s=values.seconds(row.get("commit_s")),
+        commit_s=history_values.seconds(row.get("commit_s")),
         commit=row.get("commit", ""),
         version=row.get("version", ""),
         repository=row.get("repository", ""),

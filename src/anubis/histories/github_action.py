@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from anubis.histories import units, values
-from anubis.histories.formats import Format, Head, Reading
-from anubis.histories.jsonfile import BROKEN, listing, mapping, parse
 from anubis.model.history import Measurement
 from anubis.model.metric import Better
+from anubis.transfer import history_units, history_values
+from anubis.transfer.history_formats import Format, Head, Reading
+from anubis.transfer.json_file import BROKEN, listing, mapping, parse
 
 _PREFIX = re.compile(r"\ufeff?\s*(?:window\s*\.\s*BENCHMARK_DATA\s*=)?\s*")
 _DETECT = re.compile(r"\s*(?:window\s*\.\s*BENCHMARK_DATA\s*=|\{\s*\"lastUpdate\"\s*:)")
@@ -46,10 +46,10 @@ def read(reading: Reading) -> Iterator[Measurement]:
     if document is BROKEN:
         return
     document = mapping(document, reading.findings, "")
-    repository = values.text(document.get("repoUrl"))
+    repository = history_values.text(document.get("repoUrl"))
     for suite, entries in mapping(document.get("entries"), reading.findings, "entries").items():
         path = f"entries.{suite}"
-        labels = {"suite": values.text(suite)} if suite else {}
+        labels = {"suite": history_values.text(suite)} if suite else {}
         for position, entry in enumerate(listing(entries, reading.findings, path)):
             yield from _of_entry(reading, entry, f"{path}[{position}]", repository, labels)
 
@@ -89,7 +89,7 @@ def _of_entry(
     entry = mapping(entry, findings, path)
     if not entry:
         return
-    time_s = values.seconds(entry.get("date"), 1000)
+    time_s = history_values.seconds(entry.get("date"), 1000)
     commit = mapping(entry.get("commit"), findings, f"{path}.commit")
     commit_s = _commit_s(commit)
     if time_s is None:
@@ -98,16 +98,16 @@ def _of_entry(
         )
         return
     tool = entry.get("tool")
-    commit_id = values.text(commit.get("id"))
+    commit_id = history_values.text(commit.get("id"))
     seen: set[tuple[str, str]] = set()
     for position, bench in enumerate(listing(entry.get("benches"), findings, f"{path}.benches")):
         found = _value(reading, bench, f"{path}.benches[{position}]", seen)
         if found is None:
             continue
         name, value, unit = found
-        dimension = units.dimension(unit)
+        dimension = history_units.dimension(unit)
         spread, repeats = _spread(bench, value) if tool == "pytest" else (None, 1)
-        better = units.direction(unit)
+        better = history_units.direction(unit)
         yield Measurement(
             benchmark=name,
             metric=dimension,
@@ -126,9 +126,9 @@ def _of_entry(
 
 def _commit_s(commit: dict[str, Any]) -> float | None:
     """When the commit was made. For pull requests the action stores when the repository was updated instead."""
-    if "/pull/" in values.text(commit.get("url")):
+    if "/pull/" in history_values.text(commit.get("url")):
         return None
-    return values.seconds(commit.get("timestamp"))
+    return history_values.seconds(commit.get("timestamp"))
 
 
 def _value(
@@ -139,7 +139,7 @@ def _value(
     bench = mapping(bench, findings, path)
     if not bench:
         return None
-    name = values.text(bench.get("name"))
+    name = history_values.text(bench.get("name"))
     if not name:
         findings.error("the benchmark has no name", "name it", path=f"{path}.name")
         return None
@@ -147,7 +147,7 @@ def _value(
     if value is None:
         return None
     # Older versions of the action kept all of Go's figures in the unit: "ns/op\t16 B/op\t1 allocs/op".
-    unit = values.text(bench.get("unit")).partition("\t")[0].strip() or "none"
+    unit = history_values.text(bench.get("unit")).partition("\t")[0].strip() or "none"
     if (name, unit) in seen:
         findings.warn(
             f'"{name}" stands twice in one entry; the first is kept',
@@ -166,10 +166,10 @@ def _spread(bench: dict[str, Any], rate: float) -> tuple[float | None, int]:
     (first-order propagation). The other tools write ranges that are no standard deviations, or have other units
     than the value (Catch2).
     """
-    stddev = _STDDEV.match(values.text(bench.get("range")))
-    rounds = _ROUNDS.search(values.text(bench.get("extra")))
-    deviation = values.soft_number(stddev[1]) if stddev else None
-    repeats = values.count(rounds[1]) if rounds else 1
+    stddev = _STDDEV.match(history_values.text(bench.get("range")))
+    rounds = _ROUNDS.search(history_values.text(bench.get("extra")))
+    deviation = history_values.soft_number(stddev[1]) if stddev else None
+    repeats = history_values.count(rounds[1]) if rounds else 1
     if deviation is None or repeats < 2:
         return None, repeats
     return rate * rate * deviation, repeats

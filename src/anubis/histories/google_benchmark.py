@@ -7,10 +7,10 @@ import statistics
 from collections.abc import Iterator
 from typing import Any
 
-from anubis.histories import units, values
-from anubis.histories.formats import Format, Head, Reading
-from anubis.histories.jsonfile import BROKEN, listing, mapping, parse
 from anubis.model.history import Measurement
+from anubis.transfer import history_units, history_values
+from anubis.transfer.history_formats import Format, Head, Reading
+from anubis.transfer.json_file import BROKEN, listing, mapping, parse
 
 #: Fields of a row that are no figures of the benchmark.
 _NO_FIGURES = {
@@ -50,12 +50,12 @@ def read(reading: Reading) -> Iterator[Measurement]:
     if document is BROKEN or not (document := mapping(document, findings, "")):
         return
     context = mapping(document.get("context", {}), findings, "context")
-    time_s = values.seconds(context.get("date"))
+    time_s = history_values.seconds(context.get("date"))
     if time_s is None:
         time_s = reading.time_s()
     facts = _facts(context)
     for name, rows in _by_name(reading, document).items():
-        threads = values.text(rows[0].get("threads"))
+        threads = history_values.text(rows[0].get("threads"))
         parameters = {"threads": threads} if threads not in {"", "1"} else {}
         for metric, (value, spread, count) in _figures(reading, name, rows).items():
             unit = _unit(metric, rows[0])
@@ -64,7 +64,7 @@ def read(reading: Reading) -> Iterator[Measurement]:
                 metric=metric,
                 value=value,
                 units=unit,
-                better=units.direction(unit),
+                better=history_units.direction(unit),
                 spread=spread,
                 count=count,
                 time_s=time_s,
@@ -80,12 +80,12 @@ def _by_name(reading: Reading, document: Row) -> dict[str, list[Row]]:
     for position, raw in enumerate(listing(document.get("benchmarks"), reading.findings, "benchmarks")):
         path = f"benchmarks[{position}]"
         row = mapping(raw, reading.findings, path)
-        name = values.text(row.get("run_name") or row.get("name"))
+        name = history_values.text(row.get("run_name") or row.get("name"))
         if not name or row.get("aggregate_name") in {"BigO", "RMS"} or "big_o" in row or "rms" in row:
             continue
         if row.get("error_occurred") or row.get("skipped"):
             if name not in failed:
-                why = values.text(row.get("error_message") or row.get("skip_message"))
+                why = history_values.text(row.get("error_message") or row.get("skip_message"))
                 reading.findings.warn(
                     f'"{name}" gave no figures: {why or "it was skipped"}', "nothing to do", path=path
                 )
@@ -117,9 +117,13 @@ def _figures(reading: Reading, name: str, rows: list[Row]) -> dict[str, tuple[fl
             path=name,
         )
         return {}
-    deviations, repeats = by_kind.get("stddev", {}), values.count(middle.get("repetitions"))
+    deviations, repeats = by_kind.get("stddev", {}), history_values.count(middle.get("repetitions"))
     return {
-        metric: (found[0], values.soft_number(deviations.get(metric)) if repeats > 1 else None, repeats)
+        metric: (
+            found[0],
+            history_values.soft_number(deviations.get(metric)) if repeats > 1 else None,
+            repeats,
+        )
         for metric in _metrics([middle])
         if (found := _values(reading, name, [middle], metric))
     }
@@ -146,18 +150,20 @@ def _values(reading: Reading, name: str, rows: list[Row], metric: str) -> list[f
 
 def _unit(metric: str, row: Row) -> str:
     if metric in {"real_time", "cpu_time"}:
-        return values.text(row.get("time_unit")) or "ns"
+        return history_values.text(row.get("time_unit")) or "ns"
     return _UNITS.get(metric, "none")
 
 
 def _facts(context: Row) -> dict[str, str]:
     """Cores and cache sizes; the clock rate and the load change from minute to minute, the host name from run to run."""
-    facts = {"cores": values.text(context.get("num_cpus"))}
+    facts = {"cores": history_values.text(context.get("num_cpus"))}
     caches = context.get("caches")
     for cache in caches if isinstance(caches, list) else []:
         if isinstance(cache, dict):
-            key = f"L{values.text(cache.get('level'))} {values.text(cache.get('type')).lower()}"
-            facts[key] = values.text(cache.get("size"))
+            key = (
+                f"L{history_values.text(cache.get('level'))} {history_values.text(cache.get('type')).lower()}"
+            )
+            facts[key] = history_values.text(cache.get("size"))
     return {key: value for key, value in facts.items() if value}
 
 

@@ -8,11 +8,11 @@ import statistics
 from collections.abc import Iterator
 from typing import Any
 
-from anubis.histories import values
-from anubis.histories.formats import Format, Head, Reading
-from anubis.histories.jsonfile import BROKEN, listing, mapping, parse
 from anubis.model.history import Measurement
 from anubis.model.metric import Better
+from anubis.transfer import history_values
+from anubis.transfer.history_formats import Format, Head, Reading
+from anubis.transfer.json_file import BROKEN, listing, mapping, parse
 
 _DETECT = re.compile(r'\s*\{\s*"results"\s*:\s*\[\s*\{\s*"command"\s*:')
 
@@ -31,7 +31,7 @@ def read(reading: Reading) -> Iterator[Measurement]:
     for position, raw in enumerate(listing(document.get("results"), findings, "results")):
         path = f"results[{position}]"
         result = mapping(raw, findings, path)
-        command = values.text(result.get("command"))
+        command = history_values.text(result.get("command"))
         if not command:
             if result:
                 findings.error("the result names no command", "add its command", path=f"{path}.command")
@@ -41,7 +41,7 @@ def read(reading: Reading) -> Iterator[Measurement]:
             findings.warn(
                 f'"{command}" did not always exit with 0; its times are kept', "check the command", path=path
             )
-        parameters = values.texts(result.get("parameters"))
+        parameters = history_values.texts(result.get("parameters"))
         for metric, value, unit, spread, count in _figures(reading, result, path):
             yield Measurement(
                 benchmark=command,
@@ -63,7 +63,7 @@ def _figures(
     middle = reading.value(result.get("median", result.get("mean")), f"{path}.median")
     count = max(1, len(times))
     if middle is not None:
-        spread = values.soft_number(result.get("stddev"))
+        spread = history_values.soft_number(result.get("stddev"))
         yield "time", middle, "s", spread if count > 1 else None, count
     for metric, key in (("user_time", "user"), ("system_time", "system")):
         if key in result and (mean := reading.value(result[key], f"{path}.{key}")) is not None:
@@ -75,7 +75,7 @@ def _figures(
 
 
 def _numbers(raw: Any) -> list[float]:
-    found = [values.soft_number(each) for each in raw] if isinstance(raw, list) else []
+    found = [history_values.soft_number(each) for each in raw] if isinstance(raw, list) else []
     return [value for value in found if value is not None]
 
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import closing
 from urllib.parse import quote
 
-from anubis.histories import values
-from anubis.histories.formats import Format, Head, Reading
 from anubis.model.history import Measurement
+from anubis.transfer import history_values
+from anubis.transfer.history_formats import Format, Head, Reading
 
 _MAGIC = b"SQLite format 3\0"
 _TABLES = {"experiments", "runs", "latest_metrics", "params", "tags"}
@@ -70,7 +70,7 @@ def _of_runs(reading: Reading, database: sqlite3.Connection) -> Iterator[Measure
             f"{unfinished} runs that failed, were stopped or still go on were left out", "nothing to do"
         )
     for run, experiment, start_ms, source_version in database.execute(_RUNS):
-        time_s = values.seconds(start_ms, 1000)
+        time_s = history_values.seconds(start_ms, 1000)
         if time_s is None:
             reading.findings.error(
                 "the run has no start time", "delete the run in MLflow", path=f"runs.{run}"
@@ -82,11 +82,11 @@ def _of_runs(reading: Reading, database: sqlite3.Connection) -> Iterator[Measure
             value = reading.value(None if is_nan else raw, f"runs.{run}.{metric}")
             if value is not None:
                 yield Measurement(
-                    benchmark=values.text(experiment),
-                    metric=values.text(metric),
+                    benchmark=history_values.text(experiment),
+                    metric=history_values.text(metric),
                     value=value,
                     time_s=time_s,
-                    commit=tags.get("mlflow.source.git.commit") or values.text(source_version),
+                    commit=tags.get("mlflow.source.git.commit") or history_values.text(source_version),
                     repository=tags.get("mlflow.source.git.repoURL", ""),
                     parameters=parameters,
                     run=run,
@@ -95,7 +95,7 @@ def _of_runs(reading: Reading, database: sqlite3.Connection) -> Iterator[Measure
 
 def _pairs(database: sqlite3.Connection, table: str, run: str) -> dict[str, str]:
     rows = database.execute(f"SELECT key, value FROM {table} WHERE run_uuid = ? ORDER BY key", (run,))  # noqa: S608  the table is one of two constants
-    return values.texts(dict(rows))
+    return history_values.texts(dict(rows))
 
 
 FORMAT = Format(name="mlflow", title="MLflow SQLite database", detect=detect, read=read)

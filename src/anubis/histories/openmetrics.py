@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import BinaryIO
 
-from anubis.histories.findings import Findings
-from anubis.histories.formats import Format
 from anubis.model.history import Measurement
+from anubis.transfer.history_findings import Findings
+from anubis.transfer.history_formats import Format
 
 _PREFIX = "anubis_"
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_]+")

@@ -5,11 +5,10 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any, BinaryIO
 
-from anubis.histories.csvfile import COLUMNS, GROUPS
-from anubis.histories.findings import Findings
-from anubis.histories.formats import Format
 from anubis.model.errors import AnubisError
-from anubis.model.history import Measurement
+from anubis.model.history import COLUMNS, GROUPS, Measurement
+from anubis.transfer.history_findings import Findings
+from anubis.transfer.history_formats import Format
 
 #: Rows that are held in memory at once.
 _ROWS = 65_536

@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from anubis.histories import units, values
-from anubis.histories.formats import Format, Head, Reading
-from anubis.histories.jsonfile import BROKEN, mapping, parse
 from anubis.model.history import Measurement
+from anubis.transfer import history_units, history_values
+from anubis.transfer.history_formats import Format, Head, Reading
+from anubis.transfer.json_file import BROKEN, mapping, parse
 
 _LABEL = re.compile(r"\|([^|:]*):(.*?)\|(?=,\||$)", re.DOTALL)
 #: Facts about the machine, alone or behind the name of a group of machines (``client_machine_type``).
@@ -58,8 +58,8 @@ def _of_sample(reading: Reading, raw: Any, line: int) -> Iterator[Measurement]:
     if any(key in metadata for key in _NO_VALUE) and sample.get("value") == 0:
         findings.missing += 1
         return
-    test, metric = values.text(sample.get("test")), values.text(sample.get("metric"))
-    time_s = values.seconds(sample.get("timestamp"))
+    test, metric = history_values.text(sample.get("test")), history_values.text(sample.get("metric"))
+    time_s = history_values.seconds(sample.get("timestamp"))
     if not test or not metric or time_s is None:
         findings.error(
             "the sample lacks a test, a metric or a valid timestamp",
@@ -70,13 +70,13 @@ def _of_sample(reading: Reading, raw: Any, line: int) -> Iterator[Measurement]:
     value = reading.value(sample.get("value"), "value", line=line)
     if value is None:
         return
-    unit = values.text(sample.get("unit")) or "none"
+    unit = history_values.text(sample.get("unit")) or "none"
     yield Measurement(
         benchmark=test,
         metric=metric,
         value=value,
         units=unit,
-        better=units.direction(unit),
+        better=history_units.direction(unit),
         time_s=time_s,
         parameters={
             key: words
@@ -84,7 +84,7 @@ def _of_sample(reading: Reading, raw: Any, line: int) -> Iterator[Measurement]:
             if len(words) <= _LONGEST and not _FACTS.fullmatch(key) and not _PASSING.fullmatch(key)
         },
         facts={key: words for key, words in metadata.items() if _FACTS.fullmatch(key)},
-        run=values.text(sample.get("run_uri")),
+        run=history_values.text(sample.get("run_uri")),
     )
 
 
@@ -92,7 +92,7 @@ def _metadata(sample: dict[str, Any]) -> dict[str, str]:
     """What is known about a sample: an object, or collapsed into one text ``|key:value|,|key:value|``."""
     labels = sample.get("labels")
     if isinstance(labels, str):
-        return values.texts(dict(_LABEL.findall(labels)))
+        return history_values.texts(dict(_LABEL.findall(labels)))
     metadata = sample.get("metadata")
     if not isinstance(metadata, dict):
         return {}
@@ -100,7 +100,7 @@ def _metadata(sample: dict[str, Any]) -> dict[str, str]:
         key: value if isinstance(value, (str, int, float)) else json.dumps(value)
         for key, value in metadata.items()
     }
-    return values.texts(kept)
+    return history_values.texts(kept)
 
 
 FORMAT = Format(name="perfkit", title="PerfKitBenchmarker JSON lines", detect=detect, read=read)

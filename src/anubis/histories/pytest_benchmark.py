@@ -6,11 +6,11 @@ Format: https://pytest-benchmark.readthedocs.io
 from collections.abc import Iterator
 from typing import Any
 
-from anubis.histories import values
-from anubis.histories.formats import Format, Head, Reading
-from anubis.histories.jsonfile import BROKEN, listing, mapping, parse
 from anubis.model.history import Measurement
 from anubis.model.metric import Better
+from anubis.transfer import history_values
+from anubis.transfer.history_formats import Format, Head, Reading
+from anubis.transfer.json_file import BROKEN, listing, mapping, parse
 
 
 def detect(head: Head) -> bool:
@@ -24,49 +24,51 @@ def read(reading: Reading) -> Iterator[Measurement]:
     if document is BROKEN:
         return
     document = mapping(document, findings, "")
-    time_s = values.seconds(document.get("datetime"))
+    time_s = history_values.seconds(document.get("datetime"))
     if time_s is None and document:
         time_s = reading.time_s()
     if time_s is None:
         return
-    commit = values.texts(document.get("commit_info"))
+    commit = history_values.texts(document.get("commit_info"))
     dirty = "-dirty" if commit.get("dirty") == "true" and commit.get("id") else ""
     facts = _facts(document.get("machine_info"))
     for position, entry in enumerate(listing(document.get("benchmarks"), findings, "benchmarks")):
         path = f"benchmarks[{position}]"
         bench = mapping(entry, findings, path)
         stats = mapping(bench.get("stats"), findings, f"{path}.stats") if bench else {}
-        name = values.text(bench.get("fullname") or bench.get("name"))
+        name = history_values.text(bench.get("fullname") or bench.get("name"))
         if not stats or not name:
             continue
         value = reading.value(stats.get("median"), f"{path}.stats.median")
         if value is None:
             continue
-        repeats = values.count(stats.get("rounds"))
-        parameters = values.texts(bench.get("params"))
+        repeats = history_values.count(stats.get("rounds"))
+        parameters = history_values.texts(bench.get("params"))
         yield Measurement(
-            benchmark=name.removesuffix(f"[{values.text(bench.get('param'))}]") if parameters else name,
+            benchmark=name.removesuffix(f"[{history_values.text(bench.get('param'))}]")
+            if parameters
+            else name,
             metric="time",
             value=value,
             units="s",
             better=Better.LOWER,
-            spread=values.soft_number(stats.get("stddev")) if repeats > 1 else None,
+            spread=history_values.soft_number(stats.get("stddev")) if repeats > 1 else None,
             count=repeats,
             time_s=time_s,
-            commit_s=values.seconds(commit.get("time")),
+            commit_s=history_values.seconds(commit.get("time")),
             commit=commit.get("id", "") + dirty,
             parameters=parameters,
-            labels=values.texts(bench, ("group",)),
+            labels=history_values.texts(bench, ("group",)),
             facts=facts,
         )
 
 
 def _facts(machine: Any) -> dict[str, str]:
     """What must match: processor, cores and interpreter; host name and kernel change while the machine does not."""
-    facts = values.texts(machine, ("machine", "system", "python_implementation", "python_version"))
+    facts = history_values.texts(machine, ("machine", "system", "python_implementation", "python_version"))
     cpu = machine.get("cpu") if isinstance(machine, dict) else None
     for key, names in {"cpu": ("brand_raw", "brand"), "cores": ("count",)}.items():
-        found = values.texts(cpu, names)
+        found = history_values.texts(cpu, names)
         if found:
             facts[key] = next(iter(found.values()))
     return facts

@@ -4,6 +4,28 @@ from dataclasses import dataclass, field
 
 from anubis.model.metric import Better
 
+#: The columns that every exported file has, in their order.
+COLUMNS = (
+    "benchmark",
+    "metric",
+    "value",
+    "units",
+    "better",
+    "spread",
+    "count",
+    "time_s",
+    "commit_s",
+    "commit",
+    "version",
+    "repository",
+    "machine",
+    "fingerprint",
+    "run",
+    "contaminated",
+)
+#: Further columns, one for each key: ``parameter.threads``, ``label.suite``, ``fact.cpu``.
+GROUPS = {"parameter": "parameters", "label": "labels", "fact": "facts"}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Self
 
+from anubis.contracts.world import Surroundings
 from anubis.model.alert import Alert
 from anubis.model.errors import NotifyError
 from anubis.notifiers.exchange import send, service_url, token
-from anubis.pipeline import notice
-from anubis.pipeline.contracts import Surroundings
-from anubis.pipeline.markup import one_line
+from anubis.reporting import alert_text
+from anubis.reporting.markup import one_line
 
 #: An open alert fires until Anubis ends it. Without an end of its own Alertmanager would call it resolved after
 #: ``resolve_timeout`` (5 minutes), because it expects clients to repeat themselves.
@@ -71,7 +71,7 @@ def posted(to: str, alert: Alert) -> dict[str, Any]:
     Labels are its identity there, so they hold only what never changes in the life of an alert: kind, state and
     figures are annotations. To route by them, give the address labels of its own.
     """
-    end_s = alert.opened_s + _NEVER_S if notice.is_open(alert) else alert.changed_s
+    end_s = alert.opened_s + _NEVER_S if alert_text.is_open(alert) else alert.changed_s
     return {
         "labels": {
             **labels(to.partition(":")[2]),
@@ -80,11 +80,11 @@ def posted(to: str, alert: Alert) -> dict[str, Any]:
             "benchmark": one_line(alert.benchmark) or "unnamed",
         },
         "annotations": {
-            "summary": notice.title(alert),
-            "description": notice.text(alert),
+            "summary": alert_text.title(alert),
+            "description": alert_text.text(alert),
             "kind": str(alert.kind),
             "state": str(alert.state),
-            "next_step": notice.next_steps(alert)[0].command,
+            "next_step": alert_text.next_steps(alert)[0].command,
         },
         "startsAt": _rfc3339(alert.opened_s),
         "endsAt": _rfc3339(max(end_s, alert.opened_s)),

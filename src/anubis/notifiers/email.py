@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 from urllib.parse import unquote, urlsplit
 
+from anubis.contracts.world import Surroundings
 from anubis.model.alert import Alert, AlertState
 from anubis.model.errors import BadInputError, NotifyError
-from anubis.pipeline import notice
-from anubis.pipeline.contracts import Surroundings
-from anubis.pipeline.markup import one_line
+from anubis.reporting import alert_text
+from anubis.reporting.markup import one_line
 
 if TYPE_CHECKING:
     import smtplib
@@ -172,23 +172,23 @@ def message(alert: Alert, sender: str, to: list[str]) -> "EmailMessage":
     domain = sender.rpartition("@")[2]
     content = EmailMessage()
     again = "" if alert.state is AlertState.CONFIRMED else "Re: "
-    content["Subject"] = again + notice.title(alert, standing=False)
+    content["Subject"] = again + alert_text.title(alert, standing=False)
     content["From"] = Address("Anubis", addr_spec=sender)
     content["To"] = [Address(addr_spec=address) for address in to]
     content["Date"] = format_datetime(datetime.fromtimestamp(alert.changed_s, UTC))
-    content["Message-ID"] = f"<{notice.key(alert)}@{domain}>"
+    content["Message-ID"] = f"<{alert_text.key(alert)}@{domain}>"
     if alert.state is not AlertState.CONFIRMED:
         first = f"<{alert.id}-{AlertState.CONFIRMED}@{domain}>"
         content["In-Reply-To"] = first
         content["References"] = first
     content["Auto-Submitted"] = "auto-generated"  # RFC 3834: no holiday notice answers a machine
-    content.set_content(notice.text(alert))
+    content.set_content(alert_text.text(alert))
     content.add_alternative(_html(alert), subtype="html")
     return content
 
 
 def _html(alert: Alert) -> str:
-    shown, more = notice.lines(alert)
+    shown, more = alert_text.lines(alert)
     head = "".join(
         f"<th align=left>{name}</th>" for name in ("Metric", "Before, after", "Effect", "n", "Noise", "Kind")
     )
@@ -200,11 +200,13 @@ def _html(alert: Alert) -> str:
         )
     )
     table = f"<table cellpadding=4><tr>{head}</tr>{rows}</table>" if rows else ""
-    steps = "".join(f"<li>{_mark(step.command)}: {step.purpose}</li>" for step in notice.next_steps(alert))
+    steps = "".join(
+        f"<li>{_mark(step.command)}: {step.purpose}</li>" for step in alert_text.next_steps(alert)
+    )
     return (
-        f"<p><b>{html.escape(notice.title(alert))}</b></p>{table}"
+        f"<p><b>{html.escape(alert_text.title(alert))}</b></p>{table}"
         + (f"<p>and {more} more</p>" if more else "")
-        + "".join(f"<p>{sentence}</p>" for sentence in notice.sentences(alert, _mark))
+        + "".join(f"<p>{sentence}</p>" for sentence in alert_text.sentences(alert, _mark))
         + f"<p>What to do next:</p><ul>{steps}</ul>"
     )
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from anubis.model.errors import BadInputError, NotifyError
-from anubis.pipeline.markup import one_line
+from anubis.reporting.markup import one_line
 
 if TYPE_CHECKING:
     import urllib3

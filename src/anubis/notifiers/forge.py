@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from anubis.model.alert import Alert
 from anubis.model.errors import NotifyError
-from anubis.pipeline.markup import one_line, short_subject
+from anubis.reporting.markup import one_line, short_subject
 
 #: GitHub takes 65,536 characters of a comment and GitLab 1,000,000; ours are far below, and stay so.
 MOST_CHARACTERS = 60_000

@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 from urllib.parse import urlencode, urlsplit
 
+from anubis.contracts.world import Surroundings
 from anubis.model.alert import Alert, AlertState
 from anubis.model.errors import NotifyError
 from anubis.notifiers import forge
 from anubis.notifiers.exchange import Answer, send, service_url, token
 from anubis.notifiers.github_event import Target, target
-from anubis.pipeline import notice
-from anubis.pipeline import report as reports
-from anubis.pipeline.contracts import Surroundings
-from anubis.pipeline.markup import one_line
-from anubis.pipeline.report import Report
+from anubis.reporting import alert_text
+from anubis.reporting import gate_report as reports
+from anubis.reporting.gate_report import Report
+from anubis.reporting.markup import one_line
 
 _API = "https://api.github.com"
 
@@ -113,8 +113,8 @@ class GitHub:
         elif to == "github:comment":
             number = self.pull_request_with(repository, commit)
             if number is not None:
-                text = notice.markdown(alert)
-                self.comment(repository, number, f"alert {alert.id}", text, new=notice.is_open(alert))
+                text = alert_text.markdown(alert)
+                self.comment(repository, number, f"alert {alert.id}", text, new=alert_text.is_open(alert))
         else:
             raise NotifyError(
                 f"{one_line(to, 80)!r} is nothing GitHub knows",
@@ -204,13 +204,13 @@ class GitHub:
 
 
 def _check_run(alert: Alert) -> CheckRun:
-    conclusion = "failure" if notice.is_bad(alert) else "success"
-    if alert.state is AlertState.MUTED or (notice.is_open(alert) and not notice.is_bad(alert)):
+    conclusion = "failure" if alert_text.is_bad(alert) else "success"
+    if alert.state is AlertState.MUTED or (alert_text.is_open(alert) and not alert_text.is_bad(alert)):
         conclusion = "neutral"
     return CheckRun(
         name=f"Anubis: {one_line(alert.benchmark, 80)}",
         external_id=f"anubis-alert:{alert.id}",
         conclusion=conclusion,
-        title=notice.title(alert),
-        summary=notice.markdown(alert),
+        title=alert_text.title(alert),
+        summary=alert_text.markdown(alert),
     )

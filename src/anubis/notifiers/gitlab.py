@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 from urllib.parse import quote, urlsplit
 
+from anubis.contracts.world import Surroundings
 from anubis.model.alert import Alert
 from anubis.model.errors import NotifyError
 from anubis.notifiers import forge
 from anubis.notifiers.exchange import Answer, send, service_url, token
-from anubis.pipeline import notice
-from anubis.pipeline import report as reports
-from anubis.pipeline.contracts import Surroundings
-from anubis.pipeline.markup import one_line
-from anubis.pipeline.report import Report
+from anubis.reporting import alert_text
+from anubis.reporting import gate_report as reports
+from anubis.reporting.gate_report import Report
+from anubis.reporting.markup import one_line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,13 @@ class GitLab:
         project = forge.repository_of(alert, self._settings.host).path
         number = self.merge_request_with(project, forge.commit_of(alert))
         if number is not None:
-            self.note(project, number, f"alert {alert.id}", notice.markdown(alert), new=notice.is_open(alert))
+            self.note(
+                project,
+                number,
+                f"alert {alert.id}",
+                alert_text.markdown(alert),
+                new=alert_text.is_open(alert),
+            )
 
     def note(self, project: str, number: int | str, name: str, text: str, *, new: bool) -> int | None:
         """Update our note of that name; without one, write it if ``new``. Its id, None when there is none."""

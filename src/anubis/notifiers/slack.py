@@ -10,12 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from anubis.contracts.objects import Objects
+from anubis.contracts.world import Surroundings
 from anubis.model.alert import Alert
 from anubis.model.errors import BadInputError, NotFoundError, NotifyError
 from anubis.notifiers.exchange import send, service_url
-from anubis.pipeline import notice
-from anubis.pipeline.contracts import Objects, Surroundings
-from anubis.pipeline.markup import one_line
+from anubis.reporting import alert_text
+from anubis.reporting.markup import one_line
 
 #: Slack's own limits: characters of a header, and of the text of a section.
 _HEADER, _SECTION = 150, 3000
@@ -70,7 +71,7 @@ class Slack:
                 permanent=True,
                 remedy="set ANUBIS_SLACK_URL, or add the channel to ANUBIS_SLACK_URLS",
             )
-        told = hashlib.sha256(f"slack\0{channel}\0{notice.key(alert)}".encode()).hexdigest()
+        told = hashlib.sha256(f"slack\0{channel}\0{alert_text.key(alert)}".encode()).hexdigest()
         if self._was(told):
             return
         content = message(alert)
@@ -89,21 +90,21 @@ class Slack:
 
 def message(alert: Alert) -> dict[str, Any]:
     """The message as blocks, and as text for screens that show none."""
-    shown, more = notice.lines(alert)
+    shown, more = alert_text.lines(alert)
     rows = "\n".join(line.text() for line in shown)
     rows += f"\nand {more} more" if more else ""
-    steps = "\n".join(f"{_mark(step.command)} {step.purpose}" for step in notice.next_steps(alert))
+    steps = "\n".join(f"{_mark(step.command)} {step.purpose}" for step in alert_text.next_steps(alert))
     blocks: list[dict[str, Any]] = [
         {
             "type": "header",
-            "text": {"type": "plain_text", "text": notice.title(alert, _HEADER), "emoji": False},
+            "text": {"type": "plain_text", "text": alert_text.title(alert, _HEADER), "emoji": False},
         }
     ]
     if rows:
         blocks.append(_section(f"```{_escape(rows)[: _SECTION - 6]}```"))
-    blocks.append(_section("\n".join(notice.sentences(alert, _mark))))
+    blocks.append(_section("\n".join(alert_text.sentences(alert, _mark))))
     blocks.append(_section(steps))
-    return {"text": _escape(notice.title(alert)), "blocks": blocks}
+    return {"text": _escape(alert_text.title(alert)), "blocks": blocks}
 
 
 def _section(text: str) -> dict[str, Any]:

@@ -18,11 +18,11 @@ from datetime import UTC, datetime
 from typing import Any, Self
 from urllib.parse import urlsplit
 
+from anubis.contracts.world import Surroundings
 from anubis.model.alert import Alert
 from anubis.model.errors import BadInputError, NotifyError
 from anubis.notifiers.exchange import send, shown
-from anubis.pipeline import notice
-from anubis.pipeline.contracts import Surroundings
+from anubis.reporting import alert_text
 
 #: Version of the body; a field may be added without a new one.
 VERSION = 1
@@ -62,7 +62,7 @@ class Webhook:
     def notify(self, to: str, alert: Alert) -> None:
         self._refuse(to)
         message = body(alert)
-        send("POST", to, message, headers=self._headers(notice.key(alert), message), quote=False)
+        send("POST", to, message, headers=self._headers(alert_text.key(alert), message), quote=False)
 
     def _headers(self, key: str, message: bytes) -> dict[str, str]:
         moment = str(int(self._now_s()))
@@ -101,9 +101,9 @@ def body(alert: Alert) -> bytes:
         "type": f"alert.{alert.state}",
         "timestamp": datetime.fromtimestamp(alert.changed_s, UTC).isoformat(),
         "data": {
-            "title": notice.title(alert),
-            "text": notice.text(alert),
-            "next_steps": [dataclasses.asdict(step) for step in notice.next_steps(alert)],
+            "title": alert_text.title(alert),
+            "text": alert_text.text(alert),
+            "next_steps": [dataclasses.asdict(step) for step in alert_text.next_steps(alert)],
             "alert": _finite(dataclasses.asdict(alert)),
         },
     }

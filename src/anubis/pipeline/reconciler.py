@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from anubis.contracts.world import World
 from anubis.model.cause import Cause
 from anubis.model.errors import (
     AnubisError,
@@ -19,11 +20,10 @@ from anubis.model.errors import (
 )
 from anubis.model.run import Event, Run, Step
 from anubis.model.status import Status
-from anubis.pipeline import alert, analyse, collect, fetch, place, watch
-from anubis.pipeline.contracts import World
-from anubis.pipeline.final import conclude
-from anubis.pipeline.owner import is_dead
-from anubis.pipeline.watch import BACK_OFF, SOONEST_S
+from anubis.pipeline.conclusion import conclude
+from anubis.pipeline.lease_owner import is_dead
+from anubis.pipeline.stages import alert, analyse, collect, fetch, place, watch
+from anubis.pipeline.stages.watch import BACK_OFF, SOONEST_S
 
 log = logging.getLogger(__name__)
 

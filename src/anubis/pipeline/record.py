@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anubis.model.points import SampleBlock
-from anubis.pipeline.contamination import disturbances
+from anubis.record.interference import disturbances
 
 if TYPE_CHECKING:
-    from anubis.agent.telemetry import Telemetry
+    from anubis.record.telemetry import Telemetry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ class Record:
         """The machine, second by second; None for a run too short to have any."""
         if not (self.folder / "telemetry").exists():
             return None
-        from anubis.agent.telemetry import Telemetry  # noqa: PLC0415  most runs of a large sweep have none
+        from anubis.record.telemetry import Telemetry  # noqa: PLC0415  most runs of a large sweep have none
 
         return Telemetry(str(self.folder))
 
@@ -99,7 +99,7 @@ class Record:
         path = self.folder / "samples"
         if not path.exists() or path.stat().st_size == 0:
             return []
-        from anubis.agent import samples  # noqa: PLC0415  most runs of a large sweep have none
+        from anubis.record import samples  # noqa: PLC0415  most runs of a large sweep have none
 
         return [
             SampleBlock(

@@ -8,9 +8,12 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from anubis.contracts.alerts import Alerts, Cursors
+from anubis.contracts.clock import Clock
+from anubis.contracts.notifier import Notifier
+from anubis.contracts.runs import Runs
 from anubis.model.errors import NotFoundError, NotifyError
 from anubis.model.run import Event
-from anubis.pipeline.contracts import Alerts, Clock, Cursors, Notifier, Runs
 
 log = logging.getLogger(__name__)
 

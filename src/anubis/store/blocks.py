@@ -9,8 +9,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
+from anubis.contracts.points import SeriesRow
 from anubis.model.points import PointBlock
-from anubis.pipeline.contracts import SeriesRow
 from anubis.store.codes import BETTERS
 from anubis.store.database import Database, Row, chunked
 from anubis.store.rows import id_text, number

@@ -26,7 +26,7 @@ _NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
 @cache
 def statements_of(database: str) -> Mapping[str, str]:
     """The statements of ``sqlite`` or ``postgresql``, by name."""
-    parts = _NAME.split((Path(__file__).parent / f"{database}.sql").read_text(encoding="utf-8"))
+    parts = _NAME.split((Path(__file__).parent / "sql" / f"{database}.sql").read_text(encoding="utf-8"))
     return {name: sql.strip() for name, sql in zip(parts[1::2], parts[2::2], strict=True)}
 
 

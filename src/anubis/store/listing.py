@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from anubis.pipeline.contracts import RunQuery, RunRow
+from anubis.contracts.runs import RunQuery, RunRow
 from anubis.store.codes import STATUS_CODES, STATUSES
 from anubis.store.database import Database, Row, chunked, statements_of
 from anubis.store.rows import cause_of, id_bytes, id_text, number

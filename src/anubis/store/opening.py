@@ -5,12 +5,12 @@ import sqlite3
 from dataclasses import dataclass
 
 from anubis.model.errors import AnubisError
+from anubis.store.alerts import StoredAlerts, StoredCursors
 from anubis.store.database import Database, Session, statements_of
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.drivers import driver_for
 from anubis.store.points import StoredPoints
 from anubis.store.runs import StoredRuns
-from anubis.store.watchers import StoredAlerts, StoredCursors
 
 #: The newest revision in ``migrations/versions``; what ``create`` in the ``.sql`` files makes. Revisions count up.
 VERSION = "0001"

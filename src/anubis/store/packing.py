@@ -9,7 +9,7 @@ import shutil
 import tarfile
 from pathlib import Path
 
-from anubis.pipeline.untar import extract_member
+from anubis.submission.safe_tar import extract_member
 
 SUFFIX = ".tar.zst"
 _LEVEL = 9
@@ -22,7 +22,7 @@ def packed(folder: Path) -> Path:
 
 def pack(folder: Path) -> int:
     """Replace a folder by its file; the bytes that were freed. Links and pipes stay behind."""
-    import zstandard  # noqa: PLC0415  only packing and unpacking need it
+    import zstandard  # noqa: PLC0415  needed only here
 
     file = packed(folder)
     before = _size(folder)
@@ -52,7 +52,7 @@ def unpack(folder: Path) -> None:
     file = packed(folder)
     if folder.exists() or not file.exists():
         return
-    import zstandard  # noqa: PLC0415
+    import zstandard  # noqa: PLC0415  needed only here
 
     new = _beside(folder)
     new.mkdir()

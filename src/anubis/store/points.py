@@ -3,8 +3,8 @@
 import math
 from collections.abc import Sequence
 
+from anubis.contracts.points import MetricSummary, SeriesRow
 from anubis.model.points import Point, PointBlock, SampleBlock
-from anubis.pipeline.contracts import MetricSummary, SeriesRow
 from anubis.store.blocks import read_blocks, read_series
 from anubis.store.database import Database, chunked
 from anubis.store.rows import id_bytes, number, point_of

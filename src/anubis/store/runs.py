@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from anubis.contracts.runs import RunQuery, RunRow
 from anubis.model.errors import LeaseLostError, NotFoundError
 from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Event, Run, Step, stepped
-from anubis.pipeline.contracts import RunQuery, RunRow
 from anubis.store.adding import add_runs
 from anubis.store.database import Database, Session, chunked
 from anubis.store.dictionaries import Dictionaries

@@ -10,11 +10,11 @@ The suites import pytest; fakes and builders need nothing but Anubis.
 """
 
 from anubis.testing.builders import a_descriptor, a_placement, a_point, a_run, an_event, block_of, samples_of
-from anubis.testing.engine import FakeEngine
-from anubis.testing.folders import FakeObjects, FakeRecords
-from anubis.testing.points import FakePoints
-from anubis.testing.store import FakeAlerts, FakeCursors, FakeRuns, FakeStore
-from anubis.testing.time import FakeClock
+from anubis.testing.fake_clock import FakeClock
+from anubis.testing.fake_engine import FakeEngine
+from anubis.testing.memory_folders import FakeObjects, FakeRecords
+from anubis.testing.memory_points import FakePoints
+from anubis.testing.memory_store import FakeAlerts, FakeCursors, FakeRuns, FakeStore
 
 __all__ = [
     "FakeAlerts",

@@ -1,4 +1,4 @@
-from anubis.agent.closest import Closest, closest_names
+from anubis.agent.extract.suggestions import Closest, closest_names
 
 
 def lines(tmp_path, stdout, stderr=b""):

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from anubis.agent import emit as module
-from anubis.agent.spool import enlarge
+from anubis.record.streams import enlarge
 from support.agents import SRC, interpreter
 
 START = f"import sys; sys.path.insert(0, {str(SRC)!r})\n"

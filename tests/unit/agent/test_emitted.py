@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from anubis.agent.emitted import Emitted
-from anubis.agent.samples import NO_STEP
-from anubis.agent.tally import Tallies
+from anubis.agent.extract.emit_lines import Emitted
+from anubis.agent.extract.metric_buffers import Tallies
+from anubis.record.samples import NO_STEP
 
 
 @pytest.fixture

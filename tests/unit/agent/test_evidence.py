@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from anubis.agent import evidence
+from anubis.agent.execute import failure_cause
 from anubis.model.cause import Cause
 
 
@@ -31,7 +31,7 @@ def record(tmp_path):
     ],
 )
 def test_causes(record, code, signal, kills, alone, cause):
-    found, reason = evidence.judge(code, signal, kills, alone, str(record))
+    found, reason = failure_cause.judge(code, signal, kills, alone, str(record))
     assert found == cause
     assert bool(reason) == bool(cause)
 
@@ -40,17 +40,17 @@ def test_causes(record, code, signal, kills, alone, cause):
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_the_benchmarks_last_words_tell_of_a_full_disk(record, stream, number):
     (record / stream).write_bytes(b"x" * 10_000 + os.strerror(number).encode() + b"\n")
-    assert evidence.judge(1, None, 0, True, str(record))[0] == Cause.DISK_FULL
+    assert failure_cause.judge(1, None, 0, True, str(record))[0] == Cause.DISK_FULL
 
 
 def test_old_words_about_a_full_disk_do_not_count(record):
     (record / "stderr").write_bytes(os.strerror(errno.ENOSPC).encode() + b"x" * 10_000)
-    assert evidence.judge(1, None, 0, True, str(record))[0] == Cause.USER_ERROR
+    assert failure_cause.judge(1, None, 0, True, str(record))[0] == Cause.USER_ERROR
 
 
 def test_causes_are_those_of_the_model():
     names = [
-        name for name, value in inspect.getmembers(evidence) if name.isupper() and isinstance(value, str)
+        name for name, value in inspect.getmembers(failure_cause) if name.isupper() and isinstance(value, str)
     ]
-    assert {getattr(evidence, name) for name in names} <= {cause.value for cause in Cause}
+    assert {getattr(failure_cause, name) for name in names} <= {cause.value for cause in Cause}
     assert len(names) == 7

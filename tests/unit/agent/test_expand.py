@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anubis.agent.expand import expand
+from anubis.agent.execute.variables import expand
 
 ENVIRONMENT = {"HOST": "server", "PORT": "80", "WORDS": "two words", "AGAIN": "${HOST}"}
 

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anubis.agent import samples
-from anubis.agent.extract import Extraction
-from anubis.agent.indexfile import EMIT, STDERR
-from anubis.agent.scan import LONGEST_LINE, Lines
-from anubis.agent.timeindex import is_complete
+from anubis.agent.extract.extraction import Extraction
+from anubis.agent.extract.pattern_scan import LONGEST_LINE, Lines
+from anubis.record import samples
+from anubis.record.index_writer import EMIT, STDERR
+from anubis.record.time_index import is_complete
 from support.agents import HandmadeRecord
 
 SECOND = 1_000_000_000

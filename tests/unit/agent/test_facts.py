@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from anubis.agent import facts, kernel, pythonfacts
+from anubis.agent.observe import facts, kernel, python_facts
 
 
 @pytest.fixture
@@ -11,7 +11,7 @@ def files(monkeypatch):
     contents = {}
     for module in (kernel, facts):
         monkeypatch.setattr(module, "read", lambda path, most=0: contents.get(path, ""))
-    monkeypatch.setattr(kernel.posix, "access", lambda path, mode: path in contents)
+    monkeypatch.setattr(kernel.os, "access", lambda path, mode: path in contents)
     return contents
 
 
@@ -97,11 +97,11 @@ def test_the_benchmarks_python_and_what_is_in_it(tmp_path):
     (real / "bin" / "python3.11").chmod(0o755)
     (virtual / "bin" / "python3").symlink_to(real / "bin" / "python3.11")
     (virtual / "pyvenv.cfg").write_text("")
-    found = pythonfacts.benchmark_python(f"/no/such/folder:{virtual}/bin", "", "/")
+    found = python_facts.benchmark_python(f"/no/such/folder:{virtual}/bin", "", "/")
     assert found["distributions"] == ["old-1", "torch-2.0"]
     assert found["file"] == str(real / "bin" / "python3.11")
     (virtual / "pyvenv.cfg").unlink()
-    other = pythonfacts.benchmark_python(f"{virtual}/bin", "", "/")
+    other = python_facts.benchmark_python(f"{virtual}/bin", "", "/")
     assert other["distributions"] == ["numpy-1.0"]
     assert other["distributions_digest"] != found["distributions_digest"]
 
@@ -109,11 +109,11 @@ def test_the_benchmarks_python_and_what_is_in_it(tmp_path):
 def test_a_wrapper_script_is_not_followed(tmp_path):
     (tmp_path / "python").write_text("#!/bin/sh\n")
     (tmp_path / "python").chmod(0o755)
-    assert pythonfacts.benchmark_python(str(tmp_path), "", "/")["distributions"] is None
+    assert python_facts.benchmark_python(str(tmp_path), "", "/")["distributions"] is None
 
 
 def test_a_machine_without_python(tmp_path):
-    assert pythonfacts.benchmark_python(str(tmp_path), "", "/") is None
+    assert python_facts.benchmark_python(str(tmp_path), "", "/") is None
 
 
 def test_pyenvs_wrapper_is_followed(tmp_path):
@@ -132,7 +132,7 @@ def test_pyenvs_wrapper_is_followed(tmp_path):
     (tmp_path / "work" / ".python-version").write_text("3.11.7 3.9.1\n")
 
     def found(chosen, cwd):
-        return pythonfacts.benchmark_python(f"{tmp_path}/shims", chosen, str(cwd))["distributions"]
+        return python_facts.benchmark_python(f"{tmp_path}/shims", chosen, str(cwd))["distributions"]
 
     assert found("", "/") == ["of-3.9.1"]
     assert found("", tmp_path / "work" / "deep") == ["of-3.11.7"]

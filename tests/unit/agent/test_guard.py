@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from anubis.agent.guard import Guard, OverrunError
+from anubis.agent.extract.regex_timeout import Guard, OverrunError
 
 EVIL = re.compile(r"(a+)+$")
 

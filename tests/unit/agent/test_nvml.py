@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from anubis.agent.nvml import GAUGES, Devices
+from anubis.agent.observe.nvml import GAUGES, Devices
 
 FAKE = r"""
 #include <string.h>

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anubis.agent.patterns import Pattern, required_literal, stays_in_line
+from anubis.agent.extract.patterns import Pattern, required_literal, stays_in_line
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@ from array import array
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anubis.agent import samples
-from anubis.agent.samples import NO_STEP, Columns, block, frame
+from anubis.record import samples
+from anubis.record.samples import NO_STEP, Columns, block, frame
 
 ROWS = st.lists(
     st.tuples(

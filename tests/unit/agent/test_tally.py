@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from anubis.agent.samples import NO_STEP
-from anubis.agent.tally import RejectedError, Tallies, number, step_number
+from anubis.agent.extract.metric_buffers import RejectedError, Tallies, number, step_number
+from anubis.record.samples import NO_STEP
 
 
 @pytest.mark.parametrize(

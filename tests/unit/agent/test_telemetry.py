@@ -1,10 +1,10 @@
 import math
 import os
 
-from anubis.agent import telemetry
-from anubis.agent.gauges import COLUMNS, Gauges
-from anubis.agent.sampler import Synced, _append
-from anubis.agent.telemetry import Telemetry
+from anubis.agent.observe.gauges import COLUMNS, Gauges
+from anubis.agent.observe.sampler import Synced, _append
+from anubis.record import telemetry
+from anubis.record.telemetry import Telemetry
 
 
 def write(path, *rows, columns=(("a", "B"), ("b", "ratio"))):
@@ -60,8 +60,10 @@ def test_the_benchmarks_processes_are_those_below_the_agent(monkeypatch):
         13: b"S 10 13 13 0 0 0 0 0 0 0 99 99 0 0 20 0 1 0 7 0 50",
         14: b"S 1 14 14 0 0 0 0 0 0 0 99 99 0 0 20 0 1 0 7 0 50",
     }
-    monkeypatch.setattr("anubis.agent.tree.table", lambda: {pid: row.split() for pid, row in rows.items()})
-    monkeypatch.setattr("anubis.agent.gauges.Gauges._is_own", lambda self, pid: pid == 13)
+    monkeypatch.setattr(
+        "anubis.agent.process_tree.table", lambda: {pid: row.split() for pid, row in rows.items()}
+    )
+    monkeypatch.setattr("anubis.agent.observe.gauges.Gauges._is_own", lambda self, pid: pid == 13)
     row = dict(zip([name for name, _ in COLUMNS], Gauges(10, "/record").sample(), strict=True))
     page = os.sysconf("SC_PAGE_SIZE")
     assert (row["tree_processes"], row["tree_threads"], row["tree_memory"]) == (2, 6, 11 * page)

@@ -1,5 +1,5 @@
-from anubis.agent.indexfile import ENTRY_BYTES, HEADER, STDERR, STDOUT
-from anubis.agent.timeindex import TimeIndex, entries
+from anubis.record.index_writer import ENTRY_BYTES, HEADER, STDERR, STDOUT
+from anubis.record.time_index import TimeIndex, entries
 from support.agents import HandmadeRecord
 
 SECOND = 1_000_000_000

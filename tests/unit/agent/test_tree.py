@@ -1,4 +1,4 @@
-from anubis.agent import tree
+from anubis.agent import process_tree
 
 ROWS = {
     1: [b"S", b"0"],
@@ -13,13 +13,13 @@ ROWS = {
 
 
 def test_everything_below_a_process_parents_first():
-    assert tree.descendants(10, set(), ROWS) == [11, 14, 12, 15]
+    assert process_tree.descendants(10, set(), ROWS) == [11, 14, 12, 15]
 
 
 def test_branches_can_be_left_out():
-    assert tree.descendants(10, {14}, ROWS) == [11, 12]
+    assert process_tree.descendants(10, {14}, ROWS) == [11, 12]
 
 
 def test_a_process_that_is_gone_has_nothing_below():
-    assert tree.descendants(99, set(), ROWS) == []
-    assert tree.command_line(2**22 + 1) == ""
+    assert process_tree.descendants(99, set(), ROWS) == []
+    assert process_tree.command_line(2**22 + 1) == ""

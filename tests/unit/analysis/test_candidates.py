@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anubis.analysis import sweep
-from anubis.analysis.candidates import fit
-from anubis.analysis.levels import RUNG, Costs, rungs_for
-from anubis.analysis.sweep import chain, sweep_many, sweep_one, sweep_through, trace
+from anubis.analysis.changes import dynamic_program
+from anubis.analysis.changes.candidates import fit
+from anubis.analysis.changes.dynamic_program import chain, sweep_many, sweep_one, sweep_through, trace
+from anubis.analysis.changes.levels import RUNG, Costs, rungs_for
 
 rows = st.lists(st.floats(-6, 6), min_size=2, max_size=5)
 
@@ -86,7 +86,7 @@ def test_far_apart_points_need_few_rungs():
 
 @pytest.mark.parametrize("block", [1, 7, 50, 10**6])
 def test_blocks_change_nothing(monkeypatch, block):
-    monkeypatch.setattr(sweep, "BLOCK", 30 * block)
+    monkeypatch.setattr(dynamic_program, "BLOCK", 30 * block)
     random = np.random.default_rng(6)
     points = random.standard_normal(80) + 4 * (np.arange(80) > 40)
     rungs, weights = np.arange(-12.0, 18.0), np.exp(random.standard_normal(80))
@@ -98,7 +98,7 @@ def test_blocks_change_nothing(monkeypatch, block):
 
 
 def test_a_wild_series_is_judged_in_little_memory(monkeypatch):
-    monkeypatch.setattr(sweep, "BLOCK", 20_000)
+    monkeypatch.setattr(dynamic_program, "BLOCK", 20_000)
     wild = np.random.default_rng(7).standard_cauchy(400)
     wild[200:] += 1000
     assert fit(wild[None], None, Costs(np.array([12.0]), np.array([7.0]))) == [[200]]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anubis.analysis.changes import find_changes, judge_many, judge_series
+from anubis.analysis.changes.detection import find_changes, judge_many, judge_series
 from anubis.model.errors import BadInputError
 from anubis.model.series import ChangeKind, ChangeState, Sensitivity, Series
 from anubis.model.verdict import Judgement

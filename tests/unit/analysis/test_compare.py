@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from anubis.analysis.compare import compare, compare_many
+from anubis.analysis.samples.compare import compare, compare_many
 from anubis.model.errors import BadInputError
 from anubis.model.verdict import Judgement, Sides
 

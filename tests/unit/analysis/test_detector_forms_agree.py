@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anubis.analysis.changes import find_changes, judge_series
-from anubis.analysis.online import Detector
+from anubis.analysis.changes.detection import find_changes, judge_series
+from anubis.analysis.changes.online import Detector
 from anubis.model.errors import BadInputError
 from anubis.model.series import Series
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
 
-from anubis.analysis.many import adjusted
+from anubis.analysis.samples.multiplicity import adjusted
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=50))

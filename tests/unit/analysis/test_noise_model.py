@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from anubis.analysis.noise import FLOOR, estimate_noise
+from anubis.analysis.changes.noise import FLOOR, estimate_noise
 
 
 def white(seed=0, series=40, points=200):

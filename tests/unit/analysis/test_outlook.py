@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from anubis.analysis.outlook import outlook
+from anubis.analysis.changes.prediction import outlook
 
 
 def test_too_few_points_predict_nothing():

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu
 
-from anubis.analysis import ranks
+from anubis.analysis.samples import ranks
 
 samples = st.lists(st.integers(-1000, 1000), min_size=3, max_size=20, unique=True)
 

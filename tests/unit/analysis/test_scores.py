@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu
 
-from anubis.analysis import scores
-from anubis.analysis.places import place, place_range
-from anubis.analysis.scores import score
-from anubis.analysis.windows import PSEUDO_POINTS, SIDE, Noise, Rows
+from anubis.analysis.changes import scores
+from anubis.analysis.changes.localization import place, place_range
+from anubis.analysis.changes.scores import score
+from anubis.analysis.changes.windows import PSEUDO_POINTS, SIDE, Noise, Rows
 
 ONE = np.ones(1)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from anubis.analysis.changes import judge_many
+from anubis.analysis.changes.detection import judge_many
 from anubis.model.series import Series, SeriesVerdict
 
 SERIES = 60

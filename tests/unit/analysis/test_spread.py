@@ -3,9 +3,15 @@
 import numpy as np
 import pytest
 
-from anubis.analysis.compare import compare
-from anubis.analysis.ranks import shift
-from anubis.analysis.spread import median, noise_floor, runs_needed, smallest_detectable, smallest_shift
+from anubis.analysis.samples.compare import compare
+from anubis.analysis.samples.ranks import shift
+from anubis.analysis.samples.spread import (
+    median,
+    noise_floor,
+    runs_needed,
+    smallest_detectable,
+    smallest_shift,
+)
 
 
 @pytest.mark.parametrize(

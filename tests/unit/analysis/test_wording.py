@@ -2,8 +2,8 @@
 
 import pytest
 
-from anubis.analysis.compare import compare
-from anubis.analysis.wording import next_step, render
+from anubis.analysis.samples.compare import compare
+from anubis.analysis.verdict_text import next_step, render
 from anubis.model.verdict import Judgement, Verdict
 
 

@@ -80,7 +80,7 @@ def test_the_reference_holds_every_command(capsys):
 def test_a_defect_ends_in_one_line_that_names_the_traceback(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr("anubis.cli.home.open_client", None)
-    monkeypatch.setattr("anubis.cli.status.open_client", None)
+    monkeypatch.setattr("anubis.cli.commands.status.open_client", None)
     assert execute(["status"]) == 70
     told = capsys.readouterr().err
     assert told.startswith("error: a defect of Anubis: TypeError")

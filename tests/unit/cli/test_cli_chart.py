@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anubis.cli.chart import CHANGE, HEIGHT, POINT, chart
+from anubis.cli.views.chart import CHANGE, HEIGHT, POINT, chart
 
 
 def drawn(values, changes=(), width=80, unit="s"):

@@ -3,8 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anubis.analysis.compare import compare_many
-from anubis.cli import exit_codes, judging
+from anubis.analysis.samples.compare import compare_many
+from anubis.cli import exit_codes
+from anubis.cli.views import comparison_view
 from anubis.model.verdict import Sides
 from anubis.testing.builders import a_point, a_run
 
@@ -22,7 +23,7 @@ def found(**ratios):
         )
         for metric, ratio in ratios.items()
     ]
-    return judging.Judged([], [], [], [], compare_many(sides))
+    return comparison_view.Judged([], [], [], [], compare_many(sides))
 
 
 @pytest.mark.parametrize(
@@ -36,25 +37,25 @@ def found(**ratios):
     ],
 )
 def test_the_exit_code_is_that_of_the_worst_metric(ratios, code):
-    assert judging.exit_code([found(**ratios)]) == code
+    assert comparison_view.exit_code([found(**ratios)]) == code
 
 
 def test_nothing_compared_is_fine():
-    assert judging.exit_code([]) == exit_codes.OK
+    assert comparison_view.exit_code([]) == exit_codes.OK
 
 
 @given(
     st.lists(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=30), min_size=1)
 )
 def test_a_line_is_broken_between_its_parts_and_loses_none(parts):
-    lines = judging.in_parts("  ".join(parts), 60)
+    lines = comparison_view.in_parts("  ".join(parts), 60)
     assert all(len(line) <= 60 for line in lines)
     assert "  ".join(line.strip() for line in lines).split("  ") == parts
-    assert judging.in_parts("  ".join(parts), None) == ["  ".join(parts)]
+    assert comparison_view.in_parts("  ".join(parts), None) == ["  ".join(parts)]
 
 
 def test_a_verdict_comes_with_what_to_do_next(capsys):
-    judging.show(found(worse=0.5, better=2.0), plot=False)
+    comparison_view.show(found(worse=0.5, better=2.0), plot=False)
     told = click.unstyle(capsys.readouterr().out)
     assert "REGRESSION" in told
     assert "look at what changed" in told
@@ -64,7 +65,7 @@ def test_a_verdict_comes_with_what_to_do_next(capsys):
 def test_runs_of_different_machines_and_disturbed_ones_are_told(capsys):
     old = [a_point(run, fingerprint="one") for run in OLD]
     new = [a_point(run, fingerprint="two", contaminated=True) for run in NEW]
-    judging.show(judging.Judged([], [], old, new, found(better=2.0).comparison), plot=False)
+    comparison_view.show(comparison_view.Judged([], [], old, new, found(better=2.0).comparison), plot=False)
     told = capsys.readouterr().err
     assert "different machines" in told
     assert "disturbed during 6 of the runs" in told

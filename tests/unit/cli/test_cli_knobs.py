@@ -1,7 +1,7 @@
 import pytest
 
-from anubis.cli.checks import State
-from anubis.cli.knobs import knobs
+from anubis.cli.doctor.installation_checks import State
+from anubis.cli.doctor.machine_checks import knobs
 
 QUIET = {
     "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "performance\n",

@@ -2,7 +2,7 @@ import click
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anubis.cli.plot import strips
+from anubis.cli.views.plot import strips
 from anubis.model.verdict import Sides
 
 VALUES = st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=30)

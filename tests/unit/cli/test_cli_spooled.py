@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anubis.agent.indexfile import CHUNK, ENTRY_FORMAT, HEADER, STREAMS
-from anubis.cli.spooled import Spooled
+from anubis.record.index_writer import CHUNK, ENTRY_FORMAT, HEADER, STREAMS
+from anubis.record.log_stream import Spooled
 
 BOTH = ("stdout", "stderr")
 #: (stream, bytes) in order of arrival; the clock goes on by a second each.

@@ -2,8 +2,8 @@ import click
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anubis.cli import tables
-from anubis.cli.tables import Column, Styled
+from anubis.cli.views import tables
+from anubis.cli.views.tables import Column, Styled
 
 TEXT = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=40)
 

@@ -10,10 +10,10 @@ import jsonschema
 import pytest
 
 from anubis import describe
+from anubis.describe.check.limits import LIMITS
 from anubis.describe.examples import EXAMPLES
 from anubis.describe.fields import all_fields, docs, section_of
-from anubis.describe.limits import LIMITS
-from anubis.describe.old import PROBES, STRATEGIES
+from anubis.describe.legacy import PROBES, STRATEGIES
 from support.tree import ROOT
 
 SCHEMA = describe.json_schema()

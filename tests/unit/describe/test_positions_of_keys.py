@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anubis.describe.paths import leaves
-from anubis.describe.positions import Lines, Scan
+from anubis.describe.toml.positions import Lines, Scan
 
 STRINGS = [
     '"plain"',

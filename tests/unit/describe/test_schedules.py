@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anubis.describe import due_after
-from anubis.describe.schedule import check_schedule, check_timezone
+from anubis.describe.check.schedules import check_schedule, check_timezone
 
 ACCEPTED = [
     "single_run",

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from anubis.histories import Findings, Given
-from anubis.histories import read as read_history
+from anubis.transfer.histories import Findings, Given
+from anubis.transfer.histories import read as read_history
 
 RECORDED = Path(__file__).parents[2] / "recorded" / "histories"
 

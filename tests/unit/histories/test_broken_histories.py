@@ -4,10 +4,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from anubis.histories import Findings, Given, detect, formats, import_files
-from anubis.histories import read as read_history
-from anubis.histories.findings import MOST_PROBLEMS
 from anubis.model.errors import BadInputError
+from anubis.transfer.histories import Findings, Given, detect, import_files
+from anubis.transfer.histories import read as read_history
+from anubis.transfer.history_findings import MOST_PROBLEMS
+from anubis.transfer.history_formats import formats
 
 READERS = sorted(name for name, each in formats().items() if each.read)
 FILE_READERS = [name for name in READERS if name not in {"asv", "mlflow"}]

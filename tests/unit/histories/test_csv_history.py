@@ -1,7 +1,7 @@
 import pytest
 
-from anubis.histories import detect
 from anubis.model.metric import Better
+from anubis.transfer.histories import detect
 
 
 @pytest.fixture

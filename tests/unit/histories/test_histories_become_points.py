@@ -9,16 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anubis import describe
-from anubis.histories import Findings, Given, export, import_files, store, stored, to_points
-from anubis.histories import read as read_history
-from anubis.histories.points import run_id
+from anubis.contracts.runs import RunQuery
 from anubis.model.history import Measurement
 from anubis.model.identity import digest, series_key
 from anubis.model.ids import short_id
 from anubis.model.status import Status
-from anubis.pipeline.contracts import RunQuery
 from anubis.store import open_store
 from anubis.testing import FakeStore, a_descriptor, a_point, a_run
+from anubis.transfer.histories import Findings, Given, export, import_files, store, stored, to_points
+from anubis.transfer.histories import read as read_history
+from anubis.transfer.measurements import run_id
 
 PLAIN = Measurement(benchmark="b", metric="time", value=1.5, units="ms", time_s=1_700_000_000.25)
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)

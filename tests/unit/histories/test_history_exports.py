@@ -8,11 +8,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from anubis.histories import Findings, export
-from anubis.histories import read as read_history
 from anubis.model.errors import AnubisError, BadInputError
 from anubis.model.history import Measurement
 from anubis.model.metric import Better
+from anubis.transfer.histories import Findings, export
+from anubis.transfer.histories import read as read_history
 
 QUIET = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)

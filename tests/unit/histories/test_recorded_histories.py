@@ -2,10 +2,10 @@ import sqlite3
 
 import pytest
 
-from anubis.histories import detect, formats
-from anubis.histories.formats import Head
 from anubis.model.metric import Better
 from anubis.model.problem import Severity
+from anubis.transfer.histories import detect
+from anubis.transfer.history_formats import Head, formats
 
 FILES = {
     "asv-results": "asv",

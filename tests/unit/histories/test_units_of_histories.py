@@ -1,7 +1,7 @@
 import pytest
 
-from anubis.histories.units import dimension, direction
 from anubis.model.metric import Better
+from anubis.transfer.history_units import dimension, direction
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from anubis.pipeline.contracts import World
+from anubis.contracts.world import World
 from anubis.pipeline.reconciler import Reconciler
 from anubis.testing import FakeClock, FakeEngine, FakeObjects, FakeRecords, FakeStore
 from anubis.testing.builders import NOW_S

@@ -11,8 +11,8 @@ from anubis.model.descriptor import Notify, Subject
 from anubis.model.metric import Better, Metric, Output, Threshold
 from anubis.model.run import Step
 from anubis.model.status import Status
-from anubis.pipeline.alert import alert
-from anubis.pipeline.analyse import analyse
+from anubis.pipeline.stages.alert import alert
+from anubis.pipeline.stages.analyse import analyse
 from anubis.testing import a_descriptor, a_point, a_run
 
 METRICS = tuple(Metric(name=name, better=Better.HIGHER) for name in ("throughput", "bandwidth"))

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from anubis.model.errors import BadInputError
 from anubis.model.status import Status
-from anubis.pipeline import archive
 from anubis.testing.builders import a_point, a_run, an_event
+from anubis.transfer import run_archive
 
 RUN = a_run(status=Status.SUCCEEDED, placed_s=1.0, ended_s=2.5, attempt=2)
-ARCHIVED = archive.Archived(
+ARCHIVED = run_archive.Archived(
     run=RUN,
     text='spec_version = "1.0"\n# ünïcode',
     events=(an_event(RUN, "submitted"), an_event(RUN, "final")),
@@ -35,13 +35,13 @@ def records(folder):
 
 def written(folder, script=b"a tar"):
     out = io.BytesIO()
-    archive.write(ARCHIVED, records(folder), script, out)
+    run_archive.write(ARCHIVED, records(folder), script, out)
     return out.getvalue()
 
 
 def read(content, folder):
     folder.mkdir(exist_ok=True)
-    return archive.read(io.BytesIO(content), folder)
+    return run_archive.read(io.BytesIO(content), folder)
 
 
 def packed(members):
@@ -73,7 +73,7 @@ def test_what_is_written_is_read(tmp_path):
 
 def test_a_run_without_record_and_script_is_an_archive_too(tmp_path):
     out = io.BytesIO()
-    archive.write(ARCHIVED, {}, None, out)
+    run_archive.write(ARCHIVED, {}, None, out)
     unpacked = read(out.getvalue(), tmp_path / "new")
     assert (unpacked.archived, unpacked.records, unpacked.script) == (ARCHIVED, {}, None)
 

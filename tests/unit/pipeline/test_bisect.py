@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anubis.pipeline.bisect import Side, first_runs, next_runs, search, side_of
+from anubis.bisection.commit_search import Side, first_runs, next_runs, search, side_of
 
 
 def line(count):

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from anubis.agent import samples
 from anubis.model.cause import Cause
 from anubis.model.metric import Metric, Output
 from anubis.model.status import Status
-from anubis.pipeline.collect import collect
+from anubis.pipeline.stages.collect import collect
+from anubis.record import samples
 from anubis.testing import a_descriptor, a_run
 
 THROUGHPUT = Metric(name="throughput", pattern=r"Speed: (\d+)", units="img/s")

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from anubis.pipeline.contamination import disturbances
+from anubis.record.interference import disturbances
 
 
 def telemetry(**columns):

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from anubis.judging.gate import Contest, weigh
 from anubis.model.alert import AlertState
 from anubis.model.cause import Cause
 from anubis.model.descriptor import Info, Subject
@@ -12,7 +13,6 @@ from anubis.model.metric import Better, Metric, Output, Threshold
 from anubis.model.run import Step
 from anubis.model.status import Status
 from anubis.model.verdict import Judgement
-from anubis.pipeline.gate import Contest, weigh
 from anubis.testing import a_descriptor, a_point, a_run
 from support.alerts import a_row, an_alert
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anubis.model.verdict import Judgement
-from anubis.pipeline.junit import junit
-from anubis.pipeline.report import Report, Weighing
+from anubis.reporting.gate_report import Report, Weighing
+from anubis.reporting.junit import junit
 from support.alerts import a_report, a_verdict
 
 SCHEMA = xmlschema.XMLSchema(Path(__file__).parents[2] / "recorded" / "junit" / "junit-10.xsd")

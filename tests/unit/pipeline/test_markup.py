@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from anubis.pipeline.markup import code, one_line, short_subject
+from anubis.reporting.markup import code, one_line, short_subject
 
 ANY_TEXT = st.text(
     alphabet=st.one_of(st.characters(), st.sampled_from("`|\\<>[]()*_#@!&\n\r\t\u202e\u200b")), max_size=60

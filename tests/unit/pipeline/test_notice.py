@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from anubis.model.alert import Alert, AlertKind, AlertRow, AlertState
-from anubis.pipeline import notice
+from anubis.reporting import alert_text
 from support.alerts import ALERT, NEW, OLD, a_row, an_alert
 
 MANY = an_alert(rows=tuple(a_row(metric=f"m{n}", effect=-n / 100) for n in range(1, 25)))
-WRITINGS = pytest.mark.parametrize("write", [notice.text, notice.markdown], ids=["text", "markdown"])
+WRITINGS = pytest.mark.parametrize("write", [alert_text.text, alert_text.markdown], ids=["text", "markdown"])
 
 
 @WRITINGS
@@ -44,26 +44,26 @@ def test_the_gravest_kind_comes_before_the_largest_effect():
         a_row(metric="slow", effect=-0.03),
         a_row(metric="fast", kind=AlertKind.IMPROVEMENT, effect=0.9),
     )
-    shown, _ = notice.lines(an_alert(rows=(large, small)))
+    shown, _ = alert_text.lines(an_alert(rows=(large, small)))
     assert [line.metric for line in shown] == ["slow", "fast"]
 
 
 def test_a_missing_noise_floor_is_not_zero():
-    shown, _ = notice.lines(an_alert(rows=(a_row(noise_floor=None),)))
+    shown, _ = alert_text.lines(an_alert(rows=(a_row(noise_floor=None),)))
     assert shown[0].noise == "not known yet"
 
 
 def test_a_threshold_says_its_bound_and_no_interval():
     row = a_row(kind=AlertKind.THRESHOLD, interval=None, note="below the minimum of 900 img/s")
-    said = notice.text(an_alert(kind=AlertKind.THRESHOLD, rows=(row,)))
+    said = alert_text.text(an_alert(kind=AlertKind.THRESHOLD, rows=(row,)))
     assert "-4.4 %  n=" in said
     assert "THRESHOLD (below the minimum of 900 img/s)" in said
 
 
 def test_a_failure_without_rows_says_why_and_where_to_look():
     alert = an_alert(kind=AlertKind.FAILURE, rows=(), why="out of memory: ask for more")
-    said = notice.text(alert)
-    assert "Out of memory" not in notice.title(alert)
+    said = alert_text.text(alert)
+    assert "Out of memory" not in alert_text.title(alert)
     assert "ut of memory: ask for more." in said
     assert f"anubis logs {alert.run_id}" in said
     assert "interval" not in said
@@ -80,36 +80,36 @@ def test_a_failure_without_rows_says_why_and_where_to_look():
 )
 def test_every_change_of_state_says_who_and_why(state, words):
     alert = an_alert(state=state, actor="alice", why="known", muted_until_s=ALERT.opened_s + 86_400)
-    assert words in notice.text(alert)
-    assert words.split(" by ", maxsplit=1)[0].split(" until")[0].lower() in notice.title(alert)
+    assert words in alert_text.text(alert)
+    assert words.split(" by ", maxsplit=1)[0].split(" until")[0].lower() in alert_text.title(alert)
 
 
 @pytest.mark.parametrize("state", [AlertState.ACCEPTED, AlertState.MUTED, AlertState.RESOLVED])
 def test_what_is_settled_asks_for_nothing(state):
     settled = an_alert(state=state)
-    assert [step.command for step in notice.next_steps(settled)] == [f"anubis alerts show {ALERT.id}"]
-    assert "Nothing is left to do." in notice.text(settled)
-    assert not notice.is_open(settled)
+    assert [step.command for step in alert_text.next_steps(settled)] == [f"anubis alerts show {ALERT.id}"]
+    assert "Nothing is left to do." in alert_text.text(settled)
+    assert not alert_text.is_open(settled)
 
 
 def test_an_unknown_range_is_said():
-    assert "names no subject" in notice.text(an_alert(last_old="", first_new=""))
-    first = notice.text(an_alert(last_old=""))
+    assert "names no subject" in alert_text.text(an_alert(last_old="", first_new=""))
+    first = alert_text.text(an_alert(last_old=""))
     assert "nothing older is known" in first
     assert "bisect" not in first
 
 
 def test_good_news_is_open_but_not_bad():
     better = an_alert(kind=AlertKind.IMPROVEMENT)
-    assert notice.is_open(better)
-    assert not notice.is_bad(better)
-    assert notice.is_bad(ALERT)
-    assert not notice.is_open(an_alert(kind=AlertKind.RECOVERY))
+    assert alert_text.is_open(better)
+    assert not alert_text.is_bad(better)
+    assert alert_text.is_bad(ALERT)
+    assert not alert_text.is_open(an_alert(kind=AlertKind.RECOVERY))
 
 
 def test_the_key_changes_with_the_state_and_with_nothing_else():
-    assert notice.key(ALERT) == notice.key(an_alert(changed_s=2e9, why="more rows"))
-    assert notice.key(ALERT) != notice.key(an_alert(state=AlertState.RESOLVED))
+    assert alert_text.key(ALERT) == alert_text.key(an_alert(changed_s=2e9, why="more rows"))
+    assert alert_text.key(ALERT) != alert_text.key(an_alert(state=AlertState.RESOLVED))
 
 
 NASTY = st.sampled_from(
@@ -166,7 +166,7 @@ ALERTS = st.builds(
 
 @given(ALERTS)
 def test_words_from_outside_never_become_markup(alert):
-    tokens = MarkdownIt("commonmark", {"linkify": False}).enable("table").parse(notice.markdown(alert))
+    tokens = MarkdownIt("commonmark", {"linkify": False}).enable("table").parse(alert_text.markdown(alert))
     inline = [child for token in tokens for child in token.children or ()]
     assert {token.type for token in (*tokens, *inline)} <= {
         *("paragraph_open", "paragraph_close", "inline", "text", "code_inline", "softbreak"),
@@ -188,12 +188,12 @@ def test_words_from_outside_never_become_markup(alert):
 
 @given(ALERTS)
 def test_no_line_of_the_text_can_be_forged(alert):
-    assert len(notice.title(alert)) <= 150
-    assert not any(line.startswith(("/", "#")) for line in notice.text(alert).splitlines())
-    assert len(notice.text(alert).splitlines()) <= 30
+    assert len(alert_text.title(alert)) <= 150
+    assert not any(line.startswith(("/", "#")) for line in alert_text.text(alert).splitlines())
+    assert len(alert_text.text(alert).splitlines()) <= 30
 
 
 @given(ALERTS)
 def test_commands_hold_nothing_from_outside(alert):
     calm = dataclasses.replace(alert, benchmark="b", why="", actor="", last_old=alert.last_old and "a")
-    assert notice.next_steps(alert) == notice.next_steps(calm)
+    assert alert_text.next_steps(alert) == alert_text.next_steps(calm)

@@ -5,7 +5,7 @@ import socket
 import subprocess
 import sys
 
-from anubis.pipeline.owner import is_dead, new_owner
+from anubis.pipeline.lease_owner import is_dead, new_owner
 
 
 def test_this_process_is_alive():
@@ -17,7 +17,7 @@ def test_two_owners_of_one_process_differ():
 
 
 def test_a_process_that_has_ended_is_dead():
-    code = "from anubis.pipeline.owner import new_owner; print(new_owner())"
+    code = "from anubis.pipeline.lease_owner import new_owner; print(new_owner())"
     ended = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.strip()

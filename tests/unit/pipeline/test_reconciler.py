@@ -10,8 +10,8 @@ from anubis.model.errors import NoCapacityError, StageError, StoreError
 from anubis.model.hardware import Hardware
 from anubis.model.run import Event, Seen, Step
 from anubis.model.status import Status
-from anubis.pipeline.place import bundle_of
 from anubis.pipeline.reconciler import Reconciler
+from anubis.pipeline.stages.place import bundle_of
 from anubis.testing import FakeEngine, a_descriptor, a_run
 
 

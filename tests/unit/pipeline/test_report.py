@@ -8,8 +8,8 @@ from markdown_it import MarkdownIt
 
 from anubis.model.errors import BadInputError
 from anubis.model.verdict import Judgement
-from anubis.pipeline import report as reports
-from anubis.pipeline.report import Report
+from anubis.reporting import gate_report as reports
+from anubis.reporting.gate_report import Report
 from support.alerts import a_report, a_verdict
 
 REPORT = a_report(

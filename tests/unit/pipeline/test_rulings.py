@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from anubis.judging import alert_triage
+from anubis.judging.alert_triage import Ruling
 from anubis.model.alert import AlertState
 from anubis.model.descriptor import Notify
 from anubis.model.errors import BadInputError, NotFoundError
-from anubis.pipeline import rulings
-from anubis.pipeline.alert import alert as alert_stage
-from anubis.pipeline.rulings import Ruling
+from anubis.pipeline.stages.alert import alert as alert_stage
 from anubis.testing import a_descriptor, a_run
 from anubis.testing.builders import NOW_S
 from support.alerts import an_alert
@@ -46,7 +46,7 @@ def stored(house):
 def decide(house, alert, ruling, **changes):
     until_s = NOW_S + 3600 if ruling is Ruling.MUTE else None
     given = {"actor": "me", "why": "because", "until_s": until_s, **changes}
-    return rulings.rule(house.world, alert.id, ruling, **given)
+    return alert_triage.rule(house.world, alert.id, ruling, **given)
 
 
 @pytest.mark.parametrize(("state", "ruling", "after"), CASES)
@@ -55,10 +55,10 @@ def test_every_decision_leads_somewhere_or_is_refused(house, stored, state, ruli
     if after is None:
         with pytest.raises(BadInputError, match=state.value):
             decide(house, alert, ruling)
-        assert rulings.get(house.world, alert.id) == (alert, [])
+        assert alert_triage.get(house.world, alert.id) == (alert, [])
         return
     now = decide(house, alert, ruling)
-    found, (event,) = rulings.get(house.world, alert.id)
+    found, (event,) = alert_triage.get(house.world, alert.id)
     assert found == now
     assert (now.state, now.actor, now.why, now.changed_s) == (after, "me", "because", NOW_S)
     assert (event.kind, event.actor, event.time_s) == ("alert", "me", NOW_S)
@@ -84,9 +84,9 @@ def test_only_a_muting_has_an_end(house, stored):
 
 def test_a_muting_ends_by_itself(house, stored):
     alert = decide(house, stored(), Ruling.MUTE)
-    assert [one.state for one in rulings.find(house.world)] == [AlertState.MUTED]
+    assert [one.state for one in alert_triage.find(house.world)] == [AlertState.MUTED]
     house.clock.advance(3600.0)
-    (after,) = rulings.find(house.world, states=(AlertState.CONFIRMED,))
+    (after,) = alert_triage.find(house.world, states=(AlertState.CONFIRMED,))
     assert (after.id, after.actor, after.muted_until_s) == (alert.id, "", None)
     assert decide(house, alert, Ruling.ACK).state is AlertState.ACKNOWLEDGED
 
@@ -105,7 +105,7 @@ def test_the_next_run_tells_that_a_muting_is_over(house, stored):
 def test_those_who_were_told_hear_of_the_decision(house, stored):
     alert = stored(told=AlertState.CONFIRMED)
     after = decide(house, alert, Ruling.ACCEPT)
-    _, (event,) = rulings.get(house.world, alert.id)
+    _, (event,) = alert_triage.get(house.world, alert.id)
     assert event.data["to"] == ["mailto:team@example.org"]
     assert after.told is AlertState.ACCEPTED
 
@@ -113,10 +113,10 @@ def test_those_who_were_told_hear_of_the_decision(house, stored):
 def test_those_who_were_told_nothing_hear_nothing(house, stored):
     alert = stored(told=None)
     decide(house, alert, Ruling.RESOLVE)
-    _, (event,) = rulings.get(house.world, alert.id)
+    _, (event,) = alert_triage.get(house.world, alert.id)
     assert "to" not in event.data
 
 
 def test_no_alert_of_that_name(house):
     with pytest.raises(NotFoundError):
-        rulings.rule(house.world, "beef", Ruling.ACK, actor="me", why="x")
+        alert_triage.rule(house.world, "beef", Ruling.ACK, actor="me", why="x")

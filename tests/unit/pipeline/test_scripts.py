@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anubis.model.errors import BadInputError
-from anubis.pipeline.scripts import archive, extract
+from anubis.submission.script_archive import archive, extract
 
 NAMES = st.text("abcdefgh.-_", min_size=1, max_size=8).filter(lambda name: name.strip("."))
 

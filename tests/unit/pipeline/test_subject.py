@@ -7,7 +7,7 @@ import pytest
 
 from anubis.model.descriptor import Subject
 from anubis.model.errors import BadInputError
-from anubis.pipeline.subject import order_s, resolve
+from anubis.submission.subject import order_s, resolve
 
 
 def git(folder, *words, date=1_000_000_000):

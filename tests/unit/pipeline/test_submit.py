@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anubis.contracts.engine import Capabilities
 from anubis.model.data import DataSource
 from anubis.model.descriptor import Data, Descriptor, Env, Info, Isolate, Measure, Ml
 from anubis.model.errors import BadInputError
 from anubis.model.hardware import Hardware, Strategy
 from anubis.model.status import Status
-from anubis.pipeline.contracts import Capabilities
-from anubis.pipeline.submit import Submission, only_recorded, refusals, runs_of
+from anubis.submission.submit import Submission, only_recorded, refusals, runs_of
 
 
 class Local:

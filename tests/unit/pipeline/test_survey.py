@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from anubis.judging.alert_triage import Ruling, rule
+from anubis.judging.series_overview import SeriesState, judge_again, survey
 from anubis.model.alert import AlertKind, AlertState
 from anubis.model.descriptor import Notify
 from anubis.model.status import Status
-from anubis.pipeline.rulings import Ruling, rule
-from anubis.pipeline.survey import SeriesState, judge_again, survey
 from anubis.testing import a_descriptor, a_point, a_run
 
 TEAM = Notify(to="mailto:team@example.org")

@@ -6,7 +6,7 @@ import tarfile
 
 import pytest
 
-from anubis.pipeline.untar import extract_checked, extract_member
+from anubis.submission.safe_tar import extract_checked, extract_member
 
 EITHER = [
     pytest.param(extract_checked, id="ours"),

@@ -7,17 +7,17 @@ from anubis.model.cause import Cause
 from anubis.model.metric import Better
 from anubis.model.status import Status
 from anubis.store import codes, opening
-from anubis.store.compile import compiled
 from anubis.store.database import statements_of
 from anubis.store.migrations.upgrade import FOLDER
+from anubis.store.sql.compile import compiled
 
 DATABASES = ["sqlite", "postgresql"]
 
 
 @pytest.mark.parametrize("database", DATABASES)
 def test_the_file_is_what_the_statements_compile_to(database):
-    file = (FOLDER.parent / f"{database}.sql").read_text()
-    assert file.split() == compiled(database).split(), "run python -m anubis.store.compile"
+    file = (FOLDER / f"{database}.sql").read_text()
+    assert file.split() == compiled(database).split(), "run python -m anubis.store.sql.compile"
 
 
 def test_both_databases_have_the_same_statements():

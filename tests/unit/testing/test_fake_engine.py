@@ -4,7 +4,7 @@ from anubis.model.cause import Cause
 from anubis.model.errors import NoCapacityError, StageError
 from anubis.model.run import Seen
 from anubis.testing import FakeClock, FakeEngine, a_placement, a_run
-from anubis.testing.engine_contract import a_bundle
+from anubis.testing.contracts.engine import a_bundle
 
 
 def test_an_engine_has_as_much_room_as_the_test_says():

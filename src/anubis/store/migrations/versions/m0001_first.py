@@ -1,4 +1,4 @@
-"""The first schema. What each table and column means stands in ``anubis.store.schema``."""
+"""The first schema. What each table and column means stands in ``anubis.store.sql.schema``."""
 
 import sqlalchemy as sa
 from alembic import op

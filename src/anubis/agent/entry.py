@@ -1,0 +1,45 @@
+"""The agent's one entry: ``exec`` weighs a command, ``extract`` reads a record's output again, ``sample`` watches
+the machine. Each verb imports only what it needs, because every run pays for the start of one interpreter.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from anubis.agent.options import Options, WrongOptionsError
+
+USAGE = """usage: anubis-agent exec --record DIR [--repeats N] [--warmups N] [--timeout-s S] [--grace-s S] [--cwd DIR]
+                         [--run-id ID] [--patterns FILE] [--seed N] -- COMMAND ARG...
+       anubis-agent extract --record DIR [--patterns FILE] [--fresh]
+       anubis-agent sample --record DIR
+"""
+
+
+def main() -> None:
+    """Run one verb of ``sys.argv`` and leave the process with its exit code; 2 is a wrong command line."""
+    code = _main(sys.argv[1:])
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(
+        code
+    )  # nothing is left to tidy, and the interpreter's own farewell costs a null run half a millisecond
+
+
+def _main(words: list[str]) -> int:
+    verb = words[0] if words else ""
+    try:
+        options = Options(words[1:])
+    except WrongOptionsError as error:
+        sys.stderr.write(f"anubis-agent: {error}\n{USAGE}")
+        return 2
+    if verb == "exec" and options.command:
+        from anubis.agent.session import run
+    elif verb == "extract":
+        from anubis.agent.extract.extraction import run
+    elif verb == "sample":
+        from anubis.agent.observe.sampler import run
+    else:
+        sys.stderr.write(USAGE)
+        return 2
+    return run(options)

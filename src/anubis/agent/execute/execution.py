@@ -1,0 +1,216 @@
+"""One execution of the benchmark, from its start to the end of the last process it left behind."""
+
+from __future__ import annotations
+
+import os
+import resource
+from signal import SIGKILL, SIGTERM
+from time import monotonic_ns
+
+from anubis.agent.clock import utc_ns
+from anubis.agent.execute import child
+from anubis.agent.execute.capture import Capture
+from anubis.agent.observe.kernel import peak_of
+
+#: Processes that outlive the benchmark get this long to end by themselves (a ``tee`` that sees the end of its input).
+_SETTLE_NS = 200_000_000
+#: How long to go on killing what does not die (a process in an uninterruptible call to a dead disk).
+_KILL_NS = 5_000_000_000
+_SECOND_NS = 1_000_000_000
+#: Of so many it is written down what they were.
+_MOST_LEFTOVERS = 20
+#: How often somebody looks after a running execution.
+LOOK_NS = _SECOND_NS // 2
+#: ru_maxrss counts bytes on macOS and KiB elsewhere; nothing but the system's name tells.
+_RSS_UNIT = 1 if os.uname().sysname == "Darwin" else 1024
+
+
+class Family:
+    """The agent's children: which are its own sidecars, and the rusage of those that ended."""
+
+    def __init__(self) -> None:
+        #: Sidecars: never part of the benchmark.
+        self.own: set[int] = set()
+        #: Children reaped so far: (status, user s, system s, peak bytes, monotonic ns).
+        self.ended: dict[int, tuple[int, float, float, int, int]] = {}
+
+    def reap(self) -> bool:
+        """Take note of children that ended; False when no child is left at all."""
+        while True:
+            try:
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if pid == 0:
+                return True
+            self.ended[pid] = (
+                status,
+                usage.ru_utime,
+                usage.ru_stime,
+                usage.ru_maxrss * _RSS_UNIT,
+                monotonic_ns(),
+            )
+
+    def forget(self, pid: int) -> bool:
+        """Drop a sidecar that has ended, so that its number may come again; whether it has."""
+        if self.ended.pop(pid, None) is None:
+            return False
+        self.own.discard(pid)
+        return True
+
+    def strangers(self) -> list[int]:
+        """Living descendants that are not sidecars; without any child at all, not even /proc is looked at."""
+        if not self.reap():
+            return []
+        from anubis.agent import process_tree
+
+        return process_tree.descendants(os.getpid(), self.own)
+
+    def signal_strangers(self, group: int, number: int) -> None:
+        """Send a signal to all of them, and to a process group as long as its leader has not been reaped: later its number
+        may be somebody else's.
+        """
+        from anubis.agent import process_tree
+
+        strangers = self.strangers()
+        process_tree.signal_all(strangers, 0 if group in self.ended else group, number)
+
+
+class Execution:
+    """Runs the command once. ``facts`` is what exit.json says of it."""
+
+    def __init__(self, capture: Capture, family: Family, phase: str, repeat: int) -> None:
+        self._capture = capture
+        self._family = family
+        self.facts: dict[str, object] = {"phase": phase, "repeat": repeat, "code": None, "signal": None}
+        self.facts["offsets"] = {spool.name: [spool.size, None] for spool in capture.spools}
+        #: Why the agent ended it; empty while it did not.
+        self.ended_for = ""
+        self.pid = 0
+        self._start_ns = 0
+        self._peak = 0
+        self._kill_at = 0
+        self._reap_at = 0
+
+    def start(self, command: list[str], environment: dict[str, str], cwd: str) -> None:
+        """Raises child.CannotStartError."""
+        outputs = self._capture.open_outputs()
+        try:
+            self.pid, self._start_ns = child.start(command, environment, outputs, cwd)
+        finally:
+            for end in outputs:
+                os.close(end)
+        self._family.forget(self.pid)
+        self.facts["started_s"] = utc_ns(self._start_ns) / 1e9
+
+    def alive(self) -> bool:
+        """Still running? Looks at the children that ended: when a signal came, and once a second in any case."""
+        now = monotonic_ns()
+        if self.pid not in self._family.ended and (self._capture.woken or now >= self._reap_at):
+            self._capture.woken = False
+            self._reap_at = now + _SECOND_NS
+            self._family.reap()
+        return self.pid not in self._family.ended
+
+    def look(self) -> None:
+        """At each look: how much memory it has held at most."""
+        self._peak = max(self._peak, peak_of(self.pid) or 0)
+
+    def looks_due(self) -> int:
+        """How many times LOOK_NS have passed since its start."""
+        return (monotonic_ns() - self._start_ns) // LOOK_NS
+
+    def overdue(self, timeout_s: float) -> bool:
+        """Whether it has run longer than it may."""
+        return monotonic_ns() - self._start_ns > timeout_s * 1e9
+
+    def end(self, why: str, grace_s: float) -> None:
+        """Ask the whole tree to end; once the grace is over, ``insist`` kills it."""
+        self.ended_for = why
+        self._kill_at = monotonic_ns() + int(grace_s * 1e9)
+        self._family.signal_strangers(self.pid, SIGTERM)
+
+    def insist(self) -> None:
+        """Kill the tree when its grace is over; as often as needed, since it may grow meanwhile."""
+        if self._kill_at and monotonic_ns() >= self._kill_at:
+            self._family.signal_strangers(self.pid, SIGKILL)
+
+    def next_look_ns(self, timeout_s: float) -> int:
+        """When something is due at the latest, monotonic ns: the timeout, the end of the grace, the next look."""
+        now = monotonic_ns()
+        due = [now + LOOK_NS - (now - self._start_ns) % LOOK_NS]
+        if self._kill_at:
+            due.append(max(self._kill_at, now + _SECOND_NS // 20))
+        else:
+            due.append(self._start_ns + int(timeout_s * 1e9) + 1)
+        return min(due)
+
+    def hopeless(self) -> bool:
+        """Killed for seconds, and still there: the kernel does not let go of it (a call to a dead disk)."""
+        return bool(self._kill_at) and monotonic_ns() > self._kill_at + _KILL_NS
+
+    def finish(self, grace_s: float) -> None:
+        """After its end: end what it left behind, take the rest of its output, state what it used."""
+        ended_ns = self._family.ended[self.pid][4] if self.pid in self._family.ended else monotonic_ns()
+        self.facts["leftovers"] = self._end_leftovers(grace_s)
+        self._capture.close_outputs()
+        rows = {pid: row for pid, row in self._family.ended.items() if pid not in self._family.own}
+        for pid in rows:
+            del self._family.ended[pid]
+        if self.pid in rows:
+            status = rows[self.pid][0]
+            signal = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
+            self.facts["signal"] = signal
+            self.facts["code"] = 128 + signal if signal else os.WEXITSTATUS(status)
+        self.facts["ended_s"] = utc_ns(ended_ns) / 1e9
+        self.facts["wall_s"] = (ended_ns - self._start_ns) / 1e9
+        self.facts["user_s"] = sum(row[1] for row in rows.values())
+        self.facts["system_s"] = sum(row[2] for row in rows.values())
+        self._state_peak(max((row[3] for row in rows.values()), default=0))
+        self._note_offsets()
+
+    def give_up(self) -> None:
+        """It never started: close what was opened for it."""
+        self._capture.close_outputs()
+        self._note_offsets()
+
+    def _note_offsets(self) -> None:
+        offsets = {spool.name: spool.size for spool in self._capture.spools}
+        before: object = self.facts["offsets"]
+        assert isinstance(before, dict)
+        self.facts["offsets"] = {name: [before[name][0], size] for name, size in offsets.items()}
+
+    def _state_peak(self, peak: int) -> None:
+        """The kernel's ru_maxrss of a child begins at the agent's own size (fork), so below that it says nothing."""
+        floor = peak_of(os.getpid()) or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT
+        source = "rusage" if peak > floor else "VmHWM" if self._peak else None
+        self.facts["peak_memory_bytes"] = {"rusage": peak, "VmHWM": self._peak}.get(source or "")
+        self.facts["peak_memory_source"] = source
+
+    def _end_leftovers(self, grace_s: float) -> list[dict[str, object]]:
+        """Find and end what still runs; what it was."""
+        if not self._wait_for_strangers(monotonic_ns() + _SETTLE_NS):
+            return []
+        from anubis.agent import process_tree
+
+        found = self._family.strangers()
+        leftovers: list[dict[str, object]] = [
+            {"pid": pid, "command": process_tree.command_line(pid)} for pid in found[:_MOST_LEFTOVERS]
+        ]
+        if not self.ended_for:
+            self._kill_at = monotonic_ns() + int(grace_s * 1e9)
+            process_tree.signal_all(found, 0, SIGTERM)
+        self._wait_for_strangers(self._kill_at)
+        while not self.hopeless() and self._family.strangers():
+            self.insist()
+            self._capture.pump(monotonic_ns() + _SECOND_NS // 100)
+        return leftovers
+
+    def _wait_for_strangers(self, until_ns: int) -> bool:
+        """Pump until nobody is left or the time has come; whether somebody is left."""
+        while self._family.strangers():
+            now = monotonic_ns()
+            if now >= until_ns:
+                return True
+            self._capture.pump(min(until_ns, now + _SECOND_NS // 50))
+        return False

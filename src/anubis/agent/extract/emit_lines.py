@@ -1,0 +1,112 @@
+"""Lines that ``emit`` wrote, into a FIFO or on stdout: the old client library's protocol and its extension.
+
+Old: one JSON object of metric -> value. Extended: ``{"anubis": 1, "m": {metric: value}, "t": UTC ns, "s": step,
+"u": {metric: units}, "l": {label: value}}``, of which only ``m`` must be there; a batch has lists of equal length in
+``m``, and may have lists in ``s`` and ``t``. ``{"anubis": 1, "dropped": n}`` says that the writer had to give up n
+samples.
+"""
+
+from __future__ import annotations
+
+import json
+
+from anubis.agent.extract.metric_buffers import Tallies
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+#: How a line of the extended protocol begins.
+PREFIX = b'{"anubis":1,'
+
+
+class Emitted:
+    """Turns lines into samples."""
+
+    def __init__(self, tallies: Tallies) -> None:
+        self._tallies = tallies
+        #: Lines of the FIFO that were not understood, and samples that writers gave up.
+        self.bad_lines = 0
+        self.dropped = 0
+
+    def take(self, line: bytes, time_s: float, repeat: int) -> None:
+        """A line of the FIFO."""
+        try:
+            content = json.loads(line)
+        except (ValueError, RecursionError):
+            content = None
+        if not isinstance(content, dict):
+            self.bad_lines += 1
+        elif content.get("anubis") == 1:
+            self._take_extended(content, time_s, repeat)
+        else:
+            for metric, value in content.items():
+                self._tallies[metric, None, ()].take(value, time_s, None, repeat)
+
+    def take_stdout(self, line: bytes, time_s: float, repeat: int) -> None:
+        """A line of stdout that begins like an object: it was emitted when every value is a number, or when it is of the
+        extended protocol; of any other only metrics count that are declared without a pattern.
+        """
+        if line.startswith(PREFIX):
+            self.take(line, time_s, repeat)
+            return
+        try:
+            content = json.loads(line)
+        except (ValueError, RecursionError):
+            return
+        if not isinstance(content, dict):
+            return
+        plain = all(
+            isinstance(value, (int, float)) and not isinstance(value, bool) for value in content.values()
+        )
+        for metric, value in content.items():
+            report = self._tallies.reports.get(metric)
+            if plain or (report and report.declared and report.pattern is None):
+                self._tallies[metric, None, ()].take(value, time_s, None, repeat)
+
+    def _take_extended(self, content: dict[str, Any], arrived_s: float, repeat: int) -> None:
+        dropped = content.get("dropped")
+        self.dropped += dropped if isinstance(dropped, int) else 0
+        metrics, units, labels = content.get("m"), content.get("u"), content.get("l")
+        if not isinstance(metrics, dict):
+            self.bad_lines += dropped is None
+            return
+        key = tuple(sorted((str(k), str(v)) for k, v in labels.items())) if isinstance(labels, dict) else ()
+        units = units if isinstance(units, dict) else {}
+        times, steps = content.get("t"), content.get("s")
+        for metric, value in metrics.items():
+            unit = units.get(metric)
+            tally = self._tallies[metric, None if unit is None else str(unit), key]
+            if isinstance(value, list):
+                for figure, time_s, step in zip(
+                    value, _spread(_seconds(times), arrived_s, len(value)), _spread(steps, None, len(value))
+                ):
+                    tally.take(figure, time_s, step, repeat)
+            else:
+                tally.take(
+                    value,
+                    _one(_seconds(times), arrived_s),
+                    steps if not isinstance(steps, list) else None,
+                    repeat,
+                )
+
+
+def _seconds(times: Any) -> Any:
+    if isinstance(times, list):
+        return [time / 1e9 if isinstance(time, int) else None for time in times]
+    return times / 1e9 if isinstance(times, int) else None
+
+
+def _one(value: Any, default: float) -> float:
+    return value if isinstance(value, float) else default
+
+
+def _spread(value: Any, default: Any, count: int) -> list[Any]:
+    """One value for each of ``count`` samples: a list is used as it is when its length fits."""
+    if isinstance(value, list):
+        return (
+            [default if item is None else item for item in value]
+            if len(value) == count
+            else [default] * count
+        )
+    return [default if value is None else value] * count

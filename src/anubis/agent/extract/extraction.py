@@ -1,0 +1,370 @@
+"""``extract``: samples out of a record's output, by the declared patterns and the emitted lines.
+
+Runs beside the benchmark at the lowest priority, or after it, and may be repeated at any time: everything it writes is
+derived. It follows the time index, so that it sees the streams in the order in which they arrived, and goes on where an
+earlier extraction stopped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import signal
+
+from anubis.agent.extract.emit_lines import Emitted
+from anubis.agent.extract.metric_buffers import Tallies
+from anubis.agent.extract.pattern_scan import LONGEST_LINE, Lines, Scanner
+from anubis.agent.extract.patterns import Pattern
+from anubis.agent.extract.regex_timeout import Guard
+from anubis.agent.extract.suggestions import Closest, closest_names
+from anubis.agent.options import TOO_QUIET
+from anubis.record import liveness, samples, time_index
+from anubis.record.index_writer import CHUNK, EMIT, END, ENTRY_BYTES, GAP, HEADER, STDOUT, STREAMS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from anubis.agent.options import Options
+
+METRICS = "metrics.json"
+#: Bytes of one stream that are looked at together.
+_BATCH_BYTES = 1 << 20
+_LONGEST_EMIT = 1 << 20
+#: How far to read without writing down how far, when there is nothing else to write.
+_SAVE_BYTES = 1 << 24
+#: How long to wait for more output: at first so that figures are seen soon, later so that a long record stays small.
+_IDLE_S, _LONGEST_IDLE_S, _IDLE_GROWTH = 0.25, 1.0, 1.02
+
+
+def run(options: Options) -> int:
+    """Extract until the record is complete, or its agent is gone; 0 when all there is has been read."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    wake, wake_write = os.pipe()
+    os.set_blocking(wake_write, False)
+    signal.signal(signal.SIGTERM, _noted)
+    signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+    stands_back = (
+        not time_index.is_complete(options.record) and liveness.state(options.record) == liveness.ALIVE
+    )
+    if stands_back:
+        stands_back = _set_priority("SCHED_IDLE")
+    extraction = Extraction(options.record, _declared(options.patterns), fresh=options.fresh)
+    idle_s = _IDLE_S
+    while not extraction.complete:
+        moved = extraction.advance()
+        if stands_back and time_index.is_complete(
+            options.record
+        ):  # the benchmark has ended, somebody waits for figures
+            stands_back = False
+            if not _set_priority("SCHED_OTHER"):
+                return TOO_QUIET
+        if moved:
+            continue
+        if liveness.state(options.record) != liveness.ALIVE:
+            break
+        idle_s = min(idle_s * _IDLE_GROWTH, _LONGEST_IDLE_S)
+        if select.select([wake], [], [], idle_s)[0]:
+            os.read(wake, 64)
+    extraction.finish()
+    return 0
+
+
+def _noted(_number: int, _frame: object) -> None:
+    """SIGTERM says that the streams are complete; the wake-up pipe ends the wait."""
+
+
+def _set_priority(policy: str) -> bool:
+    """Whether it was possible: other systems have no such thing, and not everybody may rise again."""
+    try:
+        os.sched_setscheduler(0, getattr(os, policy), os.sched_param(0))
+    except (AttributeError, OSError):
+        return False
+    return True
+
+
+def _declared(path: str) -> dict[str, dict[str, Any]]:
+    if not path:
+        return {}
+    with open(path, encoding="utf-8") as file:
+        return dict(json.load(file))
+
+
+class Extraction:
+    """Reads on in a record's streams and writes ``samples``."""
+
+    def __init__(self, record: str, declared: dict[str, dict[str, Any]], *, fresh: bool = False) -> None:
+        self._record = record
+        self._tallies = Tallies(declared)
+        self._patterns = self._compile(declared)
+        self._guard = Guard()
+        self._emitted = Emitted(self._tallies)
+        self._scanner = Scanner(self._patterns, self._tallies, self._emitted, self._guard)
+        self._streams = [
+            Stream(record, name, _LONGEST_EMIT if name == "emit" else LONGEST_LINE) for name in STREAMS
+        ]
+        self._index_at = len(HEADER)
+        self._repeat: int | None = None
+        self._time_s = 0.0
+        #: Bytes read since the state was written last.
+        self._unsaved = 0
+        #: The record's streams are complete and read to their end.
+        self.complete = False
+        self._file = self._resume(fresh)
+        self._guard.start()
+
+    def _compile(self, declared: dict[str, dict[str, Any]]) -> list[Pattern]:
+        patterns = []
+        for metric, facts in declared.items():
+            if not facts.get("pattern"):
+                continue
+            try:
+                patterns.append(Pattern(metric, facts["pattern"]))
+            except (
+                re.error,
+                OverflowError,
+                RecursionError,
+            ) as error:  # the other metrics are found all the same
+                self._tallies.reports[metric].error = str(error)
+        return patterns
+
+    def advance(self) -> bool:
+        """Read on, about a megabyte; False when there is nothing new."""
+        part = time_index.entries(self._record, self._index_at)
+        taken = size = 0
+        for end, time_ns, repeat, stream, kind in part:
+            if size >= _BATCH_BYTES:
+                break
+            if kind != CHUNK or repeat != self._repeat:
+                self._scan_all()
+            if kind == END or (self._repeat is not None and repeat != self._repeat):
+                self._end_lines()
+            self._repeat, self._time_s = repeat, time_ns / 1e9
+            taken += 1
+            if kind == CHUNK:
+                size += self._streams[stream].grow(end, self._time_s)
+            elif kind == GAP:
+                self._streams[stream].tear()
+            elif kind == END:
+                self.complete = True
+                break
+        self._scan_all()
+        self._index_at += taken * ENTRY_BYTES
+        self._unsaved += size
+        if self.complete or self._unsaved > _SAVE_BYTES or self._tallies.with_samples():
+            self._write()
+        return taken > 0
+
+    def finish(self) -> None:
+        """Write metrics.json: what was found of each metric, and for those never seen the lines that came closest."""
+        if not self.complete:  # the agent was killed: what it wrote after its last entry arrived about then
+            for stream in self._streams:
+                stream.grow(stream.size(), self._time_s)
+            self._scan_all()
+            self._end_lines()
+            self._write()
+        self._guard.stop()
+        for pattern in self._patterns:
+            report = self._tallies.reports[pattern.metric]
+            report.slow_lines, report.switched_off = pattern.slow_lines, pattern.off
+        self._show_closest()
+        facts = {
+            "version": 1,
+            "complete": self.complete,
+            "metrics": {name: report.__dict__ for name, report in self._tallies.reports.items()},
+            "bad_emit_lines": self._emitted.bad_lines,
+            "dropped_by_emit": self._emitted.dropped,
+        }
+        part = f"{self._record}/{METRICS}.{os.getpid()}"
+        with open(part, "w", encoding="utf-8") as file:
+            json.dump(facts, file)
+            file.write("\n")
+        os.replace(part, f"{self._record}/{METRICS}")
+        os.close(self._file)
+
+    def _show_closest(self) -> None:
+        """For each declared metric without a sample: what the benchmark printed or emitted instead."""
+        reports = self._tallies.reports
+        others = [name for name, report in reports.items() if report.count and not report.declared]
+        closest = Closest(self._record)
+        for name, report in reports.items():
+            if report.declared and not report.count:
+                pattern = report.pattern
+                report.closest = (
+                    closest_names(name, others) if pattern is None else closest.lines(name, pattern)
+                )
+
+    def _scan_all(self) -> None:
+        """Look at the complete lines of what has been taken."""
+        for code, stream in enumerate(self._streams):
+            for lines in stream.complete_lines(self._repeat or 0):
+                self._scan(code, lines)
+
+    def _end_lines(self) -> None:
+        """An execution ended: what it left incomplete is a line."""
+        for code, stream in enumerate(self._streams):
+            lines = stream.last_line(self._repeat or 0, self._time_s)
+            if lines:
+                self._scan(code, lines)
+
+    def _scan(self, code: int, lines: Lines) -> None:
+        if code != EMIT:
+            self._scanner.scan(lines, code == STDOUT)
+            return
+        for line, end in lines.whole():
+            self._emitted.take(line, lines.time_of(end), lines.repeat)
+
+    def _write(self) -> None:
+        """Append what was found and how far was read, in one write."""
+        parts = []
+        for tally in self._tallies.with_samples():
+            if tally.number is None:
+                tally.number = len(self._series)
+                facts = {
+                    "id": tally.number,
+                    "metric": tally.columns.metric,
+                    "units": tally.columns.units,
+                    "labels": tally.labels,
+                }
+                self._series.append(facts)
+                parts.append(samples.frame(samples.SERIES, json.dumps(facts).encode()))
+            parts.append(samples.block(tally.number, tally.columns))
+            tally.columns = samples.Columns(tally.columns.metric, tally.columns.units)
+        state = {
+            "index_at": self._index_at,
+            "repeat": self._repeat,
+            "complete": self.complete,
+            "streams": [stream.state() for stream in self._streams],
+            "counters": self._tallies.counters(),
+            "bad_lines": self._emitted.bad_lines,
+            "dropped": self._emitted.dropped,
+        }
+        parts.append(samples.frame(samples.STATE, json.dumps(state).encode()))
+        self._unsaved = 0
+        data = b"".join(parts)
+        while data:
+            data = data[os.write(self._file, data) :]
+
+    def _resume(self, fresh: bool) -> int:
+        """Open ``samples`` behind the last state that was written whole, and take that state up."""
+        path = os.path.join(self._record, samples.NAME)
+        file = os.open(path, os.O_RDWR | os.O_CREAT | (os.O_TRUNC if fresh else 0), 0o644)
+        self._series: list[dict[str, Any]] = []
+        good, state, waiting = len(samples.HEADER), None, []
+        with open(path, "rb") as reader:
+            if reader.read(good) == samples.HEADER:
+                for kind, payload in samples.frames(reader):
+                    if kind == samples.SERIES:
+                        waiting.append(json.loads(payload))
+                    elif kind == samples.STATE:
+                        state, good = json.loads(payload), reader.tell()
+                        self._series += waiting
+                        waiting = []
+            else:
+                os.pwrite(file, samples.HEADER, 0)
+        os.ftruncate(file, good)
+        os.lseek(file, good, os.SEEK_SET)
+        if state:
+            self._restore(state)
+        return file
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self._index_at, self._repeat, self.complete = state["index_at"], state["repeat"], state["complete"]
+        self._emitted.bad_lines, self._emitted.dropped = state["bad_lines"], state["dropped"]
+        self._tallies.restore(self._series, state["counters"])
+        for stream, facts in zip(self._streams, state["streams"]):
+            stream.restore(facts)
+
+
+class Stream:
+    """One stream, from the beginning of its first line that is not complete. Of a longer line than ``longest`` bytes only
+    so much counts.
+    """
+
+    def __init__(self, record: str, name: str, longest: int) -> None:
+        self._longest = longest
+        self._file = os.open(f"{record}/{name}", os.O_RDONLY)
+        #: Offset of the first byte not yet looked at; the bytes from there up to what was taken are in ``_held``.
+        self._at = 0
+        self._held = b""
+        #: The beginning of this line was looked at already, or lost: wait for its end.
+        self._skips = False
+        #: Until where the stream has grown, and when: offsets in the stream, UTC s.
+        self._ends: list[int] = []
+        self._times: list[float] = []
+
+    def grow(self, end: int, time_s: float) -> int:
+        """There are bytes up to this offset now; how many are new."""
+        before = self._ends[-1] if self._ends else self._at + len(self._held)
+        self._ends.append(end)
+        self._times.append(time_s)
+        return end - before
+
+    def size(self) -> int:
+        """Bytes in the file."""
+        return os.fstat(self._file).st_size
+
+    def tear(self) -> None:
+        """Bytes are missing here: what stands on both sides must not become one line."""
+        self._at += len(self._held)
+        self._held = b""
+        self._skips = True
+
+    def complete_lines(self, repeat: int) -> list[Lines]:
+        """What has grown, up to the last line end."""
+        found = []
+        while self._ends and self._at + len(self._held) < self._ends[-1]:
+            have = self._at + len(self._held)
+            data = os.pread(self._file, min(self._ends[-1] - have, _BATCH_BYTES), have)
+            if not data:
+                break
+            self._held = data if not self._held else self._held + data
+            lines = self._cut(repeat)
+            if lines:
+                found.append(lines)
+        self._ends, self._times = [], []
+        return found
+
+    def last_line(self, repeat: int, time_s: float) -> Lines | None:
+        """What is left, as a line of its own."""
+        body, skips = self._held, self._skips
+        self._at += len(body)
+        self._held, self._skips = b"", False
+        return Lines(body, [len(body)], [time_s], repeat) if body and not skips else None
+
+    def state(self) -> dict[str, Any]:
+        """Where to go on."""
+        return {"at": self._at, "held": len(self._held), "skips": self._skips}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on there."""
+        self._at, self._skips = state["at"], state["skips"]
+        self._held = os.pread(self._file, state["held"], self._at)
+
+    def _cut(self, repeat: int) -> Lines | None:
+        """Take the complete lines out of what is held."""
+        held = self._held
+        start = 0
+        if self._skips:
+            start = _first_end(held) + 1
+            self._skips = start == 0
+            start = start or len(held)
+        cut = max(held.rfind(b"\n"), held.rfind(b"\r")) + 1
+        if cut <= start:
+            cut = start
+            if len(held) - start > self._longest:  # all that counts of this line is there
+                cut, self._skips = len(held), True
+        base, self._at, self._held = self._at, self._at + cut, held[cut:]
+        if cut == start:
+            return None
+        ends = [max(0, end - base - start) for end in self._ends]
+        return Lines(held[start:cut], ends, self._times, repeat)
+
+
+def _first_end(data: bytes) -> int:
+    found = [at for at in (data.find(b"\n"), data.find(b"\r")) if at >= 0]
+    return min(found, default=-1)

@@ -1,0 +1,107 @@
+"""``sample``: once a second one row of telemetry, as long as the agent lives. Between them it lets the disk catch up:
+what the record took in is on it half a second later, and a slow disk stalls nobody but this process.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+
+from anubis.agent.observe.gauges import COLUMNS, Gauges
+from anubis.record import index_writer, liveness, telemetry
+from anubis.record.index_writer import STREAMS
+from anubis.record.streams import FLOOD_BYTES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from anubis.agent.observe.nvml import Devices
+    from anubis.agent.options import Options
+
+PERIOD_S = 1.0
+_STREAMS = (*STREAMS, index_writer.NAME)
+
+
+def run(options: Options) -> int:
+    """Sample until SIGTERM, or until the agent is gone."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    wake, wake_write = os.pipe()
+    os.set_blocking(wake_write, False)
+    signal.signal(signal.SIGTERM, _noted)
+    signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+    devices = _devices()
+    gauges = Gauges(os.getppid(), options.record)
+    columns = COLUMNS + _device_columns(len(devices) if devices else 0)
+    file = os.open(
+        f"{options.record}/{telemetry.NAME}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644
+    )
+    size = os.write(file, telemetry.header(columns, PERIOD_S))
+    streams = [Synced(f"{options.record}/{name}") for name in _STREAMS]
+    due = time.monotonic() + PERIOD_S
+    ended = False
+    while not ended and liveness.state(options.record) == liveness.ALIVE:
+        for stream in streams:
+            stream.sync()
+        left_s = max(0.0, due - time.monotonic())
+        ended = bool(select.select([wake], [], [], min(left_s, PERIOD_S / 2))[0])
+        if not ended and time.monotonic() < due:
+            continue
+        due = max(due + PERIOD_S, time.monotonic())  # after a pause of the machine: no burst of rows
+        values = gauges.sample() + (devices.sample() if devices else [])
+        size += _append(file, size, telemetry.row(time.time(), values))
+    return 0
+
+
+def _noted(_number: int, _frame: object) -> None:
+    """SIGTERM says that the benchmark has ended; the wake-up pipe ends the wait."""
+
+
+class Synced:
+    """A file that somebody else writes, and how much of it is safe on the disk."""
+
+    def __init__(self, path: str) -> None:
+        self._file = os.open(path, os.O_RDONLY)
+        self._safe = 0
+
+    def sync(self) -> None:
+        """Write it through to the disk when it has grown, but not by a flood."""
+        size = os.fstat(self._file).st_size
+        if 0 < size - self._safe <= FLOOD_BYTES:
+            try:
+                os.fsync(self._file)
+            except OSError:  # the disk's own trouble shows where it is written
+                return
+        self._safe = size
+
+
+def _append(file: int, size: int, row: bytes) -> int:
+    """Add a row to a file of that size, whole or not at all (a full disk leaves a gap); how many bytes it took."""
+    try:
+        if os.write(file, row) == len(row):
+            return len(row)
+    except OSError:
+        pass
+    os.ftruncate(file, size)
+    return 0
+
+
+def _devices() -> Devices | None:
+    if not os.path.exists("/dev/nvidiactl"):
+        return None
+    from anubis.agent.observe.nvml import Devices
+
+    try:
+        return Devices()
+    except (OSError, AttributeError):  # no driver, or one older than these functions
+        return None
+
+
+def _device_columns(count: int) -> list[tuple[str, str]]:
+    if not count:
+        return []
+    from anubis.agent.observe.nvml import GAUGES
+
+    return [(f"gpu{number}_{name}", unit) for number in range(count) for name, unit in GAUGES]

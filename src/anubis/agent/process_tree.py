@@ -1,0 +1,88 @@
+"""The process tree of a benchmark: who belongs to it, and how it is ended."""
+
+from __future__ import annotations
+
+import os
+from signal import SIGKILL
+
+
+def table() -> dict[int, list[bytes]]:
+    """Every process by id: the fields of /proc/PID/stat from the state on (proc(5)); empty where there is no /proc."""
+    rows = {}
+    try:
+        names = os.listdir("/proc")
+    except OSError:
+        return {}
+    for name in names:
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat", "rb", buffering=0) as file:
+                    rows[int(name)] = file.read(2048).rpartition(b")")[2].split()
+            except OSError:  # it ended meanwhile
+                continue
+    return rows
+
+
+def descendants(root: int, without: set[int], rows: dict[int, list[bytes]] | None = None) -> list[int]:
+    """Everything below ``root``, parents first, leaving out the branches that begin with ``without`` and zombies."""
+    rows = table() if rows is None else rows
+    children: dict[int, list[int]] = {}
+    for pid, fields in rows.items():
+        children.setdefault(int(fields[1]), []).append(pid)
+    found = []
+    waiting = [pid for pid in children.get(root, []) if pid not in without]
+    while waiting:
+        pid = waiting.pop(0)
+        if rows[pid][0] != b"Z":
+            found.append(pid)
+        waiting += children.get(pid, [])
+    return found
+
+
+def signal_all(pids: list[int], group: int, number: int) -> None:
+    """Send a signal to a process group (0: none) and to these processes."""
+    if group:
+        try:
+            os.killpg(group, number)
+        except OSError:  # the group is empty: everybody left it, or has ended
+            pass
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except OSError:  # it ended meanwhile
+            continue
+
+
+def command_line(pid: int) -> str:
+    """What the process was started as, for people; empty when it is gone."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb", buffering=0) as file:
+            return file.read(512).replace(b"\0", b" ").decode("utf-8", "replace").strip()
+    except OSError:
+        return ""
+
+
+def of_record(record: str) -> list[int]:
+    """Processes whose environment names this record: what a killed agent left behind."""
+    mark = b"\0ANUBIS_RECORD=" + record.encode("utf-8", "surrogateescape") + b"\0"
+    found = []
+    for pid in table():
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                if mark in b"\0" + file.read() and pid != os.getpid():
+                    found.append(pid)
+        except OSError:  # it ended, or it is somebody else's
+            continue
+    return found
+
+
+def end_orphans(record: str) -> int:
+    """Kill what a dead agent's benchmark left running; how many processes it was."""
+    ended: set[int] = set()
+    for _ in range(10):  # a process may start another one meanwhile
+        pids = of_record(record)
+        if not pids:
+            break
+        signal_all(pids, 0, SIGKILL)
+        ended.update(pids)
+    return len(ended)

@@ -1,0 +1,159 @@
+"""What the detector found, in words and figures people can act on."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from anubis.analysis.changes.backward_elimination import Change
+from anubis.analysis.changes.drift import drifting
+from anubis.analysis.changes.localization import place_range
+from anubis.analysis.changes.prediction import Outlook, outlook
+from anubis.analysis.changes.scaling import Prepared, Scale
+from anubis.analysis.changes.windows import SIDE, Rows
+from anubis.analysis.samples.compare import named
+from anubis.analysis.samples.spread import median, smallest_shift
+from anubis.model.series import ChangeKind, ChangePoint, ChangeState, Series, SeriesVerdict
+
+Floats = NDArray[np.float64]
+
+#: "detectable" of a whole series is said for so many further points.
+FURTHER_POINTS = 10
+
+
+def too_short(series: Series) -> SeriesVerdict:
+    """The verdict of a series without enough points for any change."""
+    level = median(sorted(series.values)) if series.values else None
+    return SeriesVerdict(
+        n=len(series.values),
+        changes=(),
+        suspected=None,
+        level=level,
+        expected=None,
+        noise_floor=None,
+        detectable=None,
+    )
+
+
+def report(
+    series: Sequence[Series], prepared: Prepared, changes: list[list[Change]], *, threshold: float
+) -> list[SeriesVerdict]:
+    """One verdict for each series of equal length, from the changes that survived."""
+    keys = [(at, one.low, one.at, one.high) for at, own in enumerate(changes) for one in own]
+    ranges: Iterator[tuple[int, int]] = iter(())
+    if keys:
+        earliest, latest = place_range(prepared.work, Rows.of(keys), prepared.noise)
+        ranges = iter(zip(earliest.tolist(), latest.tolist(), strict=True))
+    verdicts = []
+    for at, own in enumerate(changes):
+        labels = drifting(prepared.work[at], own)
+        points = tuple(
+            _point(series[at], prepared, at, one, next(ranges), threshold=threshold, drift=drift)
+            for one, drift in zip(own, labels, strict=True)
+        )
+        verdicts.append(_verdict(series[at], prepared, at, points, threshold))
+    return verdicts
+
+
+def _point(
+    series: Series,
+    prepared: Prepared,
+    at: int,
+    change: Change,
+    places: tuple[int, int],
+    *,
+    threshold: float,
+    drift: bool,
+) -> ChangePoint:
+    scale = prepared.scales[at]
+    n_before, n_after = change.at - change.low, change.high - change.at
+    half = float(stdtrit(n_before + n_after - 2, 0.975)) * change.error
+    shift = smallest_shift(
+        change.deviation,
+        n_before,
+        n_after,
+        threshold=threshold,
+        inflation=float(prepared.noise.inflation[at]),
+    )
+    return ChangePoint(
+        index=change.at,
+        earliest=places[0],
+        latest=places[1],
+        state=ChangeState.CONFIRMED,
+        kind=ChangeKind.DRIFT if drift else ChangeKind.STEP,
+        judgement=named(upwards=change.difference > 0, better=series.better),
+        effect=scale.effect(change.difference),
+        interval=(scale.effect(change.difference - half), scale.effect(change.difference + half)),
+        z=change.z,
+        before=median(sorted(series.values[change.low : change.at])),
+        after=median(sorted(series.values[change.at : change.high])),
+        n_before=n_before,
+        n_after=n_after,
+        noise_floor=scale.effect(change.deviation),
+        detectable=scale.effect(shift),
+    )
+
+
+def _verdict(
+    series: Series, prepared: Prepared, at: int, points: tuple[ChangePoint, ...], threshold: float
+) -> SeriesVerdict:
+    scale, origin = prepared.scales[at], float(prepared.origin[at])
+    count = len(series.values)
+    start = max(points[-1].index if points else 0, count - SIDE)
+    ahead = outlook(prepared.work[at, start:].tolist(), float(prepared.model.sigma[at]))
+    if ahead is None:
+        return SeriesVerdict(
+            n=count,
+            changes=points,
+            suspected=None,
+            level=median(sorted(series.values[start:])),
+            expected=None,
+            noise_floor=None,
+            detectable=None,
+        )
+    shift = smallest_shift(
+        ahead.deviation,
+        ahead.n,
+        FURTHER_POINTS,
+        threshold=threshold,
+        inflation=float(prepared.noise.inflation[at]),
+    )
+    return SeriesVerdict(
+        n=count,
+        changes=points,
+        suspected=_suspected(series, scale, ahead, start) if ahead.outside else None,
+        level=median(sorted(series.values[start : count - ahead.outside])),
+        expected=(
+            scale.value(origin + ahead.level - ahead.margin),
+            scale.value(origin + ahead.level + ahead.margin),
+        ),
+        noise_floor=scale.effect(ahead.deviation),
+        detectable=scale.effect(shift),
+    )
+
+
+def _suspected(series: Series, scale: Scale, ahead: Outlook, start: int) -> ChangePoint:
+    index = len(series.values) - ahead.outside
+    before, after = sorted(series.values[start:index]), sorted(series.values[index:])
+    low, high = scale.work(np.array([median(before), median(after)])).tolist()
+    error = ahead.deviation * math.sqrt(1 / len(before) + 1 / len(after))
+    half = float(stdtrit(len(before) + len(after) - 2, 0.975)) * error
+    return ChangePoint(
+        index=index,
+        earliest=index,
+        latest=index,
+        state=ChangeState.SUSPECTED,
+        kind=ChangeKind.STEP,
+        judgement=named(upwards=high > low, better=series.better),
+        effect=scale.effect(high - low),
+        interval=(scale.effect(high - low - half), scale.effect(high - low + half)),
+        z=abs(high - low) / error,
+        before=median(before),
+        after=median(after),
+        n_before=len(before),
+        n_after=len(after),
+        noise_floor=scale.effect(ahead.deviation),
+        detectable=scale.effect(ahead.margin),
+    )

@@ -1,0 +1,113 @@
+"""Change points of series: all of one, or of many at once.
+
+``anubis.analysis.changes.online.Detector`` is the same algorithm point by point; all three forms give the same changes.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anubis.analysis.changes.assessment import report, too_short
+from anubis.analysis.changes.backward_elimination import Change, Pruning
+from anubis.analysis.changes.candidates import fit
+from anubis.analysis.changes.scaling import FEWEST_POINTS, Prepared, check_finite, prepare
+from anubis.model.errors import BadInputError
+from anubis.model.series import Sensitivity, Series, SeriesVerdict
+
+Floats = NDArray[np.float64]
+
+#: Standard errors a change must have; verdicts.md in docs/concepts has the false alarms and the power of each.
+THRESHOLDS = {Sensitivity.QUIET: 5.5, Sensitivity.NORMAL: 4.5, Sensitivity.SENSITIVE: 4.0}
+
+
+def judge_series(
+    series: Series, *, sensitivity: Sensitivity = Sensitivity.NORMAL, min_effect: float = 0.02
+) -> SeriesVerdict:
+    """Every confirmed change of one series, and whether its newest points are suspect.
+
+    Raises BadInputError for values that are not finite, errors below 0 and lists of different length.
+    """
+    return judge_many([series], sensitivity=sensitivity, min_effect=min_effect)[0]
+
+
+def judge_many(
+    series: Sequence[Series], *, sensitivity: Sensitivity = Sensitivity.NORMAL, min_effect: float = 0.02
+) -> list[SeriesVerdict]:
+    """``judge_series`` of many series at once, much cheaper per series."""
+    verdicts = [too_short(one) for one in series]
+    for group, prepared in _groups(series):
+        changes = confirmed(prepared, THRESHOLDS[sensitivity], min_effect)
+        found = report([series[at] for at in group], prepared, changes, threshold=THRESHOLDS[sensitivity])
+        for at, verdict in zip(group, found, strict=True):
+            verdicts[at] = verdict
+    return verdicts
+
+
+def find_changes(
+    series: Sequence[Series], *, sensitivity: Sensitivity = Sensitivity.NORMAL, min_effect: float = 0.02
+) -> list[list[int]]:
+    """Only where the levels of each series change: first points of new levels, ascending."""
+    found: list[list[int]] = [[] for _ in series]
+    for group, prepared in _groups(series):
+        for at, changes in zip(group, confirmed(prepared, THRESHOLDS[sensitivity], min_effect), strict=True):
+            found[at] = [change.at for change in changes]
+    return found
+
+
+def confirmed(prepared: Prepared, threshold: float, min_effect: float) -> list[list[Change]]:
+    """Both stages for series of equal length."""
+    candidates = fit(prepared.scaled, prepared.noise.relative, prepared.costs)
+    return prune(prepared, candidates, threshold, min_effect)
+
+
+def prune(
+    prepared: Prepared, candidates: Sequence[Sequence[int]], threshold: float, min_effect: float
+) -> list[list[Change]]:
+    """Stage 2 alone."""
+    edges = [scale.smallest(min_effect) for scale in prepared.scales]
+    return Pruning(prepared.work, prepared.noise).run(candidates, threshold, edges)
+
+
+def _groups(series: Sequence[Series]) -> list[tuple[list[int], Prepared]]:
+    """Series of equal length, with or without errors, together; those too short to change are left out."""
+    alike: dict[tuple[int, bool], list[int]] = defaultdict(list)
+    for at, one in enumerate(series):
+        _check_lengths(one)
+        if len(one.values) >= FEWEST_POINTS:
+            alike[len(one.values), any(one.errors)].append(at)
+        else:
+            _check_finite(one)
+    groups = []
+    for (_, known), group in alike.items():
+        values = np.array([series[at].values for at in group], dtype=np.float64)
+        errors = np.array([series[at].errors for at in group], dtype=np.float64) if known else None
+        if not np.isfinite(values).all() or (errors is not None and not (errors >= 0).all()):
+            for at in group:
+                _check_finite(series[at])
+        groups.append((group, prepare(values, errors)))
+    return groups
+
+
+def _check_finite(series: Series) -> None:
+    name = _name(series)
+    check_finite(series.values, name)
+    check_finite(series.errors, f"the errors of {name}")
+    if any(error < 0 for error in series.errors):
+        raise BadInputError(
+            f"{name} has a standard error below 0", remedy="give 0 where the error is not known"
+        )
+
+
+def _check_lengths(series: Series) -> None:
+    for what, given in (("errors", series.errors), ("subjects", series.subjects)):
+        if given and len(given) != len(series.values):
+            raise BadInputError(
+                f"{_name(series)} has {len(series.values)} values and {len(given)} {what}",
+                remedy="give one for every value, or none",
+            )
+
+
+def _name(series: Series) -> str:
+    return f"series '{series.metric}'" if series.metric else "the series"

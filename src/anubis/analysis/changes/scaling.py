@@ -1,0 +1,129 @@
+"""From values as they were measured to the numbers the detector works on."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anubis.analysis.changes.levels import Costs, costs_of
+from anubis.analysis.changes.noise import NoiseModel, deviations_of, estimate_noise
+from anubis.analysis.changes.windows import Noise
+from anubis.model.errors import BadInputError
+
+Floats = NDArray[np.float64]
+
+#: Shorter series have no changes: each side needs three points.
+FEWEST_POINTS = 6
+#: Autocorrelation is underestimated as often as not, and only that costs false alarms.
+RHO_MARGIN = 0.05
+MOST_RHO = 0.66
+#: Working values this far from the first, in sigmas, are as far as can be.
+FARTHEST = 1e6
+
+
+def checkpoint(length: int) -> int:
+    """How many points the noise is estimated from when a series has ``length``: the last of 8 12 16 24 32 48 64 128 256 ...
+
+    Between checkpoints the model stands still, so that a point that is appended costs one vector operation and
+    still leads to exactly what judging the whole series would say.
+    """
+    if length < 8:
+        return length
+    power = 1 << (length.bit_length() - 1)
+    return power * 3 // 2 if power * 3 // 2 <= length and power < 64 else power
+
+
+def next_checkpoint(length: int) -> int:
+    """The smallest checkpoint above ``length``."""
+    if length < 8:
+        return length + 1
+    power = 1 << (length.bit_length() - 1)
+    return 2 * power if power >= 64 or length >= power * 3 // 2 else power * 3 // 2
+
+
+def check_finite(values: Sequence[float] | Floats, what: str) -> None:
+    """Raise BadInputError where a value is NaN or infinite."""
+    array = np.asarray(values, dtype=np.float64)
+    if not np.isfinite(array).all():
+        at = int(np.flatnonzero(~np.isfinite(array))[0])
+        raise BadInputError(
+            f"point {at} of {what} is {float(array[at])}, which is not a finite number",
+            remedy="leave the points without a value out, or mend the benchmark that printed it",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Working values are log ratios where all values are positive, else differences in units of a typical value."""
+
+    logs: bool
+    #: What differences are divided by; 1 on logs.
+    unit: float
+
+    @classmethod
+    def of(cls, values: Floats) -> "Scale":
+        """``values`` has shape (points,), the whole series."""
+        if (values > 0).all():
+            return cls(logs=True, unit=1.0)
+        size = np.abs(values[: checkpoint(len(values))])
+        unit = float(np.median(size)) or float(size.max()) or 1.0
+        return cls(logs=False, unit=max(unit, float(np.abs(values).max()) * 1e-100))
+
+    def work(self, values: Floats) -> Floats:
+        return np.log(values) if self.logs else values / self.unit
+
+    def errors(self, values: Floats, errors: Floats) -> Floats:
+        """Standard errors in working units."""
+        return errors / values if self.logs else errors / self.unit
+
+    def effect(self, difference: float) -> float:
+        """A working difference as the ratio minus one that people read."""
+        return math.expm1(min(difference, 709.0)) if self.logs else difference
+
+    def smallest(self, min_effect: float) -> tuple[float, float]:
+        """Working differences down and up from which an effect counts."""
+        if not self.logs:
+            return -min_effect, min_effect
+        return math.log1p(-min_effect) if min_effect < 1 else -math.inf, math.log1p(min_effect)
+
+    def value(self, work: float) -> float:
+        """A working value in the metric's unit."""
+        return math.exp(min(work, 709.0)) if self.logs else work * self.unit
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Series of equal length, ready for both stages."""
+
+    scales: list[Scale]
+    #: Shape (series, points); the first point of every series is 0.
+    work: Floats
+    #: What was subtracted for that; shape (series,).
+    origin: Floats
+    model: NoiseModel
+    noise: Noise
+    costs: Costs
+
+    @property
+    def scaled(self) -> Floats:
+        """Working values in sigmas."""
+        return np.clip(self.work / self.model.sigma[:, None], -FARTHEST, FARTHEST)
+
+
+def prepare(values: Floats, errors: Floats | None) -> Prepared:
+    """From values and their standard errors, both (series, points) with at least FEWEST_POINTS points."""
+    scales = [Scale.of(row) for row in values]
+    work = np.array([scale.work(row) for scale, row in zip(scales, values, strict=True)])
+    origin = work[:, 0].copy()
+    work -= origin[:, None]
+    known = None
+    if errors is not None:
+        known = np.array([s.errors(v, e) for s, v, e in zip(scales, values, errors, strict=True)])
+    first = checkpoint(values.shape[1])
+    model = estimate_noise(work[:, :first], None if known is None else known[:, :first])
+    relative = None if known is None else deviations_of(model, known)
+    rho = np.clip(model.rho + RHO_MARGIN, 0.0, MOST_RHO)
+    noise = Noise(model.sigma, (1 + rho) / (1 - rho), relative)
+    return Prepared(scales, work, origin, model, noise, costs_of(model, first))

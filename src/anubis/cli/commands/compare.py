@@ -1,0 +1,87 @@
+"""``anubis compare``: whether one set of runs is better or worse than another."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from anubis.cli import terminal
+from anubis.cli.home import open_client
+from anubis.cli.params import LAST, PAIR, REF, SHARE, json_option, mapping
+from anubis.cli.select import refs
+from anubis.cli.select.families import Key, cells_of, two_files, words_of
+from anubis.cli.views import json_output
+from anubis.cli.views.comparison_view import comparison_json, exit_code, judged, show
+from anubis.contracts.runs import RunQuery
+from anubis.model.errors import BadInputError
+
+if TYPE_CHECKING:
+    from anubis.client import Client
+
+
+@click.command()
+@click.argument("baseline", type=REF, default=LAST, metavar="[BASELINE]")
+@click.argument("contender", type=REF, required=False, metavar="[CONTENDER]")
+@click.option(
+    "--label",
+    "labels",
+    type=PAIR,
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Narrow sides given by labels; repeatable.",
+)
+@click.option("--metric", "metrics", multiple=True, help="Judge only this metric; repeatable.")
+@click.option(
+    "--min-effect",
+    type=SHARE,
+    default="2%",
+    show_default=True,
+    metavar="SHARE",
+    help="Smaller effects do not count.",
+)
+@click.option("--plot/--no-plot", default=None, help="Draw the runs of both sides (default: on a terminal).")
+@json_option
+def compare(
+    *,
+    baseline: str,
+    contender: str | None,
+    labels: tuple[tuple[str, str], ...],
+    metrics: tuple[str, ...],
+    min_effect: float,
+    plot: bool | None,
+    as_json: bool,
+) -> int:
+    """Judge whether CONTENDER is better or worse than BASELINE.
+
+    Each side is a run, a family, a comma list of them, or labels (team=vision,branch=main). BASELINE alone means the
+    two files of the family that run belongs to, as after "anubis run A.toml B.toml".
+
+    Exits 3 when a metric regressed, else 4 when one is undecided, else 0.
+    """
+    with open_client() as client:
+        found = [
+            (key, judged(client, old, new, min_effect=min_effect, metrics=metrics))
+            for key, old, new in _sides(client, baseline, contender, mapping(labels))
+        ]
+    if as_json:
+        json_output.show([{"cell": dict(key), **comparison_json(one)} for key, one in found])
+    else:
+        for key, one in found:
+            show(one, about=words_of(key), plot=terminal.width() is not None if plot is None else plot)
+    return exit_code(one for _, one in found)
+
+
+def _sides(
+    client: "Client", baseline: str, contender: str | None, labels: dict[str, str]
+) -> Sequence[tuple[Key, Sequence[str], Sequence[str]]]:
+    if contender is not None:
+        within = RunQuery(labels=labels)
+        return [((), refs.expand(client, baseline, within), refs.expand(client, contender, within))]
+    runs = [client.get(row.id) for row in client.family(baseline)]
+    sides = list(two_files(cells_of(client, runs)))
+    if not sides:
+        raise BadInputError(
+            f"{baseline} is no comparison of two files, so the contender must be named",
+            remedy="anubis compare BASELINE CONTENDER",
+        )
+    return sides

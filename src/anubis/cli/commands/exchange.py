@@ -1,0 +1,223 @@
+"""``anubis import`` and ``anubis export``: histories that other tools keep, or read."""
+
+import contextlib
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from anubis.cli import errors, terminal
+from anubis.cli.home import open_client
+from anubis.cli.params import MOMENT, PAIR, REF, json_option, mapping
+from anubis.cli.views import json_output, tables, units
+from anubis.contracts.runs import RunQuery
+from anubis.model.errors import BadInputError
+from anubis.model.problem import Problem, Severity
+from anubis.model.status import Status
+
+if TYPE_CHECKING:
+    from anubis.transfer.histories import Imported
+
+#: More problems than this on a terminal hide the summary; ``--json`` has them all.
+MOST_PROBLEMS = 50
+#: Runs of an export: all of them.
+EVERYTHING = 1_000_000_000
+
+
+def _given_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What stands in where a file says nothing."""
+    for decorate in reversed(
+        (
+            click.option("--time", type=MOMENT, metavar="TIME", help="When it was measured."),
+            click.option("--commit", default="", help="Commit that was measured."),
+            click.option("--commit-time", type=MOMENT, metavar="TIME", help="When that commit was made."),
+            click.option(
+                "--subject-version", default="", metavar="VERSION", help="Version that was measured."
+            ),
+            click.option("--repository", default="", metavar="URL", help="Where its code lives."),
+            click.option("--machine", default="", metavar="NAME", help="Name of the machine."),
+            click.option(
+                "--ignore",
+                multiple=True,
+                metavar="PATTERN",
+                help="A parameter that makes no other benchmark (seed, 'path*'); repeatable.",
+            ),
+        )
+    ):
+        function = decorate(function)
+    return function
+
+
+@click.command(name="import")
+@click.argument("files", nargs=-1, required=True, metavar="FILE|FOLDER|URL...")
+@click.option("--format", "form", metavar="NAME", help="Format of the files (default: found out).")
+@click.option("--dry-run", is_flag=True, help="Read everything, say what is wrong, store nothing.")
+@click.option("--partial", is_flag=True, help="Store what could be read in spite of errors.")
+@_given_options
+@json_option
+def import_(
+    *,
+    files: tuple[str, ...],
+    form: str | None,
+    dry_run: bool,
+    partial: bool,
+    time: float | None,
+    commit: str,
+    commit_time: float | None,
+    subject_version: str,
+    repository: str,
+    machine: str,
+    ignore: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Bring in what another tool measured: asv, pytest-benchmark, hyperfine, MLflow, CSV and others.
+
+    Importing twice stores once. What the options say stands in only where a file says nothing.
+    """
+    from anubis.transfer.histories import Given  # noqa: PLC0415  formats are needed only here
+
+    given = Given(
+        time_s=time,
+        commit=commit,
+        commit_s=commit_time,
+        version=subject_version,
+        repository=repository,
+        machine=machine,
+        ignore=ignore,
+    )
+    with open_client() as client:
+        found = client.read_history(files, format_name=form, given=given)
+        _refuse(found, as_json=as_json, allowed=dry_run or partial)
+        new = None if dry_run else client.store_history(found)
+    if as_json:
+        json_output.show(_imported_json(found, new))
+    else:
+        _show(found, new)
+
+
+def _refuse(found: "Imported", *, as_json: bool, allowed: bool) -> None:
+    """Say what is wrong with the files; raise BadInputError when that keeps them out."""
+    wrong = [problem for problem in found.problems if problem.severity is Severity.ERROR]
+    refused = found.refused and not allowed
+    if not as_json:
+        _show_problems(found.problems)
+    if refused:
+        raise BadInputError(
+            f"nothing was stored: {units.counted(len(wrong), 'value')} could not be read",
+            remedy="correct them, or store the rest with --partial",
+            problems=wrong if as_json else (),
+        )
+
+
+def _show_problems(problems: tuple[Problem, ...]) -> None:
+    for problem in problems[:MOST_PROBLEMS]:
+        say = terminal.error if problem.severity is Severity.ERROR else terminal.warn
+        say(errors.located(problem, problem.file))
+        if problem.remedy:
+            terminal.remedy(problem.remedy, indent="  ")
+    if len(problems) > MOST_PROBLEMS:
+        terminal.note(f"and {len(problems) - MOST_PROBLEMS} more: --json has them all")
+
+
+def _show(found: "Imported", new: int | None) -> None:
+    formats = Counter(found.formats.values())
+    words = ", ".join(f"{name} ({units.counted(count, 'file')})" for name, count in formats.items())
+    runs = units.counted(len(found.history.runs), "run")
+    stored = "nothing was stored (dry run)" if new is None else f"{new} of them new"
+    rows = [
+        ("read", words),
+        ("found", f"{runs} with {units.counted(len(found.history.points), 'value')}"),
+        ("missing", units.counted(found.missing, "value") if found.missing else ""),
+        ("stored", stored),
+    ]
+    for line in tables.pairs(rows, width=terminal.width()):
+        click.echo(line)
+
+
+def _imported_json(found: "Imported", new: int | None) -> dict[str, Any]:
+    return {
+        "formats": found.formats,
+        "benchmarks": sorted({run.descriptor.info.name for run, _ in found.history.runs}),
+        "runs": len(found.history.runs),
+        "values": len(found.history.points),
+        "missing": found.missing,
+        "stored_runs": new,
+        "problems": [{"file": one.file, **errors.problem_json(one)} for one in found.problems],
+    }
+
+
+@click.command()
+@click.option("--format", "form", default="csv", show_default=True, help="csv, parquet, bmf, openmetrics.")
+@click.option(
+    "--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Default: standard output."
+)
+@click.option("--name", help="Only runs of descriptors with this name.")
+@click.option(
+    "--label", "labels", type=PAIR, multiple=True, metavar="KEY=VALUE", help="Only runs with it; repeatable."
+)
+@click.option("--metric", help="Only values of this metric.")
+@click.option(
+    "--status",
+    "statuses",
+    type=click.Choice([status.value for status in Status]),
+    multiple=True,
+    help="Only runs with this status; repeatable.",
+)
+@click.option("--since", type=MOMENT, metavar="TIME", help="Only runs submitted since then.")
+@click.option("--until", type=MOMENT, metavar="TIME", help="Only runs submitted until then.")
+@click.option("--family", type=REF, metavar="RUN", help="Only runs of this run's family.")
+def export(
+    *,
+    form: str,
+    output: Path | None,
+    name: str | None,
+    labels: tuple[tuple[str, str], ...],
+    metric: str | None,
+    statuses: tuple[str, ...],
+    since: float | None,
+    until: float | None,
+    family: str | None,
+) -> None:
+    """Write the values of stored runs for other tools; the conditions are those of anubis history.
+
+    A CSV export holds everything that anubis import needs.
+    """
+    if output is None and form == "parquet" and terminal.interactive():
+        raise BadInputError("parquet is nothing to look at", remedy="name a file with --output")
+    conditions = RunQuery(
+        name=name,
+        labels=mapping(labels),
+        metric=metric,
+        statuses=tuple(map(Status, statuses)),
+        since_s=since,
+        until_s=until,
+        limit=EVERYTHING,
+        newest_first=False,
+    )
+    with open_client() as client, _stream(output) as stream:
+        query = replace(conditions, family_id=client.get(family).family_id) if family else conditions
+        problems = client.export_history(query, stream, format_name=form)
+    _show_problems(tuple(problems))
+
+
+@contextlib.contextmanager
+def _stream(output: Path | None) -> Iterator[BinaryIO]:
+    """Standard output, or a file that is there completely or not at all."""
+    if output is None:
+        yield sys.stdout.buffer
+        return
+    unfinished = output.with_name(f".{output.name}.unfinished")
+    try:
+        with unfinished.open("wb") as stream:
+            yield stream
+        unfinished.replace(output)
+    except OSError as error:
+        raise BadInputError(
+            f"{output}: {error.strerror}", remedy="give a file that can be written"
+        ) from error
+    finally:
+        unfinished.unlink(missing_ok=True)

@@ -1,0 +1,143 @@
+"""``anubis history``: which runs there were and what they measured."""
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from anubis.cli import terminal
+from anubis.cli.home import open_client
+from anubis.cli.params import MOMENT, PAIR, REF, json_option, mapping
+from anubis.cli.views import json_output, tables, units
+from anubis.cli.views.status_text import status_cell, took, values_line
+from anubis.contracts.runs import RunQuery, RunRow
+from anubis.model.errors import BadInputError
+from anubis.model.ids import short_id
+from anubis.model.status import Status
+
+if TYPE_CHECKING:
+    from anubis.client import Client
+
+_COLUMNS = (
+    tables.Column(title="RUN"),
+    tables.Column(title="SUBMITTED"),
+    tables.Column(title="NAME", cut=True),
+    tables.Column(title="SUBJECT", cut=True),
+    tables.Column(title="STATUS"),
+    tables.Column(title="TOOK", right=True),
+)
+
+
+@click.command()
+@click.option("--name", help="Only runs of descriptors with this name.")
+@click.option(
+    "--label",
+    "labels",
+    type=PAIR,
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Only runs with this label; repeatable.",
+)
+@click.option("--metric", help="Only runs with a value of this metric, and only its values.")
+@click.option(
+    "--status",
+    "statuses",
+    type=click.Choice([status.value for status in Status]),
+    multiple=True,
+    metavar="STATUS",
+    help="Only runs with this status (succeeded, failed, cancelled, watch ...); repeatable.",
+)
+@click.option(
+    "--since",
+    type=MOMENT,
+    metavar="TIME",
+    help="Only runs submitted since then: 2026-01-31, 2026-01-31T12:00, 2h, 3d.",
+)
+@click.option("--until", type=MOMENT, metavar="TIME", help="Only runs submitted until then.")
+@click.option("--family", type=REF, metavar="RUN", help="Only runs of this run's family.")
+@click.option(
+    "--limit",
+    "-n",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    metavar="N",
+    help="The newest N.",
+)
+@click.option("--quiet", "-q", is_flag=True, help="Print only the full ids.")
+@json_option
+def history(
+    *,
+    name: str | None,
+    labels: tuple[tuple[str, str], ...],
+    metric: str | None,
+    statuses: tuple[str, ...],
+    since: float | None,
+    until: float | None,
+    family: str | None,
+    limit: int,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """List runs with their values, the newest first."""
+    with open_client() as client:
+        query = RunQuery(
+            name=name,
+            labels=mapping(labels),
+            metric=metric,
+            statuses=tuple(Status(status) for status in statuses),
+            family_id=_family_id(client, family) if family else None,
+            since_s=since,
+            until_s=until,
+            limit=limit,
+        )
+        rows = client.find(query)
+    if quiet:
+        for row in rows:
+            click.echo(row.id)
+    elif as_json:
+        json_output.show_list(json_output.row_json(row) for row in rows)
+    elif rows:
+        _show(rows, metric)
+    else:
+        click.echo("no runs")
+
+
+def _family_id(client: "Client", ref: str) -> str:
+    run = client.get(ref)
+    if run.family_id is None:
+        raise BadInputError(f"run {run.id} belongs to no family", remedy="leave --family out")
+    return run.family_id
+
+
+def _show(rows: Sequence[RunRow], metric: str | None) -> None:
+    """One line for each run; with ``metric`` its value stands in a column of its own."""
+    last = (
+        [tables.Column(title=metric.upper(), right=True), tables.Column(title="")]
+        if metric
+        else [tables.Column(title="VALUES", cut=True)]
+    )
+    tables.show([*_COLUMNS, *last], [[*_about(row), *_values(row, metric)] for row in rows])
+
+
+def _about(row: RunRow) -> list[tables.Cell]:
+    return [
+        short_id(row.id),
+        units.moment(row.created_s)
+        if terminal.width() is None
+        else units.short_moment(row.created_s, now_s=time.time()),
+        row.name,
+        row.subject,
+        status_cell(row.status),
+        took(row.placed_s, row.ended_s),
+    ]
+
+
+def _values(row: RunRow, metric: str | None) -> list[str]:
+    if metric is None:
+        return [values_line(row.values) or row.reason]
+    if metric not in row.values:
+        return ["", ""]
+    value, unit = row.values[metric]
+    return [units.number(value), "" if unit == "none" else unit]

@@ -1,0 +1,35 @@
+"""``anubis notify``: the trusted half of a gate posts what the other half computed."""
+
+from pathlib import Path
+
+import click
+
+from anubis.cli import exit_codes
+from anubis.cli.views import gate_view
+from anubis.model.errors import BadInputError
+from anubis.reporting import gate_report as reports
+
+
+@click.command()
+@click.option(
+    "--report",
+    "file",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="What anubis check --report wrote.",
+)
+@click.option(
+    "--post", "names", multiple=True, required=True, metavar="NAME", help="github, gitlab; repeatable."
+)
+def notify(*, file: Path, names: tuple[str, ...]) -> int:
+    """Post the report of a gate that ran elsewhere, where nobody could be told.
+
+    The file is data, whoever wrote it: it is read strictly, and nothing in it says where to post.
+    """
+    if file.suffix in {".xml", ".md"}:
+        raise BadInputError(
+            f"{file} is no report that can be posted", remedy="write it with --report report.json"
+        )
+    report = reports.read(file)
+    return exit_codes.OK if gate_view.post(report, names) else exit_codes.FAILED

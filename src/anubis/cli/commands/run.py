@@ -1,0 +1,37 @@
+"""``anubis run``: measure in the foreground, and say what came out of it."""
+
+from pathlib import Path
+
+import click
+
+from anubis.cli.errors import warned
+from anubis.cli.home import open_client
+from anubis.cli.params import json_option, submission_options
+from anubis.cli.views import status_text
+from anubis.cli.views.follow import follow
+from anubis.cli.views.outcome import show_outcome
+
+
+@click.command()
+@submission_options
+@json_option
+def run(
+    *,
+    files: tuple[Path, ...],
+    rounds: int,
+    overrides: tuple[tuple[str, str], ...],
+    script: Path | None,
+    as_json: bool,
+) -> int:
+    """Measure descriptors here and now.
+
+    Two files are a comparison: the first is the baseline, and verdicts follow the values. Ctrl-C cancels the runs and
+    waits for their end; a second one leaves at once.
+
+    Exits 1 when a run failed, 5 when one was cancelled, else 0.
+    """
+    with open_client() as client:
+        runs = client.submit(files, overrides=dict(overrides), script=script, rounds=rounds, warned=warned)
+        ended = follow(client, runs, cancels=True)
+        show_outcome(client, ended, as_json=as_json)
+    return status_text.exit_code([ended_run.status for ended_run in ended])

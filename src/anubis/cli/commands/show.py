@@ -1,0 +1,132 @@
+"""``anubis show`` and ``anubis descriptor``: everything that is known about one run."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import click
+
+from anubis.cli import terminal
+from anubis.cli.commands.status import about
+from anubis.cli.home import open_client
+from anubis.cli.params import json_option, ref_argument
+from anubis.cli.views import json_output, tables, units
+from anubis.model.run import Event
+from anubis.pipeline.record import Record
+
+#: Facts that are shown elsewhere or say how others were made.
+_NOT_SHOWN = {"version", "run_id", "started_s", "fingerprint_inputs"}
+#: Longer lists of facts (CPU features, packages) are left to ``--json``.
+MOST_CHARACTERS = 100
+
+
+@click.command()
+@ref_argument
+@json_option
+def show(*, ref: str, as_json: bool) -> None:
+    """Show timeline, machine and executions of a run."""
+    with open_client() as client:
+        run = client.get(ref)
+        points, events = client.points([run.id]), client.events(run.id)
+        record = Record(client.record_folder(run))
+    folder = str(record.folder) if record.folder.exists() else ""
+    if as_json:
+        extra = {
+            "events": [json_output.event_json(event) for event in events],
+            "machine": dict(record.facts),
+            "exit": dict(record.exit),
+            "record": folder or None,
+        }
+        json_output.show({**json_output.run_json(run, points), **extra})
+        return
+    _section("", tables.pairs([*about(run), ("record", folder)], width=terminal.width()))
+    _section("timeline", _timeline(events, run.created_s))
+    _section("executions", _executions(record.exit))
+    facts = {name: value for name, value in record.facts.items() if name not in _NOT_SHOWN}
+    _section("machine", tables.pairs(flat(facts)))
+
+
+@click.command()
+@ref_argument
+def descriptor(*, ref: str) -> None:
+    """Print the descriptor file as it was submitted."""
+    with open_client() as client:
+        text = client.text(ref)
+    click.echo(text, nl=not text.endswith("\n"))
+
+
+def _section(title: str, lines: Iterable[str]) -> None:
+    shown = list(lines)
+    if not shown:
+        return
+    if title:
+        click.echo()
+        click.secho(title, bold=True)
+    for line in shown:
+        click.echo(f"  {line}" if title else line)
+
+
+def _timeline(events: Sequence[Event], created_s: float) -> Iterator[str]:
+    """When, how long after the submission, what; what else an event carries stands behind or below its message."""
+    width = max((len(event.kind) for event in events), default=0)
+    room = terminal.width()
+    for event in events:
+        since = units.duration(max(0.0, event.time_s - created_s))
+        head = f"{units.exact_moment(event.time_s)[11:]}  {'+' + since:>11}  {event.kind:{width}}  "
+        details = ", ".join(f"{key}={value}" for key, value in flat(event.data) if value not in event.message)
+        for text in (event.message, details):
+            for line in tables.folded(text, None if room is None else room - len(head) - 2) if text else ():
+                yield f"{head}{line}"
+                head = " " * len(head)
+        if head.strip():
+            yield head.rstrip()
+
+
+def _executions(ended: Mapping[str, Any]) -> Iterator[str]:
+    columns = (
+        tables.Column(title="REPEAT", right=True),
+        tables.Column(title="PHASE"),
+        tables.Column(title="WALL", right=True),
+        tables.Column(title="CPU", right=True),
+        tables.Column(title="PEAK MEMORY", right=True),
+        tables.Column(title="ENDED"),
+    )
+    rows = [_execution(execution) for execution in ended.get("executions", ())]
+    return tables.lines(columns, rows, width=None) if rows else iter(())
+
+
+def _execution(execution: Mapping[str, Any]) -> list[tables.Cell]:
+    wall_s, peak = execution.get("wall_s"), execution.get("peak_memory_bytes")
+    cpu_s = execution.get("user_s", 0.0) + execution.get("system_s", 0.0)
+    signal, code = execution.get("signal"), execution.get("code")
+    return [
+        str(execution.get("repeat", "")),
+        str(execution.get("phase", "")),
+        "" if wall_s is None else units.duration(wall_s),
+        units.duration(cpu_s),
+        "" if peak is None else units.size(peak),
+        f"signal {signal}" if signal else "" if code is None else f"exit code {code}",
+    ]
+
+
+def flat(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Nested facts as dotted names and texts; what is empty or too long for a line is left out."""
+    for key, value in facts.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            yield from flat(value, f"{name}.")
+        elif isinstance(value, list):
+            text = (" " if name == "command" else ", ").join(str(item) for item in value)
+            if len(text) <= MOST_CHARACTERS:
+                yield name, text
+        elif value is not None:
+            yield name, _fact(key, value)
+
+
+def _fact(name: str, value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if name.endswith("_bytes"):
+        return units.size(value)
+    if name.endswith("_s") and value > 1e9:
+        return units.exact_moment(value)
+    return units.duration(value) if name.endswith("_s") else units.number(value)

@@ -1,0 +1,65 @@
+"""``anubis status`` and ``anubis watch``: how far runs are."""
+
+import time
+
+import click
+
+from anubis.cli import terminal
+from anubis.cli.home import open_client
+from anubis.cli.params import family_option, json_option, ref_argument
+from anubis.cli.select import refs
+from anubis.cli.views import json_output, status_text, tables, units
+from anubis.cli.views.follow import follow
+from anubis.cli.views.outcome import show_outcome
+from anubis.model.run import Run
+
+
+@click.command()
+@ref_argument
+@json_option
+def status(*, ref: str, as_json: bool) -> None:
+    """Say how far a run is."""
+    with open_client() as client:
+        run = client.get(ref)
+        points = client.points([run.id])
+    if as_json:
+        json_output.show(json_output.run_json(run, points))
+        return
+    for line in tables.pairs(about(run), width=terminal.width()):
+        click.echo(line)
+
+
+def about(run: Run) -> list[tuple[str, str]]:
+    """What there is to say about a run in a few lines."""
+    state = click.style(run.status.value, fg=status_text.status_cell(run.status).colour)
+    meaning = status_text.MEANINGS.get(run.status)
+    remedy = f"{run.cause.value}: {run.cause.remedy}" if run.cause else ""
+    return [
+        ("run", run.id),
+        ("name", run.descriptor.info.name),
+        ("status", f"{state} ({meaning})" if meaning else state),
+        ("reason", run.reason),
+        ("cause", remedy),
+        ("engine", run.engine),
+        ("submitted", units.moment(run.created_s)),
+        ("took", status_text.took(run.placed_s, run.ended_s, now_s=time.time())),
+        ("attempt", str(run.attempt) if run.attempt > 1 else ""),
+        ("family", run.family_id or ""),
+    ]
+
+
+@click.command()
+@ref_argument
+@family_option
+@json_option
+def watch(*, ref: str, family: bool, as_json: bool) -> int:
+    """Stay with a run until it is final, then show its values.
+
+    Exits as "anubis run" does. Ctrl-C leaves and lets the run go on.
+    """
+    with open_client() as client:
+        runs = [client.get(run_id) for run_id in refs.ids_of(client, [ref], families=family)]
+        if any(not run.status.final for run in runs):
+            runs = follow(client, runs, cancels=False)
+        show_outcome(client, runs, as_json=as_json)
+    return status_text.exit_code([run.status for run in runs])

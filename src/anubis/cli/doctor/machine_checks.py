@@ -1,0 +1,151 @@
+"""What on this machine makes figures differ: clocks, governors, neighbours, limits.
+
+Sources: the kernel's cpufreq, cgroup v2 and clocksource documentation (Documentation/admin-guide), proc(5).
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from anubis.cli.doctor.installation_checks import Check, State
+from anubis.cli.views import units
+
+#: Reading these takes nanoseconds; other clock sources take microseconds and a trip to a device.
+QUICK_CLOCKS = {"tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "timebase", "tod"}
+#: Load per core above which other work certainly shares the cores with the benchmark.
+BUSY = 0.25
+#: Share of the time stolen by the hypervisor, above which it shows in figures.
+STOLEN = 0.01
+SWAPPED = 0.05
+
+
+def knobs(root: Path = Path("/")) -> Iterator[Check]:
+    """One check for every knob this machine has; ``root`` is the file system (another one in tests)."""
+    for check in (_governor, _turbo, _load, _steal, _swap, _cpu_limit, _memory_limit, _clock):
+        found = check(root)
+        if found is not None:
+            yield found
+
+
+def _governor(root: Path) -> Check | None:
+    pattern = "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor"
+    governors = Counter(text for path in root.glob(pattern) if (text := _read(path)))
+    if not governors:
+        return None
+    found = ", ".join(
+        f"{name} on {units.counted(count, 'core')}" for name, count in sorted(governors.items())
+    )
+    if set(governors) == {"performance"}:
+        return Check("governor", State.OK, found)
+    return Check("governor", State.WARN, found, "sudo cpupower frequency-set --governor performance")
+
+
+def _turbo(root: Path) -> Check | None:
+    no_turbo = _read(root / "sys/devices/system/cpu/intel_pstate/no_turbo")
+    boost = _read(root / "sys/devices/system/cpu/cpufreq/boost")
+    if no_turbo is None and boost is None:
+        return None
+    if no_turbo == "1" or (no_turbo is None and boost == "0"):
+        return Check("turbo", State.OK, "off")
+    knob = (
+        "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"
+        if no_turbo is not None
+        else "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"
+    )
+    return Check("turbo", State.WARN, "on: clocks depend on temperature and neighbours", knob)
+
+
+def _load(root: Path) -> Check | None:
+    text = _read(root / "proc/loadavg")
+    if text is None:
+        return None
+    load, cores = float(text.split()[0]), os.cpu_count() or 1
+    found = f"{load:.2f} on {units.counted(cores, 'core')}"
+    if load <= BUSY * cores:
+        return Check("load", State.OK, found)
+    return Check("load", State.WARN, found, "wait until other work has ended (see top)")
+
+
+def _steal(root: Path) -> Check | None:
+    text = _read(root / "proc/stat")
+    fields = text.split("\n", 1)[0].split()[1:] if text else []
+    if len(fields) < 8 or not any(map(int, fields)):
+        return None
+    ratio = int(fields[7]) / sum(map(int, fields[:8]))
+    found = f"{units.share(ratio)} of the time since boot"
+    if ratio <= STOLEN:
+        return Check("steal", State.OK, found)
+    return Check("steal", State.WARN, found, "use a machine of its own: others share these cores")
+
+
+def _swap(root: Path) -> Check | None:
+    text = _read(root / "proc/meminfo")
+    if text is None:
+        return None
+    rows = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
+    total, free = (1024 * int(rows.get(name, "0 kB").split()[0]) for name in ("SwapTotal", "SwapFree"))
+    if total == 0:
+        return Check("swap", State.OK, "none")
+    used = total - free
+    found = f"{units.size(used)} of {units.size(total)} used"
+    if used <= SWAPPED * total:
+        return Check("swap", State.OK, found)
+    return Check("swap", State.WARN, found, "free memory, then: sudo swapoff -a && sudo swapon -a")
+
+
+def _cpu_limit(root: Path) -> Check | None:
+    text = next(_cgroup_files(root, "cpu.max"), None)
+    if text is None:
+        return None
+    quota, period = [*text.split(), "100000"][:2]
+    if quota == "max":
+        return Check("cpu limit", State.OK, "none")
+    cores = int(quota) / int(period)
+    found = f"{cores:g} of {units.counted(os.cpu_count() or 1, 'core')} by cgroup"
+    return Check(
+        "cpu limit", State.WARN, found, "give whole cores (cpuset) instead of a quota: quotas throttle"
+    )
+
+
+def _memory_limit(root: Path) -> Check | None:
+    text = next(_cgroup_files(root, "memory.max"), None)
+    if text is None:
+        return None
+    return Check("memory limit", State.OK, "none" if text == "max" else f"{units.size(int(text))} by cgroup")
+
+
+def _clock(root: Path) -> Check | None:
+    found = _read(root / "sys/devices/system/clocksource/clocksource0/current_clocksource")
+    if found is None:
+        return None
+    if found in QUICK_CLOCKS:
+        return Check("clock source", State.OK, found)
+    return Check(
+        "clock source", State.WARN, found, "short times will be coarse: see the kernel's clocksource= option"
+    )
+
+
+def _cgroup_files(root: Path, name: str) -> Iterator[str]:
+    """The limit files from this process's cgroup (version 2) upwards; the innermost that limits comes first."""
+    own = next(
+        (
+            line[3:]
+            for line in (_read(root / "proc/self/cgroup") or "").splitlines()
+            if line.startswith("0::")
+        ),
+        None,
+    )
+    if own is None:
+        return
+    folder = root / "sys/fs/cgroup" / own.strip("/")
+    found = [text for place in (folder, *folder.parents) if (text := _read(place / name))]
+    yield from (text for text in found if not text.startswith("max"))
+    yield from found
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return None

@@ -1,0 +1,89 @@
+"""The noise floor of this machine: the same work again and again, and how much its time differs."""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from statistics import fmean, stdev
+
+#: What ``anubis doctor --noise`` spends on each kernel, and one execution of a kernel takes about, seconds.
+BUDGET_S = 5.0
+PIECE_S = 0.02
+#: Runs a side for which the smallest detectable effect is told.
+RUNS = 10
+_MEMORY_BYTES = 32 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """How much one kernel's time differs between executions."""
+
+    name: str
+    executions: int
+    #: Mean time of one execution, seconds.
+    mean_s: float
+    #: Standard deviation over mean, as a ratio.
+    variation: float
+    #: Robust spread of one execution (verdicts use it as the noise floor), as a ratio.
+    floor: float
+    #: Smallest effect that ``RUNS`` runs a side show four times in five, as a ratio.
+    detectable: float
+
+
+def measured(
+    *, budget_s: float = BUDGET_S, clock: Callable[[], float] = time.perf_counter
+) -> Iterator[Noise]:
+    """The noise of a kernel that computes and of one that moves memory; about ``budget_s`` each."""
+    source = bytes(_MEMORY_BYTES)
+    for name, kernel in (("cpu", _compute), ("memory", lambda count: _move(source, count))):
+        yield judged(name, _times(kernel, budget_s, clock))
+
+
+def judged(name: str, times: list[float]) -> Noise:
+    """What these times of equal work say; at least two of them."""
+    from anubis.analysis.samples.spread import noise_floor, smallest_detectable  # noqa: PLC0415  scipy stands behind it
+
+    floor = noise_floor(sorted(math.log(seconds) for seconds in times)) or 0.0
+    mean_s = fmean(times)
+    detectable = smallest_detectable(floor, RUNS, RUNS)
+    return Noise(
+        name=name,
+        executions=len(times),
+        mean_s=mean_s,
+        variation=stdev(times) / mean_s,
+        floor=math.expm1(floor),
+        detectable=math.expm1(detectable) if detectable is not None else math.nan,
+    )
+
+
+def _times(kernel: Callable[[int], object], budget_s: float, clock: Callable[[], float]) -> list[float]:
+    """Seconds of each execution, after the count of repetitions was set so that one takes about ``PIECE_S``."""
+    count, took = 1, _timed(kernel, 1, clock)
+    while took < PIECE_S / 2 and count < 1 << 30:
+        count *= 2
+        took = _timed(kernel, count, clock)
+    times = [_timed(kernel, count, clock) for _ in range(2)]
+    end = clock() + budget_s
+    while clock() < end:
+        times.append(_timed(kernel, count, clock))
+    return times
+
+
+def _timed(kernel: Callable[[int], object], count: int, clock: Callable[[], float]) -> float:
+    began = clock()
+    kernel(count)
+    return max(clock() - began, 1e-9)
+
+
+def _compute(count: int) -> int:
+    """A linear congruential generator (Knuth's MMIX constants): integer arithmetic that nothing can skip."""
+    state = 1
+    for _ in range(1000 * count):
+        state = (6364136223846793005 * state + 1442695040888963407) & 0xFFFF_FFFF_FFFF_FFFF
+    return state
+
+
+def _move(source: bytes, count: int) -> None:
+    """Copies larger than most caches."""
+    for _ in range(count):
+        bytearray(source)

@@ -1,0 +1,56 @@
+"""The runs of a family by what tells them apart: file and axis values."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from anubis.cli.select import refs
+from anubis.model.run import Run
+from anubis.model.status import Status
+
+if TYPE_CHECKING:
+    from anubis.client import Client
+
+#: Axis -> value, in the order of the descriptor; without the round.
+Key = tuple[tuple[str, object], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Runs that differ in nothing but their round."""
+
+    key: Key
+    runs: Sequence[Run]
+
+
+def cells_of(client: "Client", runs: Sequence[Run]) -> list[Cell]:
+    """The cells of a family in the order in which they were submitted."""
+    by_key: dict[Key, list[Run]] = {}
+    for run in runs:
+        cell = refs.cell_of(client, run.id)
+        by_key.setdefault(tuple(item for item in cell.items() if item[0] != "round"), []).append(run)
+    return [Cell(key, members) for key, members in by_key.items()]
+
+
+def two_files(cells: Sequence[Cell]) -> Iterator[tuple[Key, list[str], list[str]]]:
+    """Baseline and contender of a family of two files: (other axes, ids, ids) for each combination of the other axes.
+
+    Runs that did not succeed are no evidence. Nothing for a family of any other kind.
+    """
+    files = list(dict.fromkeys(dict(cell.key).get("file") for cell in cells))
+    if len(files) != 2:
+        return
+    sides: dict[Key, dict[object, list[str]]] = {}
+    for cell in cells:
+        rest = tuple(item for item in cell.key if item[0] != "file")
+        measured = [run.id for run in cell.runs if run.status is Status.SUCCEEDED]
+        sides.setdefault(rest, {})[dict(cell.key)["file"]] = measured
+    for rest, by_file in sides.items():
+        old, new = (by_file.get(file, []) for file in files)
+        if old and new:
+            yield rest, old, new
+
+
+def words_of(key: Key) -> str:
+    """``BATCH=16, threads=2``; empty where nothing tells cells apart."""
+    return ", ".join(f"{name}={value}" for name, value in key)

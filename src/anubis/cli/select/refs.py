@@ -1,0 +1,89 @@
+"""From what a person names to runs: references, families, labels."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from anubis.cli.home import open_client
+from anubis.cli.views import units
+from anubis.contracts.runs import RunQuery, RunRow
+from anubis.model.errors import AnubisError, NotFoundError
+from anubis.model.ids import short_id
+
+if TYPE_CHECKING:
+    from anubis.client import Client
+
+#: More runs than any side of a comparison has.
+MOST = 100_000
+
+_FULL_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def expand(client: "Client", term: str, within: RunQuery | None = None) -> list[str]:
+    """The full ids a term names: a comma list of run references, family ids and ``label=value`` pairs.
+
+    ``within`` narrows labels (pairs joined by commas must all hold). Raises NotFoundError for a part that names
+    nothing.
+    """
+    parts = [part.strip() for part in term.split(",") if part.strip()]
+    labels = dict(part.split("=", 1) for part in parts if "=" in part)
+    ids = [run_id for part in parts if "=" not in part for run_id in _named(client, part)]
+    if labels:
+        narrow = within or RunQuery()
+        rows = client.find(
+            replace(narrow, labels={**narrow.labels, **labels}, limit=MOST, newest_first=False)
+        )
+        if not rows:
+            raise NotFoundError(
+                f"no run has {' and '.join(f'{key}={value}' for key, value in labels.items())}",
+                remedy="see the labels of your runs with anubis history --json",
+            )
+        ids += [row.id for row in rows]
+    return list(dict.fromkeys(ids))
+
+
+def ids_of(client: "Client", terms: Sequence[str], *, families: bool = False) -> list[str]:
+    """The full ids that terms name; with ``families`` each run stands for its whole family."""
+    found = [run_id for term in terms for run_id in expand(client, term)]
+    if families:
+        found = [row.id for run_id in found for row in client.family(run_id)]
+    return list(dict.fromkeys(found))
+
+
+def _named(client: "Client", part: str) -> list[str]:
+    try:
+        return [client.get(part).id]
+    except NotFoundError:
+        rows = family(client, part) if _FULL_ID.fullmatch(part) else []
+        if not rows:
+            raise
+        return [row.id for row in rows]
+
+
+def family(client: "Client", family_id: str) -> Sequence[RunRow]:
+    """The runs of a family by its full id, in the order of their submission."""
+    return client.find(RunQuery(family_id=family_id, limit=MOST, newest_first=False))
+
+
+def cell_of(client: "Client", run_id: str) -> dict[str, object]:
+    """What tells a run apart in its family: file, axis values, round."""
+    submitted = next((event for event in client.events(run_id) if event.kind == "submitted"), None)
+    return dict(submitted.data.get("cell", {})) if submitted else {}
+
+
+def completions(incomplete: str) -> Iterator[tuple[str, str]]:
+    """Reference and explanation of the latest runs that begin like this; nothing where there is no database."""
+    try:
+        with open_client() as client:
+            rows = client.find(RunQuery(limit=50))
+    except AnubisError:
+        return
+    for back, row in enumerate(rows):
+        about = f"{row.name} {row.status} {units.moment(row.created_s)}"
+        ref = "@last" if back == 0 else f"@last~{back}"
+        if incomplete.startswith("@"):
+            if ref.startswith(incomplete):
+                yield ref, about
+        elif row.id.startswith(incomplete):
+            yield short_id(row.id), about

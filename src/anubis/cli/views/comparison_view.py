@@ -1,0 +1,159 @@
+"""Two sets of runs judged: the verdicts, what a reader must know about them, and how they are shown."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from anubis.analysis.verdict_text import effect_text, next_step, render
+from anubis.cli import exit_codes, terminal
+from anubis.cli.views import tables
+from anubis.cli.views.plot import strips
+from anubis.model.errors import BadInputError, NotFoundError
+from anubis.model.points import OWN_METRICS, Point
+from anubis.model.verdict import Comparison, Judgement, Sides, Verdict
+
+if TYPE_CHECKING:
+    from anubis.client import Client
+
+COLOURS = {
+    Judgement.REGRESSED: "red",
+    Judgement.IMPROVED: "green",
+    Judgement.CHANGED: "yellow",
+    Judgement.UNDECIDED: "cyan",
+}
+#: More strips than these fill the screen and help nobody.
+MOST_STRIPS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Two sides and what was found about them."""
+
+    #: Run ids.
+    baseline: Sequence[str]
+    contender: Sequence[str]
+    #: The points of both sides.
+    old: Sequence[Point]
+    new: Sequence[Point]
+    comparison: Comparison
+
+
+def judged(
+    client: "Client",
+    baseline: Sequence[str],
+    contender: Sequence[str],
+    *,
+    min_effect: float = 0.02,
+    metrics: Sequence[str] = (),
+) -> Judged:
+    """Compare two sets of runs, by id. Raises BadInputError when there is nothing to compare."""
+    if both := set(baseline) & set(contender):
+        raise BadInputError(
+            f"run {min(both)} is on both sides", remedy="name each run on one side of the comparison only"
+        )
+    old, new = client.points(baseline), client.points(contender)
+    common = {point.metric for point in old} & {point.metric for point in new}
+    if missing := sorted(set(metrics) - common):
+        raise NotFoundError(
+            f"metric {missing[0]!r} was not measured on both sides",
+            remedy=f"both sides have: {', '.join(sorted(common)) or 'none'}",
+        )
+    if not common:
+        raise NotFoundError(
+            "the two sides have no metric in common", remedy="see what they measured with anubis results RUN"
+        )
+    chosen = metrics or sorted(common - set(OWN_METRICS)) or sorted(common)
+    found = client.compare(baseline, contender, min_effect=min_effect, metrics=chosen)
+    return Judged(baseline, contender, old, new, found)
+
+
+def show(found: Judged, *, plot: bool, about: str = "") -> None:
+    """A line for each metric, what to do next below it, and the runs as strips of dots."""
+    if about:
+        click.secho(about, bold=True)
+    width = terminal.width()
+    for at, verdict in enumerate(found.comparison.verdicts):
+        if at:
+            click.echo()
+        for line in verdict_lines(verdict, width):
+            click.echo(line)
+        if plot and at < MOST_STRIPS:
+            for line in strips(_values(found, verdict), width=width or 80):
+                click.echo(f"  {line}")
+    if mean := mean_line(found.comparison):
+        click.echo(f"\n{mean}")
+    for text in _doubts(found):
+        terminal.warn(text)
+
+
+def verdict_lines(verdict: Verdict, width: int | None) -> Iterator[str]:
+    """The verdict in one line, or in as many as the terminal needs; then what to do next."""
+    for line in in_parts(render(verdict), width):
+        yield click.style(line, fg=COLOURS.get(verdict.judgement), bold=True)
+    for line in tables.folded(next_step(verdict), width and width - 4):
+        yield f"    {line}"
+
+
+def in_parts(line: str, width: int | None) -> list[str]:
+    """A line of parts with two spaces between them, broken between parts where it is too long."""
+    lines: list[str] = []
+    for part in line.split("  "):
+        if lines and (width is None or len(lines[-1]) + 2 + len(part) <= width):
+            lines[-1] += f"  {part}"
+        else:
+            lines.append(f"    {part}" if lines else part)
+    return lines
+
+
+def mean_line(comparison: Comparison) -> str:
+    """The geometric mean over several metrics; empty for one."""
+    if comparison.mean_effect is None or comparison.mean_count < 2:
+        return ""
+    text = effect_text(comparison.mean_effect, comparison.mean_interval)
+    turned = any(verdict.better != "none" for verdict in comparison.verdicts)
+    return f"geometric mean of {comparison.mean_count} metrics{' (up is better)' if turned else ''}  {text}"
+
+
+def comparison_json(found: Judged) -> dict[str, Any]:
+    """A comparison as scripts read it; effects are ratios minus one."""
+    comparison = found.comparison
+    return {
+        "baseline": list(found.baseline),
+        "contender": list(found.contender),
+        "verdicts": [
+            {**asdict(verdict), "text": render(verdict), "next_step": next_step(verdict)}
+            for verdict in comparison.verdicts
+        ],
+        "mean_effect": comparison.mean_effect,
+        "mean_interval": comparison.mean_interval,
+        "mean_count": comparison.mean_count,
+        "exit_code": exit_code([found]),
+    }
+
+
+def exit_code(all_found: Iterable[Judged]) -> int:
+    """3 when anything regressed, else 4 when anything is undecided, else 0."""
+    judgements = {verdict.judgement for found in all_found for verdict in found.comparison.verdicts}
+    if Judgement.REGRESSED in judgements:
+        return exit_codes.REGRESSION
+    return exit_codes.UNDECIDED if Judgement.UNDECIDED in judgements else exit_codes.OK
+
+
+def _values(found: Judged, verdict: Verdict) -> Sides:
+    old, new = (
+        tuple(point.value for point in side if point.metric == verdict.metric)
+        for side in (found.old, found.new)
+    )
+    return Sides(metric=verdict.metric, units=verdict.units, baseline=old, contender=new)
+
+
+def _doubts(found: Judged) -> Iterator[str]:
+    """What a reader must know before believing the verdicts."""
+    everything = (*found.old, *found.new)
+    if len({point.fingerprint for point in everything}) > 1:
+        yield "the runs were made on different machines, so the verdicts are not about the code alone"
+    disturbed = {point.run_id for point in everything if point.contaminated}
+    if disturbed:
+        yield f"the machine was disturbed during {len(disturbed)} of the runs: see anubis show RUN"

@@ -1,0 +1,111 @@
+"""The live view of runs on a terminal. Redrawn twice a second: the machine belongs to the benchmark."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from anubis.cli import terminal
+from anubis.cli.views import status_text
+from anubis.cli.views.tables import clipped
+from anubis.model.ids import short_id
+from anubis.model.run import Run
+from anubis.model.status import Status
+from anubis.record import tailing
+from anubis.record.samples import SampleFile
+
+if TYPE_CHECKING:
+    from anubis.client import Client
+
+DRAWN_PER_S = 2
+#: Runs shown in detail; the rest is counted.
+MOST_SHOWN = 4
+
+
+class LiveView:
+    """Shows the runs that are under way, and how many are done."""
+
+    def __init__(self, client: "Client", runs: Sequence[Run]) -> None:
+        self._client = client
+        self._runs = {run.id: run for run in runs}
+        self._samples: dict[str, tuple[SampleFile, dict[str, tuple[float, str]]]] = {}
+        self._said = ""
+        self._console = Console(stderr=True, highlight=False, no_color=not terminal.colour_wanted())
+        self._live = Live(
+            get_renderable=self._render,
+            console=self._console,
+            refresh_per_second=DRAWN_PER_S,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+
+    def __enter__(self) -> Self:
+        self._live.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._live.__exit__(None, None, None)
+
+    def changed(self, run: Run) -> None:
+        self._runs = {**self._runs, run.id: run}
+
+    def say(self, text: str) -> None:
+        self._said = text
+
+    def _render(self) -> RenderableType:
+        runs = list(self._runs.values())
+        active = [
+            run for run in runs if run.status not in {Status.FETCH, Status.PLACE} and not run.status.final
+        ]
+        waiting = [run for run in runs if run.status in {Status.FETCH, Status.PLACE}]
+        width = self._console.width
+        lines: list[RenderableType] = []
+        for run in (active or waiting)[:MOST_SHOWN]:
+            lines += [Text(clipped(line, width), no_wrap=True) for line in self._detail(run, width)]
+        lines.append(Text(clipped(self._summary(runs), width), style="dim", no_wrap=True))
+        return Group(*lines)
+
+    def _summary(self, runs: Sequence[Run]) -> str:
+        ended = [run.status for run in runs if run.status.final]
+        failed = len(ended) - ended.count(Status.SUCCEEDED)
+        parts = [f"{len(ended)} of {len(runs)} done"] if len(runs) > 1 else []
+        parts += [f"{failed} not succeeded"] if failed and len(runs) > 1 else []
+        return "  ".join([*parts, self._said])
+
+    def _detail(self, run: Run, width: int) -> Iterator[str]:
+        now_s = time.time()
+        head = [short_id(run.id), run.descriptor.info.name, run.status.value]
+        if took := status_text.took(run.placed_s, run.ended_s, now_s=now_s):
+            head.append(took)
+        if run.status is not Status.WATCH:
+            yield "  ".join([*head, run.reason or status_text.MEANINGS.get(run.status, "")])
+            return
+        folder = self._client.record_folder(run)
+        head.append(_repeat(run, tailing.last_repeat(folder)))
+        yield "  ".join(part for part in head if part)
+        if values := self._latest(run.id, folder):
+            yield f"    {status_text.values_line(values)}"
+        if line := tailing.last_line(folder / "stdout") or tailing.last_line(folder / "stderr"):
+            yield clipped(f"    > {line}", width)
+
+    def _latest(self, run_id: str, folder: Path) -> Mapping[str, tuple[float, str]]:
+        """The newest value of each metric so far."""
+        samples, values = self._samples.setdefault(run_id, (SampleFile(str(folder)), {}))
+        for metric, columns in samples.read_new().items():
+            values[metric] = (columns.values[-1], columns.units)
+        return values
+
+
+def _repeat(run: Run, repeat: int | None) -> str:
+    """``repeat 2 of 5`` or ``warm-up 1 of 2``; empty before the first execution and where there is only one."""
+    measure = run.descriptor.measure
+    if repeat is None or measure.repeats + measure.warmups == 1:
+        return ""
+    if repeat < 0:
+        return f"warm-up {repeat + measure.warmups + 1} of {measure.warmups}"
+    return f"repeat {repeat + 1} of {measure.repeats}"

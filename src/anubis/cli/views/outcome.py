@@ -1,0 +1,155 @@
+"""What came out of runs: values, a table for each cell of a family, verdicts when two files were weighed."""
+
+from collections.abc import Mapping, Sequence
+from statistics import median, stdev
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from anubis.cli import terminal
+from anubis.cli.commands.results import show_points
+from anubis.cli.select.families import Cell, Key, cells_of, two_files, words_of
+from anubis.cli.views import comparison_view, json_output, status_text, tables, units
+from anubis.model.ids import short_id
+from anubis.model.points import OWN_METRICS, Point
+from anubis.model.run import Run
+from anubis.model.status import Status
+from anubis.record import tailing
+
+if TYPE_CHECKING:
+    from anubis.client import Client
+
+#: More metrics than this make a table that is too wide for a line of each cell.
+WIDEST = 3
+TAIL_LINES = 5
+
+
+def show_outcome(client: "Client", runs: Sequence[Run], *, as_json: bool) -> None:
+    """Print the values of final runs on standard output."""
+    points = client.points([run.id for run in runs])
+    cells = cells_of(client, runs) if len(runs) > 1 else []
+    found = _judged(client, cells)
+    if as_json:
+        json_output.show(_outcome_json(runs, points, found))
+        return
+    if len(runs) == 1:
+        _show_one(client, runs[0], points)
+    else:
+        _show_cells(cells, points)
+        for run in [run for run in runs if run.status is not Status.SUCCEEDED][:WIDEST]:
+            click.echo()
+            _show_end(client, run)
+    for key, one in found:
+        click.echo()
+        comparison_view.show(one, about=words_of(key), plot=terminal.width() is not None)
+
+
+def _judged(client: "Client", cells: Sequence[Cell]) -> list[tuple[Key, comparison_view.Judged]]:
+    return [(key, comparison_view.judged(client, old, new)) for key, old, new in two_files(cells)]
+
+
+def _show_one(client: "Client", run: Run, points: Sequence[Point]) -> None:
+    if points:
+        show_points(points, client.summaries(run.id))
+        click.echo()
+    _show_end(client, run)
+
+
+def _show_end(client: "Client", run: Run) -> None:
+    """How a run ended, in a line; for one that did not succeed the reason, the remedy and its last words."""
+    cell, width = status_text.status_cell(run.status), terminal.width()
+    took = status_text.took(run.placed_s, run.ended_s)
+    end = click.style(cell.text, fg=cell.colour)
+    click.echo(f"{run.descriptor.info.name}  {run.id}  {end}{f' in {took}' if took else ''}")
+    if run.status is Status.SUCCEEDED:
+        return
+    for line in tables.folded(run.reason, width and width - 2) if run.reason else ():
+        click.echo(f"  {line}")
+    for line in _last_words(client, run):
+        click.secho(f"  > {line}", dim=True)
+    if run.cause and run.cause.remedy not in run.reason:
+        click.echo(f"  help: {run.cause.remedy}")
+
+
+def _last_words(client: "Client", run: Run) -> list[str]:
+    folder = client.record_folder(run)
+    return tailing.last_lines(folder / "stderr", TAIL_LINES) or tailing.last_lines(
+        folder / "stdout", TAIL_LINES
+    )
+
+
+def _show_cells(cells: Sequence[Cell], points: Sequence[Point]) -> None:
+    """One line for each cell, or one for each cell and metric where there are too many metrics for a line."""
+    metrics = _metrics(points)
+    names = list(dict.fromkeys(name for cell in cells for name, _ in cell.key))
+    alone = all(len(cell.runs) == 1 for cell in cells)
+    about = [tables.Column(title="RUN") if alone else tables.Column(title="RUNS", right=True)]
+    about += [tables.Column(title=name.rpartition(".")[2].upper()) for name in names]
+    about.append(tables.Column(title="STATUS"))
+    if len(metrics) <= WIDEST:
+        columns = [tables.Column(title=_heading(*metric), right=True) for metric in metrics.items()]
+        rows = [
+            [
+                *_about(cell, names, alone=alone),
+                *(_value(cell, points, name, scale) for name, (scale, _) in metrics.items()),
+            ]
+            for cell in cells
+        ]
+    else:
+        columns = [tables.Column(title=title) for title in ("METRIC", "UNIT")]
+        columns.insert(1, tables.Column(title="VALUE", right=True))
+        rows = [
+            [*_about(cell, names, alone=alone), name, _value(cell, points, name, scale), unit]
+            for cell in cells
+            for name, (scale, unit) in metrics.items()
+        ]
+    tables.show([*about, *columns], rows)
+
+
+def _metrics(points: Sequence[Point]) -> Mapping[str, tuple[float, str]]:
+    """Metric -> scale and unit of its column; what every run has anyway only where there is nothing else."""
+    found: dict[str, list[Point]] = {}
+    for point in points:
+        found.setdefault(point.metric, []).append(point)
+    shown = [metric for metric in found if metric not in OWN_METRICS] or list(found)
+    return {
+        metric: units.scale_of(median(point.value for point in found[metric]), found[metric][0].units)
+        for metric in shown
+    }
+
+
+def _heading(metric: str, scaled: tuple[float, str]) -> str:
+    return f"{metric} [{scaled[1]}]" if scaled[1] else metric
+
+
+def _about(cell: Cell, names: Sequence[str], *, alone: bool) -> list[tables.Cell]:
+    values = dict(cell.key)
+    statuses = [run.status for run in cell.runs]
+    bad = len(statuses) - statuses.count(Status.SUCCEEDED)
+    same = len(set(statuses)) == 1
+    status = status_text.status_cell(statuses[0]) if same else tables.Styled(f"{bad} not succeeded", "red")
+    runs = short_id(cell.runs[0].id) if alone else str(len(cell.runs))
+    return [runs, *(str(values.get(name, "")) for name in names), status]
+
+
+def _value(cell: Cell, points: Sequence[Point], metric: str, scale: float) -> str:
+    """Median over the runs, with the relative spread between them (or between the repeats of a single one)."""
+    ids = {run.id for run in cell.runs}
+    mine = [point for point in points if point.metric == metric and point.run_id in ids]
+    if not mine:
+        return ""
+    middle = median(point.value for point in mine)
+    spread = stdev(point.value for point in mine) if len(mine) > 1 else mine[0].spread
+    text = units.number(middle * scale)
+    return text if spread is None or not middle else f"{text} ±{units.share(abs(spread / middle))}"
+
+
+def _outcome_json(
+    runs: Sequence[Run], points: Sequence[Point], found: Sequence[tuple[Key, comparison_view.Judged]]
+) -> dict[str, Any]:
+    return {
+        "runs": [
+            json_output.run_json(run, [point for point in points if point.run_id == run.id]) for run in runs
+        ],
+        "comparisons": [{"cell": dict(key), **comparison_view.comparison_json(one)} for key, one in found],
+    }

@@ -1,0 +1,50 @@
+"""Two sides of a comparison as strips of dots over one axis: every run a dot, the median a bar."""
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+import click
+
+from anubis.cli.views import units
+from anubis.model.verdict import Sides
+
+#: Values in one cell -> what stands for them.
+_DOTS = {0: " ", 1: ".", 2: ":"}
+_MANY = "#"
+_MEDIAN = "|"
+_COLOURS = ("blue", "magenta")
+WIDEST = 60
+
+
+def strips(
+    sides: Sides, *, names: tuple[str, str] = ("baseline", "contender"), width: int = 80
+) -> Iterator[str]:
+    """Four lines: the metric, one strip for each side, the axis. Nothing when a side has no value."""
+    if not sides.baseline or not sides.contender:
+        return
+    everything = (*sides.baseline, *sides.contender)
+    low, high = min(everything), max(everything)
+    label = max(map(len, names))
+    columns = max(10, min(WIDEST, width - label - 4))
+    unit = "" if sides.units == "none" else f" [{sides.units}]"
+    yield f"{sides.metric}{unit}"
+    for name, values, colour in zip(names, (sides.baseline, sides.contender), _COLOURS, strict=True):
+        strip = "".join(_strip(values, low, high, columns)).rstrip()
+        yield f"  {name.rjust(label)}  {click.style(strip, fg=colour)}"
+    left, right = units.number(low), units.number(high)
+    yield f"  {' ' * label}  {left}{right.rjust(columns - len(left))}"
+
+
+def _strip(values: Sequence[float], low: float, high: float, columns: int) -> Iterator[str]:
+    counts = [0] * columns
+    for value in values:
+        counts[_column(value, low, high, columns)] += 1
+    middle = _column(median(values), low, high, columns)
+    for at, count in enumerate(counts):
+        yield _MEDIAN if at == middle else _DOTS.get(count, _MANY)
+
+
+def _column(value: float, low: float, high: float, columns: int) -> int:
+    if high <= low:
+        return columns // 2
+    return min(columns - 1, int((value - low) / (high - low) * columns))

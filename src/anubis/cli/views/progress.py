@@ -1,0 +1,75 @@
+"""What a person sees while runs go on: one line for each change, or a live view on a terminal."""
+
+import sys
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol, Self
+
+import click
+
+from anubis.cli import terminal
+from anubis.cli.views import status_text
+from anubis.model.ids import short_id
+from anubis.model.run import Run
+from anubis.model.status import Status
+
+if TYPE_CHECKING:
+    from anubis.client import Client
+
+
+class Progress(Protocol):
+    """Hears of every change of the runs it was made for."""
+
+    def changed(self, run: Run) -> None:
+        """A run has a new status or reason."""
+        ...
+
+    def say(self, text: str) -> None:
+        """A sentence for the person who waits."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
+
+def progress(client: "Client", runs: Sequence[Run]) -> Progress:
+    """The view that suits standard error."""
+    if terminal.interactive(sys.stderr):
+        from anubis.cli.views.live import LiveView  # noqa: PLC0415  rich is only for terminals
+
+        return LiveView(client, runs)
+    return Lines(runs)
+
+
+class Lines:
+    """One line on standard error when a run starts (or is found under way) and one when it is final."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self._width = max((len(run.descriptor.info.name) for run in runs), default=0)
+        self._runs = {run.id: run for run in runs}
+
+    def __enter__(self) -> Self:
+        for run in self._runs.values():
+            if run.status is Status.WATCH:
+                self._tell(run)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Nothing to tidy."""
+
+    def changed(self, run: Run) -> None:
+        last, self._runs[run.id] = self._runs[run.id].status, run
+        if run.status is not last and (run.status.final or run.status is Status.WATCH):
+            self._tell(run)
+
+    def say(self, text: str) -> None:
+        """What may be done is for people; nobody watches."""
+
+    def _tell(self, run: Run) -> None:
+        took = status_text.took(run.placed_s, run.ended_s) if run.status.final else ""
+        name = run.descriptor.info.name.ljust(self._width)
+        clock = time.strftime("%H:%M:%S")
+        reason = run.reason if run.status is Status.FAILED else ""
+        line = f"{clock}  {short_id(run.id)}  {name}  {run.status.value:9}  {took}  {reason}".rstrip()
+        click.echo(line, err=True)

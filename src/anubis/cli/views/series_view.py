@@ -1,0 +1,156 @@
+"""Series as the command line shows them: a line each, a picture with its changes, JSON for scripts."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from anubis.analysis.verdict_text import effect_text
+from anubis.cli import terminal
+from anubis.cli.views import tables, units
+from anubis.cli.views.chart import chart
+from anubis.model.series import ChangePoint
+from anubis.reporting.markup import one_line, short_subject
+
+if TYPE_CHECKING:
+    from anubis.judging.series_overview import Surveyed
+
+COLUMNS = (
+    tables.Column(title="BENCHMARK", cut=True),
+    tables.Column(title="SERIES"),
+    tables.Column(title="MACHINE"),
+    tables.Column(title="METRIC", cut=True),
+    tables.Column(title="N", right=True),
+    tables.Column(title="LEVEL", right=True),
+    tables.Column(title="NOISE", right=True),
+    tables.Column(title="DETECTS", right=True),
+    tables.Column(title="LAST CHANGE", cut=True),
+    tables.Column(title="STATE"),
+)
+_CHANGES = (
+    tables.Column(title="LAST OLD", cut=True),
+    tables.Column(title="FIRST NEW", cut=True),
+    tables.Column(title="LEVELS"),
+    tables.Column(title="EFFECT"),
+    tables.Column(title="Z", right=True),
+    tables.Column(title="N", right=True),
+    tables.Column(title="WHAT"),
+)
+_STATE_COLOURS = {"stable": "green", "suspected": "yellow", "unstable": "red", "new": "cyan"}
+_COLOURS = {"regressed": "red", "improved": "green", "changed": "yellow"}
+
+
+def rows(found: "Sequence[Surveyed]") -> Iterator[Sequence[tables.Cell]]:
+    """A line for each series. Series and machine are shown only where there are several."""
+    keys = Counter((one.benchmark, key) for one in found for key in {one.points[-1].series_key})
+    several_keys = Counter(benchmark for benchmark, _ in keys)
+    machines = {one.points[-1].fingerprint for one in found}
+    for one in found:
+        point, verdict = one.points[-1], one.verdict
+        yield [
+            one_line(one.benchmark, 60),
+            point.series_key[:8] if several_keys[one.benchmark] > 1 else "",
+            point.fingerprint[:8] if len(machines) > 1 else "",
+            one_line(point.metric, 60),
+            str(verdict.n),
+            "" if verdict.level is None else units.with_unit(verdict.level, point.units),
+            "" if verdict.noise_floor is None else units.share(verdict.noise_floor),
+            "" if verdict.detectable is None else units.share(verdict.detectable),
+            _last_change(one),
+            tables.Styled(one.state.value, _STATE_COLOURS[one.state.value]),
+        ]
+
+
+def _last_change(one: "Surveyed") -> str:
+    if not one.verdict.changes:
+        return ""
+    change = one.verdict.changes[-1]
+    at = short_subject(one.points[change.index].subject)
+    return f"{effect_text(change.effect, change.interval)}{f' at {at}' if at else ''}"
+
+
+def picture(one: "Surveyed") -> Iterator[str]:
+    """The history drawn, what is known of it, and its changes of level."""
+    point, verdict = one.points[-1], one.verdict
+    changes = [change.index for change in verdict.changes]
+    yield click.style(f"{one_line(one.benchmark)}  {one_line(point.metric)}", bold=True)
+    yield from chart(
+        [each.value for each in one.points], changes, unit=point.units, width=terminal.width() or 80
+    )
+    first, last = short_subject(one.points[0].subject), short_subject(point.subject)
+    about = [
+        ("points", f"{verdict.n}{f', {first} to {last}' if first and last else ''}"),
+        ("level", "" if verdict.level is None else units.with_unit(verdict.level, point.units)),
+        (
+            "noise",
+            "" if verdict.noise_floor is None else f"{units.share(verdict.noise_floor)} (one deviation)",
+        ),
+        ("detects", _detects(one)),
+        ("state", one.state.value),
+        ("machine", point.fingerprint[:8]),
+    ]
+    yield from tables.pairs(about)
+    found = [*verdict.changes, *([verdict.suspected] if verdict.suspected else [])]
+    if found:
+        yield ""
+        yield from tables.lines(_CHANGES, [_change(one, each) for each in found], width=terminal.width())
+
+
+def _detects(one: "Surveyed") -> str:
+    if one.verdict.detectable is None:
+        return ""
+    return f"{units.share(one.verdict.detectable)} with ten more points, four times in five"
+
+
+def _change(one: "Surveyed", change: ChangePoint) -> Sequence[tables.Cell]:
+    old, new = _range(one, change)
+    unit = one.points[-1].units
+    what = "suspected" if change.state.value == "suspected" else change.judgement.value
+    return [
+        short_subject(old),
+        short_subject(new),
+        f"{units.with_unit(change.before, unit)} -> {units.with_unit(change.after, unit)}",
+        effect_text(change.effect, change.interval),
+        f"{change.z:.1f}",
+        f"{change.n_before}+{change.n_after}",
+        tables.Styled(f"{what} ({change.kind.value})", _COLOURS.get(what, "cyan")),
+    ]
+
+
+def _range(one: "Surveyed", change: ChangePoint) -> tuple[str, str]:
+    """The last subject that surely was old, and the first that surely was new."""
+    return one.points[max(0, change.earliest - 1)].subject, one.points[change.latest].subject
+
+
+def row_json(one: "Surveyed") -> dict[str, Any]:
+    """A series as scripts read it; shares are ratios."""
+    point, verdict = one.points[-1], one.verdict
+    return {
+        "benchmark": one.benchmark,
+        "labels": dict(one.labels),
+        "series_key": point.series_key,
+        "fingerprint": point.fingerprint,
+        "metric": point.metric,
+        "units": point.units,
+        "better": point.better,
+        "n": verdict.n,
+        "level": verdict.level,
+        "expected": verdict.expected,
+        "noise_floor": verdict.noise_floor,
+        "detectable": verdict.detectable,
+        "state": one.state.value,
+        "last_change": changes[-1] if (changes := changes_json(one)) else None,
+        "suspected": None if verdict.suspected is None else _change_json(one, verdict.suspected),
+    }
+
+
+def changes_json(one: "Surveyed") -> list[dict[str, Any]]:
+    """Its changes of level, oldest first."""
+    return [_change_json(one, change) for change in one.verdict.changes]
+
+
+def _change_json(one: "Surveyed", change: ChangePoint) -> dict[str, Any]:
+    old, new = _range(one, change)
+    return {**asdict(change), "last_old": old, "first_new": new, "run_id": one.points[change.index].run_id}

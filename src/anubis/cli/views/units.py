@@ -1,0 +1,138 @@
+"""Quantities as people write and read them: the one place where the command line formats and parses them."""
+
+import math
+import re
+import time
+
+from anubis.analysis.verdict_text import level_text, percent
+
+#: Seconds in each unit that a span may be written in.
+SPAN_UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)(s|min|m|h|d|w)")
+#: Seconds of the smaller unit, how many of it make the larger one, how many are too many, and both names.
+_LONG = ((1, 60, 3600, "min", "s"), (60, 60, 1440, "h", "min"), (3600, 24, math.inf, "d", "h"))
+#: Below this many seconds: factor and unit.
+_SECONDS = ((1e-6, 1e9, "ns"), (1e-3, 1e6, "us"), (1.0, 1e3, "ms"))
+_BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+
+
+def number(value: float) -> str:
+    """A whole number as it is; else four significant digits or the whole part, as in verdicts."""
+    if math.isfinite(value) and value == int(value) and abs(value) < 1e12:
+        return str(int(value))
+    return level_text(value) if math.isfinite(value) else str(value)
+
+
+def with_unit(value: float, units: str) -> str:
+    """A figure and its unit: ``912.4 img/s``, ``12.3 ms``; ``none`` is no unit."""
+    factor, unit = scale_of(value, units)
+    return f"{number(value * factor)} {unit}".rstrip()
+
+
+def scale_of(value: float, units: str) -> tuple[float, str]:
+    """A factor and a unit that make seconds and bytes of this size readable; other units stay as they are."""
+    size_ = abs(value)
+    if units == "s":
+        return next(((factor, unit) for least, factor, unit in _SECONDS if 0 < size_ < least), (1.0, "s"))
+    if units == "bytes":
+        power = min(int(math.log2(size_) / 10), len(_BYTE_UNITS) - 1) if 1 <= size_ < math.inf else 0
+        return 1024.0**-power, _BYTE_UNITS[power]
+    return 1.0, "" if units == "none" else units
+
+
+def duration(seconds: float) -> str:
+    """Three significant digits below a minute, then the two largest units: ``12.3 ms``, ``4 min 9 s``."""
+    if seconds < 0:
+        return f"-{duration(-seconds)}"
+    if seconds == 0:
+        return "0 s"
+    for unit, factor in (("ns", 1e9), ("us", 1e6), ("ms", 1e3), ("s", 1.0)):
+        rounded = float(f"{seconds * factor:.3g}")
+        if rounded < (60 if unit == "s" else 1000):
+            return f"{rounded:.{_decimals(rounded)}f} {unit}"
+    for small_s, per_large, limit, large, small in _LONG:
+        count = round(seconds / small_s)
+        if count < limit:
+            rest = count % per_large
+            return f"{count // per_large} {large}" + (f" {rest} {small}" if rest else "")
+    raise AssertionError(seconds)  # the last limit is infinite
+
+
+def size(count: float) -> str:
+    """Bytes with a binary prefix: ``1.46 KiB``."""
+    amount = float(count)
+    for unit in _BYTE_UNITS:
+        rounded = float(f"{amount:.3g}") if amount < 1000 else float(round(amount))
+        if rounded < 1024 or unit == _BYTE_UNITS[-1]:
+            break
+        amount /= 1024
+    return f"{rounded:.0f} {unit}" if unit == "B" else f"{rounded:.{_decimals(rounded)}f} {unit}"
+
+
+def _decimals(rounded: float) -> int:
+    """Digits behind the point that make three significant ones."""
+    return 2 if rounded < 10 else 1 if rounded < 100 else 0
+
+
+def share(ratio: float, *, sign: bool = False) -> str:
+    """A ratio in per cent: 0.0213 is ``2.1 %``."""
+    return f"{percent(ratio, sign=sign, digits=2 if 0 < abs(ratio) < 0.001 else 1)} %"
+
+
+def moment(at_s: float) -> str:
+    """A time on this machine's clock, to the minute."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at_s))
+
+
+def short_moment(at_s: float, *, now_s: float) -> str:
+    """A time on this machine's clock in eleven characters: with the hour in this year, with the year before."""
+    at, now = time.localtime(at_s), time.localtime(now_s)
+    return time.strftime("%m-%d %H:%M" if at.tm_year == now.tm_year else "%Y-%m-%d", at)
+
+
+def exact_moment(at_s: float) -> str:
+    """A time on this machine's clock, to the millisecond."""
+    whole, thousandths = divmod(round(at_s * 1000), 1000)
+    return f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(whole))}.{thousandths:03d}"
+
+
+def parse_span(text: str) -> float:
+    """Seconds of ``90s``, ``2h``, ``3d`` or ``1h30m``; ValueError says what it should have been."""
+    parts = _SPAN.findall(text)
+    if not parts or "".join(map("".join, parts)) != text:
+        raise ValueError(f"{text!r} is no span of time: write 90s, 30m, 2h, 3d or 1w")
+    return float(sum(float(amount) * SPAN_UNITS[unit] for amount, unit in parts))
+
+
+def parse_moment(text: str, *, now_s: float) -> float:
+    """UTC seconds of an ISO 8601 date or time (this machine's zone unless it names one), or of a span before now."""
+    from datetime import datetime  # noqa: PLC0415  only filters pay for it
+
+    try:
+        return datetime.fromisoformat(text).astimezone().timestamp()
+    except (ValueError, OverflowError):
+        pass
+    try:
+        return now_s - parse_span(text)
+    except ValueError:
+        raise ValueError(
+            f"{text!r} is no time: write 2026-01-31, 2026-01-31T12:00, or a span before now (2h, 3d)"
+        ) from None
+
+
+def parse_share(text: str) -> float:
+    """The ratio of ``2%`` or ``0.02``; ValueError says what it should have been."""
+    bare = text.removesuffix("%").strip()
+    try:
+        value = float(bare) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or value < 0:
+        raise ValueError(f"{text!r} is no share: write 2% or 0.02")
+    return value
+
+
+def counted(count: int, noun: str) -> str:
+    """A number and its noun: ``1 run``, ``2 runs``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,19 @@
+"""Bytes by key."""
+
+from typing import BinaryIO, Protocol
+
+
+class Objects(Protocol):
+    """Bytes by key; keys are digests or record paths."""
+
+    def put(self, key: str, stream: BinaryIO) -> int:
+        """Store the stream under the key, atomically; the size in bytes."""
+        ...
+
+    def open(self, key: str) -> BinaryIO:
+        """The bytes of the key; NotFoundError when there are none."""
+        ...
+
+    def url(self, key: str) -> str:
+        """An address at which others can read it."""
+        ...

@@ -1,0 +1,218 @@
+"""Sweeps: the cross product of a matrix's axes, each cell a descriptor of its own."""
+
+import copy
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Any
+
+from anubis.describe.check.limits import LARGEST, quoted
+from anubis.describe.check.values import remarks
+from anubis.describe.fields import UNKNOWN, kind_at, members, section_of
+from anubis.describe.findings import Findings, did_you_mean
+from anubis.describe.paths import Path, parsed, put
+from anubis.describe.rewriting import Rewriter
+from anubis.model.descriptor import Descriptor, Matrix
+
+#: More cells than this are a mistake, or belong in several sweeps.
+MOST_CELLS = 10_000
+#: More axes, or more entries of ``exclude``, than this.
+_MOST_ENTRIES = 500
+#: Sections that say nothing about one run.
+FIXED = ("spec_version", "matrix", "notify")
+
+
+def normalise_matrix(rewriter: Rewriter) -> None:
+    """Bring ``[matrix]`` to the model's shape: the values of every axis as a list."""
+    tree, findings = rewriter.tree, rewriter.findings
+    written = tree.get("matrix")
+    if not isinstance(written, dict):
+        return
+    findings.moved[("matrix", "axes")] = ("matrix",)
+    excluded = written.get("exclude", [])
+    if len(written) > _MOST_ENTRIES or (isinstance(excluded, list) and len(excluded) > _MOST_ENTRIES):
+        message = f"the matrix has more than {_MOST_ENTRIES} axes or entries of exclude"
+        findings.error(("matrix",), message, "split it into several descriptors")
+        del tree["matrix"]
+        return
+    axes = {}
+    for key, values in written.items():
+        if key != "exclude" and (expanded := _axis(key, values, findings)) is not None:
+            axes[key] = expanded
+    exclude = _exclude(excluded, axes, findings)
+    tree["matrix"] = {"axes": axes, "exclude": exclude}
+    _check_overlap(axes, findings)
+    if not written.keys() - {"exclude"}:
+        findings.error(
+            ("matrix",), "the matrix has no axis", 'add one, such as "env.vars.BATCH" = ["16", "32"]'
+        )
+    if (count := math.prod(map(len, axes.values()))) > MOST_CELLS:
+        shown = f"{count:,} cells, more" if count < 10**15 else "far more cells"
+        message = f"the matrix has {shown} than {MOST_CELLS:,}"
+        findings.error(("matrix",), message, "take fewer values, or split it into several descriptors")
+    elif axes and next(combinations(Matrix(axes=_tuples(axes), exclude=tuple(exclude))), None) is None:
+        findings.error(("matrix", "exclude"), "every cell is excluded", "remove some of exclude")
+
+
+def axis_path(key: str) -> Path:
+    """The path an axis varies."""
+    path = parsed(key)
+    assert path is not None, key
+    return path
+
+
+def combinations(matrix: Matrix) -> Iterator[dict[str, Any]]:
+    """The values of every cell that is not excluded, the last axis changing first."""
+    for combination in itertools.product(*matrix.axes.values()):
+        values = dict(zip(matrix.axes, combination, strict=True))
+        if not any(all(values[key] == value for key, value in entry.items()) for entry in matrix.exclude):
+            yield values
+
+
+def cell_tree(base: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The base with the values of one cell; None when a value has no place in it."""
+    tree = copy.deepcopy({key: value for key, value in base.items() if key != "matrix"})
+    placed = [put(tree, axis_path(key), copy.deepcopy(value)) for key, value in values.items()]
+    return tree if all(placed) else None
+
+
+def _tuples(axes: dict[str, list[Any]]) -> dict[str, tuple[Any, ...]]:
+    return {key: tuple(values) for key, values in axes.items()}
+
+
+def _axis(key: str, written: Any, findings: Findings) -> list[Any] | None:
+    """The values of one axis; None, with the reason in ``findings``, when it is not valid."""
+    at: Path = ("matrix", key)
+    path = parsed(key)
+    before = findings.errors
+    if isinstance(written, dict) and written and not written.keys() & {"from", "to", "step", "times"}:
+        remedy = f'write it in quotes: "{key}.{next(iter(written))}" = [...]'
+        findings.error(at, "the path of an axis is one key", remedy)
+    elif path is None or path[0] in FIXED or kind_at(path) is UNKNOWN:
+        findings.error(at, f"{quoted(key)} is no path that a matrix can vary", _path_remedy(path))
+    elif isinstance(written, dict):
+        written = _range(at, written, findings)
+    elif not isinstance(written, list):
+        findings.error(at, "an axis is a list of values or a range", f"write [{quoted(written)}]")
+    elif not written:
+        findings.error(at, "the axis has no value", "add one, or remove the axis")
+    if path is None or findings.errors > before:
+        return None
+    values = [fitting(path, value) for value in written]
+    _check_axis(at, path, values, findings)
+    return values if findings.errors == before else None
+
+
+def _check_axis(at: Path, path: Path, values: list[Any], findings: Findings) -> None:
+    seen = set()
+    for index, value in enumerate(values):
+        if repr(value) in seen:
+            message = f"the axis has {quoted(value)} twice"
+            findings.error((*at, index), message, "remove one; measure.repeats repeats")
+        seen.add(repr(value))
+        if not isinstance(value, (dict, list)):
+            for remark in remarks(path, value):
+                findings.add((*at, index), remark)
+
+
+def _path_remedy(path: Path | None) -> str:
+    for length in range(len(path or ()), 0, -1):
+        assert path is not None
+        section = section_of(kind_at(path[: length - 1])) if length > 1 else Descriptor
+        if section is not None and path[0] not in FIXED:
+            return did_you_mean(str(path[length - 1]), members(section))
+    return 'write a path such as "env.vars.BATCH"'
+
+
+def fitting(path: Path, value: Any) -> Any:
+    """The value as the field it goes to wants it: numbers become text where the field holds text."""
+    if kind_at(path) is str and isinstance(value, (int, float)):
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    return value
+
+
+def _range(at: Path, written: dict[str, Any], findings: Findings) -> list[Any] | None:
+    """``{ from, to, step }`` or ``{ from, to, times }`` as values; ``to`` is among them if a step meets it."""
+    keys = written.keys()
+    numbers = all(
+        isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < LARGEST
+        for value in written.values()
+    )
+    if not numbers or keys not in ({"from", "to", "step"}, {"from", "to", "times"}):
+        remedy = "write { from = 16, to = 256, times = 2 } or { from = 16, to = 256, step = 16 }"
+        findings.error(at, "a range has the numbers from, to and either step or times", remedy)
+        return None
+    low, high = _decimal(written["from"]), _decimal(written["to"])
+    whole = all(isinstance(value, int) for value in written.values())
+    if "step" in keys:
+        values = _stepped(low, high, _decimal(written["step"]))
+    else:
+        values = _multiplied(low, high, _decimal(written["times"]))
+    if values is None:
+        findings.error(
+            at, "the range never ends", "let the step lead from `from` to `to`; times must be above 1"
+        )
+        return None
+    found = list(itertools.islice(values, MOST_CELLS + 1))
+    if not found or len(found) > MOST_CELLS:
+        message = f"the range has more than {MOST_CELLS:,} values" if found else "the range has no value"
+        findings.error(at, message, "change from, to or the step")
+        return None
+    return [int(value) if whole else float(value) for value in found]
+
+
+def _decimal(number: float) -> Decimal:
+    """The number as it is written, so that ten steps of 0.1 make 1."""
+    return Decimal(repr(number))
+
+
+def _stepped(low: Decimal, high: Decimal, step: Decimal) -> Iterator[Decimal] | None:
+    if step == 0:
+        return None
+    return itertools.takewhile(
+        lambda value: value <= high if step > 0 else value >= high,
+        (low + step * index for index in itertools.count()),
+    )
+
+
+def _multiplied(low: Decimal, high: Decimal, times: Decimal) -> Iterator[Decimal] | None:
+    if times <= 1 or low <= 0:
+        return None
+    return itertools.takewhile(
+        lambda value: value <= high, (low * times**index for index in itertools.count())
+    )
+
+
+def _exclude(written: Any, axes: dict[str, list[Any]], findings: Findings) -> list[dict[str, Any]]:
+    at: Path = ("matrix", "exclude")
+    if not isinstance(written, list) or not all(isinstance(entry, dict) and entry for entry in written):
+        findings.error(at, "exclude is a list of tables", 'write [{ "env.vars.BATCH" = "256" }]')
+        return []
+    kept = []
+    for index, entry in enumerate(written):
+        unknown = [key for key in entry if key not in axes]
+        for key in unknown:
+            findings.error(
+                (*at, index, key), f"{quoted(key)} is no axis of this matrix", did_you_mean(key, axes)
+            )
+        if unknown:
+            continue
+        fitted = {key: fitting(axis_path(key), value) for key, value in entry.items()}
+        for key, value in fitted.items():
+            if value not in axes[key]:
+                findings.warn(
+                    (*at, index, key), f"the axis never has {quoted(value)}", "use one of its values"
+                )
+        kept.append(fitted)
+    return kept
+
+
+def _check_overlap(axes: Mapping[str, Any], findings: Findings) -> None:
+    """Two axes of one field, or of a field and its section, would overwrite each other."""
+    places = {key: axis_path(key) for key in axes}
+    for (one, first), (other, second) in itertools.combinations(places.items(), 2):
+        short = min(len(first), len(second))
+        if first[:short] == second[:short]:
+            message = f"{quoted(other)} and {quoted(one)} overwrite each other"
+            findings.error(("matrix", other), message, "vary one of the two")

@@ -1,0 +1,141 @@
+"""The cells of a matrix: checking them while a file is read, and making their descriptors."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any
+
+from anubis.describe.check import validation
+from anubis.describe.check.limits import quoted
+from anubis.describe.check.rules import check_rules
+from anubis.describe.check.values import check_values
+from anubis.describe.findings import Findings, Remark
+from anubis.describe.instances import Instances
+from anubis.describe.legacy import respell_strategy
+from anubis.describe.matrix.axes import axis_path, cell_tree, combinations
+from anubis.describe.paths import Path
+from anubis.describe.rewriting import Rewriter
+from anubis.describe.shorthand import normalise
+from anubis.model.descriptor import Descriptor, Matrix
+from anubis.model.errors import BadInputError
+from anubis.model.plain import to_plain
+
+#: The version of the old system's files, which are read leniently.
+OLD = "0.1.0"
+#: Of a larger sweep, only so many cells, and one for each value of an axis, are checked while reading.
+_CHECKED_WHILE_READING = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One combination of a matrix, as a descriptor of its own."""
+
+    descriptor: Descriptor
+    #: Axis -> the value it has in this cell; empty where there is no matrix.
+    values: dict[str, Any]
+
+
+def cells(descriptor: Descriptor, *, instances: Instances | None = None) -> tuple[Cell, ...]:
+    """Every combination of the descriptor's matrix, each checked like a file of its own; without a matrix, itself.
+
+    The last axis changes first. Raises BadInputError with the problems of every cell that is not valid.
+    """
+    if descriptor.matrix is None:
+        return (Cell(descriptor=descriptor, values={}),)
+    base = to_plain(replace(descriptor, matrix=None))
+    base["spec_version"] = descriptor.spec_version
+    base["info"].setdefault("description", "")
+    findings = Findings()
+    check = CellCheck(base=base, matrix=descriptor.matrix, findings=findings, instances=instances)
+    found = [(check.descriptor(values), values) for values in combinations(descriptor.matrix)]
+    if findings.errors:
+        raise BadInputError(
+            "The matrix has cells that are not valid",
+            remedy="exclude them, or correct their values",
+            problems=findings.problems(),
+        )
+    return tuple(Cell(descriptor=cell, values=values) for cell, values in found if cell is not None)
+
+
+def check_cells(tree: Mapping[str, Any], findings: Findings, instances: Instances | None) -> None:
+    """Check enough cells of a tree in the model's shape to see every value of every axis once."""
+    matrix = Matrix(
+        axes={key: tuple(values) for key, values in tree["matrix"]["axes"].items()},
+        exclude=tuple(tree["matrix"]["exclude"]),
+    )
+    check = CellCheck(base=tree, matrix=matrix, findings=findings, instances=instances)
+    for values in _telling(matrix):
+        check.descriptor(values)
+
+
+def _telling(matrix: Matrix) -> Iterator[dict[str, Any]]:
+    every = combinations(matrix)
+    yield from islice(every, _CHECKED_WHILE_READING)
+    unseen = {(key, repr(value)) for key, values in matrix.axes.items() for value in values}
+    for values in every:
+        new = unseen & {(key, repr(value)) for key, value in values.items()}
+        if new:
+            unseen -= new
+            yield values
+
+
+@dataclass(slots=True, kw_only=True)
+class CellCheck:
+    """Checks cells of one base; what is wrong is told once, at the axis it comes from."""
+
+    base: Mapping[str, Any]
+    matrix: Matrix
+    findings: Findings
+    instances: Instances | None
+    #: What is wrong with the base already: not the cells' doing.
+    _shared: set[tuple[Path, Remark]] = field(init=False)
+    _told: set[tuple[Path, Remark]] = field(init=False, default_factory=set)
+
+    def __post_init__(self) -> None:
+        base = Findings()
+        check_rules(self.base, base, lenient=self._lenient, instances=self.instances)
+        self._shared = {*base.remarks, *self.findings.remarks}
+
+    @property
+    def _lenient(self) -> bool:
+        return self.base.get("spec_version") == OLD
+
+    def descriptor(self, values: Mapping[str, Any]) -> Descriptor | None:
+        """The descriptor of one cell; None, with the reasons in ``findings``, when it is not valid."""
+        tree = cell_tree(self.base, values)
+        if tree is None:
+            for key in values:
+                if cell_tree(self.base, {key: values[key]}) is None:
+                    self.findings.error(
+                        ("matrix", key),
+                        f"{quoted(key)} leads to no place in this file",
+                        "name an entry the list has",
+                    )
+            return None
+        own = Findings()
+        rewriter = Rewriter(tree, own, lenient=self._lenient)
+        respell_strategy(rewriter)
+        normalise(rewriter)
+        check_values(tree, own)
+        check_rules(tree, own, lenient=self._lenient, instances=self.instances)
+        found = validation.descriptor(tree, own)
+        for path, remark in own.remarks:
+            self._tell(path, remark, values)
+        return None if own.errors else found
+
+    def _tell(self, path: Path, remark: Remark, values: Mapping[str, Any]) -> None:
+        axis = next((key for key in values if _touches(path, axis_path(key))), None)
+        if axis is not None:
+            index = self.matrix.axes[axis].index(values[axis])
+            self.findings.add(("matrix", axis, index), remark)
+        elif (path, remark) in self._shared:
+            self.findings.add(path, remark)
+        elif (path, remark) not in self._told:
+            self._told.add((path, remark))
+            cell = ", ".join(f"{key} = {quoted(value)}" for key, value in values.items())
+            self.findings.add(path, replace(remark, message=f"{remark.message} (in the cell {cell})"))
+
+
+def _touches(path: Path, axis: Path) -> bool:
+    shorter = min(len(path), len(axis))
+    return path[:shorter] == axis[:shorter]

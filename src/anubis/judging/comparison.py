@@ -1,0 +1,40 @@
+"""Two sets of runs against each other, metric by metric."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from anubis.model.points import Point
+from anubis.model.verdict import Comparison, Sides
+
+
+def compare_points(
+    baseline: Sequence[Point], contender: Sequence[Point], *, min_effect: float = 0.02
+) -> Comparison:
+    """A verdict for every metric that both sides measured, in the order of the baseline's metrics.
+
+    Each run counts with one value, its point: repeats inside a run share its luck and are no evidence of their own.
+    Over several metrics the p values are adjusted for their number.
+    """
+    from anubis.analysis.samples.compare import compare_many  # noqa: PLC0415  numpy and scipy are needed only here
+
+    old, new = _values(baseline), _values(contender)
+    about = {point.metric: point for point in (*baseline, *contender)}
+    return compare_many(
+        Sides(
+            metric=metric,
+            baseline=tuple(old[metric]),
+            contender=tuple(new[metric]),
+            units=about[metric].units,
+            better=about[metric].better,
+            min_effect=min_effect,
+        )
+        for metric in old
+        if metric in new
+    )
+
+
+def _values(points: Sequence[Point]) -> dict[str, list[float]]:
+    values: dict[str, list[float]] = defaultdict(list)
+    for point in points:
+        values[point.metric].append(point.value)
+    return values

@@ -1,0 +1,165 @@
+"""Stage analyse: the new points against their history, the bounds of the descriptor, and the run's own failure."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from anubis.contracts.world import World
+from anubis.judging.alert_events import alert_event
+from anubis.judging.alert_rules import OPEN, Judged, alert_id, shifted
+from anubis.judging.confirmation import waits
+from anubis.judging.series import in_order, is_unstable, judged_metrics, series_of
+from anubis.judging.thresholds import BOUNDS, crossed
+from anubis.model.alert import Alert, AlertKind, AlertRow, AlertState
+from anubis.model.points import Point
+from anubis.model.run import Run, Step
+from anubis.model.series import SeriesVerdict
+from anubis.model.status import Status
+from anubis.pipeline.conclusion import conclude
+
+#: A series shorter than this has no change worth looking for; numpy is not even imported for it.
+FEWEST_POINTS = 6
+
+
+def analyse(run: Run, world: World) -> Step:
+    """Open, update and resolve alerts; a run that concerns none is final at once."""
+    now_s = world.clock.now_s()
+    known = world.alerts.find(benchmark=run.descriptor.info.name)
+    changed = _failure(run, known, now_s)
+    if run.cause is None:
+        histories = _histories(run, world)
+        name = run.descriptor.info.name
+        changed += shifted(name, _judge(histories), known, now_s, lambda alert: waits(run, alert, world))
+        changed += _thresholds(run, histories, known, now_s)
+    if not changed and not any(alert.state in OPEN for alert in known):
+        return conclude(run, now_s, run.cause, run.reason)
+    before = {alert.id: alert for alert in known}
+    events = [alert_event(run, alert, now_s) for alert in changed if _is_news(alert, before.get(alert.id))]
+    return Step(
+        status=Status.ALERT, cause=run.cause, reason=run.reason, alerts=tuple(changed), events=tuple(events)
+    )
+
+
+def _is_news(alert: Alert, before: Alert | None) -> bool:
+    return before is None or before.state is not alert.state
+
+
+def _histories(run: Run, world: World) -> list[list[Point]]:
+    """The series that this run's points belong to, complete and in order; only those that verdicts are made of."""
+    mine = {point.metric: point for point in world.points.of([run.id])}
+    return [
+        in_order(world.points.history(run.series_key, metric, mine[metric].fingerprint))
+        for metric in judged_metrics(run.descriptor, list(mine))
+    ]
+
+
+def _judge(histories: Sequence[Sequence[Point]]) -> list[Judged]:
+    """What is said about each series long enough to say anything."""
+    long = [points for points in histories if len(points) >= FEWEST_POINTS]
+    if not long:
+        return []
+    from anubis.analysis.changes.detection import judge_many  # noqa: PLC0415  numpy and scipy are needed only here
+
+    verdicts = judge_many([series_of(points) for points in long])
+    return [
+        Judged(points=points, verdict=verdict, unstable=is_unstable(points, verdict))
+        for points, verdict in zip(long, verdicts, strict=True)
+    ]
+
+
+def _failure(run: Run, known: Sequence[Alert], now_s: float) -> list[Alert]:
+    """One alert for a benchmark that fails, however often; resolved by the next run that does not."""
+    identity = alert_id(run.descriptor.info.name, run.series_key, "failure")
+    last = next((alert for alert in known if alert.id == identity), None)
+    is_open = _is_open(last)
+    if run.cause is None and last and is_open:
+        return [replace(last, state=AlertState.RESOLVED, changed_s=now_s, actor="", why="it runs again")]
+    if run.cause is None or run.cancel_requested or is_open:
+        return []
+    return [replace(_opened(run, identity, AlertKind.FAILURE, now_s), why=_words(run))]
+
+
+def _words(run: Run) -> str:
+    """Why it failed, to stand inside a sentence."""
+    return f"{run.cause}".replace("_", " ") + f": {run.reason}".rstrip(". :")
+
+
+def _thresholds(
+    run: Run, histories: Sequence[Sequence[Point]], known: Sequence[Alert], now_s: float
+) -> list[Alert]:
+    """Bounds that are crossed now, are kept again, or are listed no more."""
+    by_id = {
+        alert.id: alert
+        for alert in known
+        if alert.kind is AlertKind.THRESHOLD and alert.state is not AlertState.RESOLVED
+    }
+    metrics = {metric.name: metric for metric in run.descriptor.output.metrics if metric.threshold}
+    crossing: dict[str, AlertRow] = {}
+    looked_at: set[str] = set()
+    for points in histories:
+        if metric := metrics.get(points[-1].metric):
+            ids = {bound: _bound_id(run, metric.name, bound, points[-1].fingerprint) for bound in BOUNDS}
+            looked_at |= set(ids.values())
+            standing = {bound: by_id[one].rows[0] for bound, one in ids.items() if _is_open(by_id.get(one))}
+            found = crossed(metric, _own(run, points), _before(run, points), standing)
+            crossing |= {ids[bound]: row for bound, row in found}
+    changed = [
+        replace(by_id.get(identity) or _opened(run, identity, AlertKind.THRESHOLD, now_s), rows=(row,))
+        for identity, row in crossing.items()
+    ]
+    over = {one.id: _over(run, one, one.id in looked_at) for one in by_id.values() if one.id not in crossing}
+    return changed + [
+        replace(by_id[identity], state=AlertState.RESOLVED, changed_s=now_s, actor="", why=why)
+        for identity, why in over.items()
+        if why
+    ]
+
+
+def _bound_id(run: Run, metric: str, bound: str, fingerprint: str) -> str:
+    return alert_id(run.descriptor.info.name, run.series_key, metric, bound, fingerprint)
+
+
+def _is_open(alert: Alert | None) -> bool:
+    return alert is not None and alert.state in OPEN
+
+
+def _over(run: Run, alert: Alert, looked_at: bool) -> str:
+    """Why a bound that this run does not cross is over; empty when the run says nothing about it."""
+    [row] = alert.rows
+    if row.series_key != run.series_key:
+        return ""
+    listed = {
+        _bound_id(run, metric.name, bound, row.fingerprint)
+        for metric in run.descriptor.output.metrics
+        for bound in BOUNDS
+        if metric.threshold and getattr(metric.threshold, bound) is not None
+    }
+    if alert.id not in listed:
+        return "no descriptor lists this bound any more"
+    return "the bound is kept again" if looked_at else ""
+
+
+def _own(run: Run, points: Sequence[Point]) -> Point:
+    return next(point for point in points if point.run_id == run.id)
+
+
+def _before(run: Run, points: Sequence[Point]) -> SeriesVerdict | None:
+    """What the series said without this run; None while it is too short to have a level."""
+    others = [point for point in points if point.run_id != run.id]
+    return _judge([others])[0].verdict if len(others) >= FEWEST_POINTS else None
+
+
+def _opened(run: Run, identity: str, kind: AlertKind, now_s: float) -> Alert:
+    subject = run.descriptor.subject
+    return Alert(
+        id=identity,
+        benchmark=run.descriptor.info.name,
+        kind=kind,
+        state=AlertState.CONFIRMED,
+        rows=(),
+        run_id=run.id,
+        last_old="",
+        first_new=subject.commit or subject.version or "",
+        opened_s=now_s,
+        changed_s=now_s,
+        repository=subject.repository or "",
+    )

@@ -1,0 +1,117 @@
+"""Stage collect: the record becomes samples and points, and the run's cause is settled."""
+
+import shutil
+from collections.abc import Sequence
+
+from anubis.contracts.world import World
+from anubis.model.cause import Cause
+from anubis.model.descriptor import OnContamination
+from anubis.model.errors import ElsewhereError
+from anubis.model.metric import Metric
+from anubis.model.points import SampleBlock
+from anubis.model.run import Event, Run, Step
+from anubis.model.status import Status
+from anubis.pipeline.record import Execution, Record
+from anubis.pipeline.summarise import Measured, points_of
+
+#: With less free space than this (bytes), an extraction that failed is put down to the disk.
+ROOM_TO_EXTRACT = 1 << 20
+#: Placements in all, when disturbed repeats are to be measured again.
+MOST_ATTEMPTS = 3
+
+
+def collect(run: Run, world: World) -> Step:
+    """Read what the agent left; nothing of it is lost when the run failed, but only a good run gives points."""
+    if run.placement and run.placement.name not in world.engines[run.engine].observe([run.placement]):
+        raise ElsewhereError(f"the record of run {run.id} is not here")
+    record = Record(world.records.folder(run.id, run.attempt))
+    cause, reason = _cause(run, record)
+    blocks = record.samples()
+    if cause is None and (missing := _missing(run, blocks)):
+        cause, reason = _missing_cause(missing, record)
+    measured = [_measured(execution, record) for execution in record.executions if execution.measured]
+    events = [_note(run, one, world) for one in measured if one.disturbances]
+    if cause is None and any(one.disturbances for one in measured):
+        policy = run.descriptor.measure.on_contamination
+        if policy is OnContamination.VOID and run.attempt < MOST_ATTEMPTS:
+            return _again(run, world, events)
+        if policy is OnContamination.VOID:
+            measured = [one for one in measured if not one.disturbances]
+        if policy is OnContamination.FAIL or not measured:
+            cause, reason = Cause.CONTAMINATED, "the machine was disturbed: " + "; ".join(_words(record))
+    points = points_of(run, blocks, measured, record.fingerprint) if cause is None else []
+    return Step(
+        status=Status.ANALYSE,
+        cause=cause,
+        reason=reason,
+        samples=tuple(blocks),
+        points=tuple(points),
+        events=tuple(events),
+    )
+
+
+def _again(run: Run, world: World, events: Sequence[Event]) -> Step:
+    """Void what was measured and measure once more, in a new placement."""
+    reason = f"the machine was disturbed; attempt {run.attempt + 1} of {MOST_ATTEMPTS}"
+    voided = Event(run_id=run.id, kind="voided", time_s=world.clock.now_s(), message=reason)
+    return Step(status=Status.PLACE, reason=reason, events=(*events, voided), next_attempt=True)
+
+
+def _words(record: Record) -> list[str]:
+    return sorted({words for execution in record.executions for words in record.disturbances(execution)})
+
+
+def _note(run: Run, one: Measured, world: World) -> Event:
+    return Event(
+        run_id=run.id,
+        kind="contaminated",
+        time_s=world.clock.now_s(),
+        message="; ".join(one.disturbances),
+        data={"repeat": one.repeat, "attempt": run.attempt},
+    )
+
+
+def _cause(run: Run, record: Record) -> tuple[Cause | None, str]:
+    if run.cause is Cause.LOST and not record.exit:
+        return (Cause.CANCELLED if run.cancel_requested else Cause.LOST), run.reason
+    said = record.exit.get("cause")
+    return (Cause(said) if said else None), str(record.exit.get("reason", ""))
+
+
+def _missing(run: Run, blocks: Sequence[SampleBlock]) -> list[Metric]:
+    seen = {block.metric for block in blocks if any(repeat >= 0 for repeat in block.repeats)}
+    return [metric for metric in run.descriptor.output.metrics if metric.required and metric.name not in seen]
+
+
+def _missing_cause(missing: Sequence[Metric], record: Record) -> tuple[Cause, str]:
+    """Only an extraction that came to its end can say that a metric never appeared."""
+    if record.exit.get("extraction") == "failed":
+        free = shutil.disk_usage(record.folder).free
+        cause = Cause.DISK_FULL if free < ROOM_TO_EXTRACT else Cause.INTERNAL
+        return cause, "the metrics could not be read from the output; the output itself is in the record"
+    return Cause.METRIC_MISSING, "; ".join(_explain(metric, record) for metric in missing)
+
+
+def _explain(metric: Metric, record: Record) -> str:
+    """Why a required metric has no sample: what was rejected, else the pattern and the lines that came closest."""
+    found = record.metrics.get(metric.name, {})
+    if rejected := found.get("rejected"):
+        counts = ", ".join(f"{count} {why}" for why, count in rejected.items())
+        return f'metric "{metric.name}" had no usable value ({counts}; the first: {found.get("rejected_example")!r})'
+    if metric.pattern is None:
+        return f'metric "{metric.name}" was never emitted'
+    if found.get("switched_off"):
+        return f'the pattern of metric "{metric.name}" took too long and was switched off: {metric.pattern}'
+    closest = found.get("closest") or []
+    lines = "; the closest lines: " + ", ".join(repr(line) for line in closest) if closest else ""
+    return f'metric "{metric.name}" never appeared: no line matched {metric.pattern}{lines}'
+
+
+def _measured(execution: Execution, record: Record) -> Measured:
+    return Measured(
+        repeat=execution.repeat,
+        wall_s=execution.wall_s,
+        cpu_s=execution.cpu_s,
+        peak_memory_bytes=execution.peak_memory_bytes,
+        disturbances=tuple(record.disturbances(execution)),
+    )

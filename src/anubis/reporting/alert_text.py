@@ -1,0 +1,206 @@
+"""An alert in words. Pure functions: every notifier says the same, each in its own markup.
+
+``mark`` wraps a word from outside (a metric, a commit, a reason) so that the markup at hand shows it and nothing
+more; plain text only keeps it on one line.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from anubis.analysis.verdict_text import effect_text, level_text, percent
+from anubis.model.alert import GRAVITY, Alert, AlertKind, AlertRow, AlertState
+from anubis.reporting.markup import code, one_line, short_subject
+
+#: Rows that are shown; the others are counted.
+MOST_ROWS = 10
+_STANDINGS = {
+    AlertState.SUSPECTED: "suspected",
+    AlertState.CONFIRMED: "",
+    AlertState.ACKNOWLEDGED: "acknowledged",
+    AlertState.ACCEPTED: "accepted as the new baseline",
+    AlertState.MUTED: "muted",
+    AlertState.RESOLVED: "resolved",
+}
+#: States in which somebody still has something to decide.
+_OPEN = {AlertState.SUSPECTED, AlertState.CONFIRMED, AlertState.ACKNOWLEDGED}
+
+Mark = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One metric that moved, as the cells of a table, without markup."""
+
+    metric: str
+    #: ``912.4 -> 871.9 img/s``
+    levels: str
+    #: ``-4.4 % [-5.8, -3.1]``
+    effect: str
+    #: Points before and after: ``10+10``.
+    points: str
+    #: ``1.1 %``, or that it is not known.
+    noise: str
+    kind: str
+    note: str
+
+    def text(self) -> str:
+        """The line as plain text, in the form of every verdict."""
+        parts = [
+            self.metric,
+            self.levels,
+            self.effect,
+            f"n={self.points} points",
+            f"noise {self.noise}",
+            self.kind.upper(),
+        ]
+        return "  ".join(parts) + (f" ({self.note})" if self.note else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextStep:
+    """A command and what it is good for."""
+
+    command: str
+    purpose: str
+
+
+def key(alert: Alert) -> str:
+    """What makes two notices one: the alert and its state."""
+    return f"{alert.id}-{alert.state}"
+
+
+def is_open(alert: Alert) -> bool:
+    """Somebody still has something to decide."""
+    return alert.state in _OPEN and alert.kind is not AlertKind.RECOVERY
+
+
+def is_bad(alert: Alert) -> bool:
+    """Open, and worse than before; an improvement or a change without direction is not."""
+    return is_open(alert) and alert.kind not in (AlertKind.IMPROVEMENT, AlertKind.CHANGE)
+
+
+def title(alert: Alert, most: int = 150, *, standing: bool = True) -> str:
+    """One line of plain text: benchmark, kind, where it stands unless told not to, subject and the gravest row."""
+    words = [f"{one_line(alert.benchmark, 60)}: {alert.kind}", _STANDINGS[alert.state] if standing else ""]
+    if alert.first_new:
+        words.append(f"at {short_subject(alert.first_new)}")
+    text = " ".join(word for word in words if word)
+    if rows := _gravest_first(alert):
+        first, others = rows[0], len(rows) - 1
+        text += f": {one_line(first.metric, 60)} {percent(first.effect, sign=True)} %"
+        text += f" and {others} more" if others else ""
+    return one_line(text, most)
+
+
+def lines(alert: Alert) -> tuple[list[Line], int]:
+    """The gravest rows as cells, and how many more there are."""
+    rows = _gravest_first(alert)
+    return [_line(row) for row in rows[:MOST_ROWS]], max(0, len(rows) - MOST_ROWS)
+
+
+def sentences(alert: Alert, mark: Mark = one_line) -> list[str]:
+    """Where the alert stands, the range of subjects, and how to read the figures."""
+    said = [_standing(alert, mark), _range(alert, mark)]
+    if alert.rows:
+        said.append(
+            "In brackets: the 95 % interval of the effect. n: points before + after. Noise: one standard deviation"
+            " between runs."
+        )
+    if not is_open(alert):
+        said.append("Nothing is left to do.")
+    return [sentence for sentence in said if sentence]
+
+
+def next_steps(alert: Alert) -> list[NextStep]:
+    """What to do now; the first one always works. Commands hold nothing from outside: they are made to be pasted."""
+    steps = [
+        NextStep(command=f"anubis alerts show {alert.id}", purpose="every metric, its history and its runs")
+    ]
+    if not is_open(alert):
+        return steps
+    if not alert.rows:
+        return [*steps, NextStep(command=f"anubis logs {alert.run_id}", purpose="the output of the run")]
+    if alert.last_old and alert.first_new:
+        bisect = f"anubis bisect --alert {alert.id}"
+        steps.append(NextStep(command=bisect, purpose="find the commit inside the range"))
+    accept = f"anubis alerts accept {alert.id} --why '...'"
+    return [*steps, NextStep(command=accept, purpose="the new level is meant: make it the baseline")]
+
+
+def text(alert: Alert) -> str:
+    """The whole notice as plain text."""
+    shown, more = lines(alert)
+    body = [f"  {line.text()}" for line in shown]
+    if more:
+        body.append(f"  and {more} more")
+    steps = next_steps(alert)
+    width = max(len(step.command) for step in steps)
+    commands = [f"  {step.command:{width}}  {step.purpose}" for step in steps]
+    parts = [
+        title(alert),
+        "\n".join(body),
+        "\n".join(sentences(alert)),
+        "\n".join(["What to do next:", *commands]),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def markdown(alert: Alert) -> str:
+    """The whole notice as Markdown (GitHub's and GitLab's)."""
+    shown, more = lines(alert)
+    parts = [f"**{code(title(alert), 150)}**"]
+    if shown:
+        rows = ["| Metric | Before, after | Effect | n | Noise | Kind |", "|---|---|---|---|---|---|"]
+        rows += [_markdown_row(line) for line in shown]
+        parts.append("\n".join(rows))
+    if more:
+        parts.append(f"and {more} more")
+    parts.append("\n".join(sentences(alert, code)))
+    parts.append("\n".join(f"- `{step.command}`: {step.purpose}" for step in next_steps(alert)))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _gravest_first(alert: Alert) -> list[AlertRow]:
+    return sorted(alert.rows, key=lambda row: (GRAVITY.index(row.kind), -abs(row.effect), row.metric))
+
+
+def _line(row: AlertRow) -> Line:
+    units = "" if row.units in ("", "none") else f" {one_line(row.units, 20)}"
+    return Line(
+        metric=one_line(row.metric, 80),
+        levels=f"{level_text(row.before)} -> {level_text(row.after)}{units}",
+        effect=effect_text(row.effect, row.interval),
+        points=f"{row.n_before}+{row.n_after}",
+        noise="not known yet" if row.noise_floor is None else f"{percent(row.noise_floor)} %",
+        kind=str(row.kind),
+        note=one_line(row.note),
+    )
+
+
+def _markdown_row(line: Line) -> str:
+    kind = f"{line.kind}: {code(line.note)}" if line.note else line.kind
+    cells = [code(line.metric), code(line.levels), line.effect, line.points, line.noise, kind]
+    return f"| {' | '.join(cells)} |"
+
+
+def _standing(alert: Alert, mark: Mark) -> str:
+    standing = _STANDINGS[alert.state]
+    if alert.state is AlertState.MUTED and alert.muted_until_s is not None:
+        standing += f" until {datetime.fromtimestamp(alert.muted_until_s, UTC):%Y-%m-%d %H:%M} UTC"
+    if standing and alert.actor:
+        standing += f" by {mark(alert.actor)}"
+    if alert.why:
+        standing += f": {mark(alert.why)}" if standing else mark(alert.why)
+    return f"{standing[:1].upper()}{standing[1:]}." if standing else ""
+
+
+def _range(alert: Alert, mark: Mark) -> str:
+    run = f"run {mark(alert.run_id)}"
+    new = mark(short_subject(alert.first_new))
+    if alert.last_old and alert.first_new:
+        old = mark(short_subject(alert.last_old))
+        return f"Between {old} (last old) and {new} (first new); first seen in {run}."
+    if alert.first_new:
+        return f"First seen at {new}, in {run}; nothing older is known."
+    return f"First seen in {run}; the descriptor names no subject, so there is no range."

@@ -1,0 +1,539 @@
+-- Made by `python -m anubis.store.sql.compile` from schema.py, queries.py, bulk.py and statements.py: change those.
+
+-- name: create
+CREATE TABLE alerts (
+	id VARCHAR(64) NOT NULL, 
+	benchmark TEXT NOT NULL, 
+	state SMALLINT NOT NULL, 
+	opened_s DOUBLE PRECISION NOT NULL, 
+	body TEXT NOT NULL, 
+	PRIMARY KEY (id)
+);
+
+CREATE TABLE cursors (
+	name VARCHAR(255) NOT NULL, 
+	seq BIGINT NOT NULL, 
+	PRIMARY KEY (name)
+);
+
+CREATE TABLE descriptors (
+	id SERIAL NOT NULL, 
+	digest BYTEA NOT NULL, 
+	series_key INTEGER NOT NULL, 
+	name TEXT NOT NULL, 
+	subject TEXT NOT NULL, 
+	labels TEXT, 
+	body BYTEA NOT NULL, 
+	PRIMARY KEY (id), 
+	UNIQUE (digest)
+);
+
+CREATE TABLE event_count (
+	seq BIGINT NOT NULL
+);
+
+CREATE TABLE metrics (
+	id SERIAL NOT NULL, 
+	name TEXT NOT NULL, 
+	units TEXT NOT NULL, 
+	PRIMARY KEY (id), 
+	UNIQUE (name, units)
+);
+
+CREATE TABLE runs (
+	no SERIAL NOT NULL, 
+	id BYTEA NOT NULL, 
+	descriptor INTEGER NOT NULL, 
+	text INTEGER NOT NULL, 
+	client INTEGER NOT NULL, 
+	engine INTEGER NOT NULL, 
+	folder INTEGER, 
+	family INTEGER, 
+	parent BYTEA, 
+	status SMALLINT NOT NULL, 
+	cause SMALLINT, 
+	cancel SMALLINT NOT NULL, 
+	priority INTEGER NOT NULL, 
+	attempt SMALLINT NOT NULL, 
+	created_s DOUBLE PRECISION NOT NULL, 
+	due_s DOUBLE PRECISION NOT NULL, 
+	order_s DOUBLE PRECISION, 
+	placed_s DOUBLE PRECISION, 
+	ended_s DOUBLE PRECISION, 
+	reason TEXT NOT NULL, 
+	placement TEXT, 
+	holder TEXT, 
+	ready_s DOUBLE PRECISION, 
+	PRIMARY KEY (no), 
+	UNIQUE (id)
+);
+
+CREATE TABLE series (
+	id SERIAL NOT NULL, 
+	series_key TEXT NOT NULL, 
+	fingerprint TEXT NOT NULL, 
+	PRIMARY KEY (id), 
+	UNIQUE (series_key, fingerprint)
+);
+
+CREATE TABLE texts (
+	id SERIAL NOT NULL, 
+	digest BYTEA NOT NULL, 
+	body BYTEA NOT NULL, 
+	PRIMARY KEY (id), 
+	UNIQUE (digest)
+);
+
+CREATE TABLE words (
+	id SERIAL NOT NULL, 
+	word TEXT NOT NULL, 
+	PRIMARY KEY (id), 
+	UNIQUE (word)
+);
+
+CREATE TABLE events (
+	seq BIGINT NOT NULL, 
+	run INTEGER NOT NULL, 
+	kind INTEGER NOT NULL, 
+	actor INTEGER, 
+	time_s DOUBLE PRECISION NOT NULL, 
+	message TEXT, 
+	data TEXT, 
+	PRIMARY KEY (seq), 
+	FOREIGN KEY(run) REFERENCES runs (no) ON DELETE CASCADE
+);
+
+CREATE TABLE labels (
+	name TEXT NOT NULL, 
+	value TEXT NOT NULL, 
+	descriptor INTEGER NOT NULL, 
+	PRIMARY KEY (name, value, descriptor), 
+	FOREIGN KEY(descriptor) REFERENCES descriptors (id) ON DELETE CASCADE
+);
+
+CREATE TABLE points (
+	run INTEGER NOT NULL, 
+	metric INTEGER NOT NULL, 
+	series INTEGER NOT NULL, 
+	value DOUBLE PRECISION, 
+	spread DOUBLE PRECISION, 
+	count INTEGER NOT NULL, 
+	better SMALLINT NOT NULL, 
+	order_s DOUBLE PRECISION NOT NULL, 
+	subject INTEGER NOT NULL, 
+	contaminated SMALLINT NOT NULL, 
+	PRIMARY KEY (run, metric), 
+	FOREIGN KEY(run) REFERENCES runs (no) ON DELETE CASCADE
+);
+
+CREATE TABLE samples (
+	run INTEGER NOT NULL, 
+	metric INTEGER NOT NULL, 
+	start INTEGER NOT NULL, 
+	count INTEGER NOT NULL, 
+	body BYTEA NOT NULL, 
+	PRIMARY KEY (run, metric, start), 
+	FOREIGN KEY(run) REFERENCES runs (no) ON DELETE CASCADE
+);
+
+CREATE TABLE summaries (
+	run INTEGER NOT NULL, 
+	metric INTEGER NOT NULL, 
+	count INTEGER NOT NULL, 
+	last DOUBLE PRECISION, 
+	min DOUBLE PRECISION, 
+	max DOUBLE PRECISION, 
+	sum DOUBLE PRECISION, 
+	PRIMARY KEY (run, metric), 
+	FOREIGN KEY(run) REFERENCES runs (no) ON DELETE CASCADE
+);
+
+CREATE TABLE alembic_version (
+	version_num VARCHAR(32) NOT NULL, 
+	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
+);
+
+CREATE INDEX alerts_opened ON alerts (opened_s);
+
+CREATE INDEX descriptors_name ON descriptors (name);
+
+CREATE INDEX runs_created ON runs (created_s);
+
+CREATE INDEX runs_family ON runs (family) WHERE family IS NOT NULL;
+
+CREATE INDEX runs_parent ON runs (parent) WHERE parent IS NOT NULL;
+
+CREATE INDEX runs_ready ON runs (priority DESC, ready_s) WHERE status < 100;
+
+CREATE INDEX events_run ON events (run);
+
+CREATE INDEX labels_descriptor ON labels (descriptor);
+
+CREATE INDEX points_metric ON points (metric, series)
+
+-- name: stamp
+INSERT INTO alembic_version (version_num) VALUES (%(version)s::VARCHAR)
+
+-- name: version
+SELECT alembic_version.version_num 
+FROM alembic_version
+
+-- name: first_event_count
+INSERT INTO event_count (seq) VALUES (0)
+
+-- name: remember_word
+INSERT INTO words (word) VALUES (%(word)s::VARCHAR) ON CONFLICT DO NOTHING
+
+-- name: remember_metric
+INSERT INTO metrics (name, units) VALUES (%(name)s::VARCHAR, %(units)s::VARCHAR) ON CONFLICT DO NOTHING
+
+-- name: remember_series
+INSERT INTO series (series_key, fingerprint) VALUES (%(series_key)s::VARCHAR, %(fingerprint)s::VARCHAR) ON CONFLICT DO NOTHING
+
+-- name: find_words
+SELECT words.word, words.id 
+FROM words 
+WHERE words.word IN (__[POSTCOMPILE_words])
+
+-- name: find_metrics
+SELECT metrics.name, metrics.units, metrics.id 
+FROM metrics 
+WHERE metrics.name IN (__[POSTCOMPILE_names])
+
+-- name: find_series
+SELECT series.series_key, series.fingerprint, series.id 
+FROM series 
+WHERE series.series_key IN (__[POSTCOMPILE_series_keys])
+
+-- name: find_descriptors
+SELECT descriptors.digest, descriptors.id 
+FROM descriptors 
+WHERE descriptors.digest IN (__[POSTCOMPILE_digests])
+
+-- name: add_descriptor
+INSERT INTO descriptors (digest, series_key, name, subject, labels, body) VALUES (%(digest)s, %(series_key)s::INTEGER, %(name)s::VARCHAR, %(subject)s::VARCHAR, %(labels)s::VARCHAR, %(body)s) RETURNING descriptors.id
+
+-- name: add_label
+INSERT INTO labels (name, value, descriptor) VALUES (%(name)s::VARCHAR, %(value)s::VARCHAR, %(descriptor)s::INTEGER)
+
+-- name: find_texts
+SELECT texts.digest, texts.id 
+FROM texts 
+WHERE texts.digest IN (__[POSTCOMPILE_digests])
+
+-- name: add_text
+INSERT INTO texts (digest, body) VALUES (%(digest)s, %(body)s) RETURNING texts.id
+
+-- name: known_runs
+SELECT runs.id, runs.no 
+FROM runs 
+WHERE runs.id IN (__[POSTCOMPILE_ids])
+
+-- name: add_run
+INSERT INTO runs (id, descriptor, text, client, engine, folder, family, parent, status, cause, cancel, priority, attempt, created_s, due_s, order_s, placed_s, ended_s, reason, placement, ready_s) VALUES (%(id)s, %(descriptor)s::INTEGER, %(text)s::INTEGER, %(client)s::INTEGER, %(engine)s::INTEGER, %(folder)s::INTEGER, %(family)s::INTEGER, %(parent)s, %(status)s::SMALLINT, %(cause)s::SMALLINT, %(cancel)s::SMALLINT, %(priority)s::INTEGER, %(attempt)s::SMALLINT, %(created_s)s, %(due_s)s, %(order_s)s, %(placed_s)s, %(ended_s)s, %(reason)s::VARCHAR, %(placement)s::VARCHAR, %(ready_s)s) ON CONFLICT DO NOTHING
+
+-- name: count_events
+UPDATE event_count SET seq=(event_count.seq + %(count)s::BIGINT) RETURNING event_count.seq
+
+-- name: add_event
+INSERT INTO events (seq, run, kind, actor, time_s, message, data) VALUES (%(seq)s::BIGINT, (SELECT runs.no 
+FROM runs 
+WHERE runs.id = %(run_id)s), %(kind)s::INTEGER, %(actor)s::INTEGER, %(time_s)s, %(message)s::VARCHAR, %(data)s::VARCHAR)
+
+-- name: claim
+WITH ready AS 
+(SELECT runs.no AS no 
+FROM runs 
+WHERE runs.status < 100 AND runs.ready_s <= %(now_s)s AND runs.due_s <= %(now_s)s ORDER BY runs.priority DESC, runs.ready_s, runs.no 
+ LIMIT %(most)s FOR UPDATE SKIP LOCKED)
+ UPDATE runs SET holder=%(owner)s::VARCHAR, ready_s=%(until_s)s WHERE runs.no IN (SELECT ready.no 
+FROM ready) RETURNING runs.no
+
+-- name: renew
+UPDATE runs SET ready_s=%(until_s)s WHERE runs.status < 100 AND runs.holder = %(owner)s::VARCHAR AND runs.id IN (__[POSTCOMPILE_ids]) RETURNING runs.id, runs.cancel
+
+-- name: release
+UPDATE runs SET holder=NULL, ready_s=runs.due_s WHERE runs.status < 100 AND runs.holder = %(owner)s::VARCHAR AND runs.id IN (__[POSTCOMPILE_ids]) RETURNING runs.id
+
+-- name: release_all
+UPDATE runs SET holder=NULL, ready_s=runs.due_s WHERE runs.status < 100 AND runs.holder = %(owner)s::VARCHAR RETURNING runs.id
+
+-- name: owners
+SELECT DISTINCT runs.holder 
+FROM runs 
+WHERE runs.status < 100 AND runs.holder IS NOT NULL
+
+-- name: cancelled
+SELECT runs.id 
+FROM runs 
+WHERE runs.status < 100 AND runs.holder = %(owner)s::VARCHAR AND runs.cancel = 1
+
+-- name: apply
+UPDATE runs SET status=%(status)s::SMALLINT, cause=%(cause)s::SMALLINT, attempt=%(attempt)s::SMALLINT, due_s=%(due_s)s, placed_s=%(placed_s)s, ended_s=%(ended_s)s, reason=%(reason)s::VARCHAR, placement=%(placement)s::VARCHAR WHERE runs.id = %(run_id)s AND runs.status < 100 AND runs.holder = %(owner)s::VARCHAR RETURNING runs.no, runs.cancel
+
+-- name: apply_final
+UPDATE runs SET status=%(status)s::SMALLINT, cause=%(cause)s::SMALLINT, attempt=%(attempt)s::SMALLINT, due_s=%(due_s)s, placed_s=%(placed_s)s, ended_s=%(ended_s)s, reason=%(reason)s::VARCHAR, placement=%(placement)s::VARCHAR, holder=NULL, ready_s=NULL WHERE runs.id = %(run_id)s AND runs.status < 100 AND runs.holder = %(owner)s::VARCHAR RETURNING runs.no, runs.cancel
+
+-- name: request_cancel
+UPDATE runs SET cancel=1, due_s=runs.created_s, ready_s=CASE WHEN (runs.holder IS NULL) THEN runs.created_s ELSE runs.ready_s END WHERE runs.status < 100 AND runs.cancel = 0 AND runs.id IN (__[POSTCOMPILE_ids]) RETURNING runs.id
+
+-- name: claimed
+SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s 
+FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS series_key ON series_key.id = descriptors.series_key JOIN words AS client ON client.id = runs.client JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family LEFT OUTER JOIN words AS folder ON folder.id = runs.folder 
+WHERE runs.no IN (__[POSTCOMPILE_numbers]) ORDER BY runs.priority DESC, runs.due_s, runs.no
+
+-- name: get
+SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s 
+FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS series_key ON series_key.id = descriptors.series_key JOIN words AS client ON client.id = runs.client JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family LEFT OUTER JOIN words AS folder ON folder.id = runs.folder 
+WHERE runs.id BETWEEN %(low)s AND %(high)s ORDER BY runs.id 
+ LIMIT %(most)s
+
+-- name: text
+SELECT texts.body 
+FROM runs JOIN texts ON texts.id = runs.text 
+WHERE runs.id = %(run_id)s
+
+-- name: unfinished
+SELECT count(*) AS count_1 
+FROM runs 
+WHERE runs.status < 100
+
+-- name: events
+SELECT events.seq, runs.id, kind.word AS kind, events.time_s, events.message, events.data, actor.word AS actor 
+FROM events JOIN runs ON runs.no = events.run JOIN words AS kind ON kind.id = events.kind LEFT OUTER JOIN words AS actor ON actor.id = events.actor 
+WHERE events.seq > %(after_seq)s::BIGINT ORDER BY events.seq 
+ LIMIT %(most)s
+
+-- name: events_of_run
+SELECT events.seq, runs.id, kind.word AS kind, events.time_s, events.message, events.data, actor.word AS actor 
+FROM events JOIN runs ON runs.no = events.run JOIN words AS kind ON kind.id = events.kind LEFT OUTER JOIN words AS actor ON actor.id = events.actor 
+WHERE events.seq > %(after_seq)s::BIGINT AND runs.id = %(run_id)s ORDER BY events.seq 
+ LIMIT %(most)s
+
+-- name: dropped
+SELECT runs.descriptor, runs.text 
+FROM runs 
+WHERE runs.status >= 100 AND runs.id IN (__[POSTCOMPILE_ids])
+
+-- name: remove
+DELETE FROM runs WHERE runs.status >= 100 AND runs.id IN (__[POSTCOMPILE_ids])
+
+-- name: remove_descriptors
+DELETE FROM descriptors WHERE descriptors.id IN (__[POSTCOMPILE_numbers]) AND (descriptors.id NOT IN (SELECT runs.descriptor 
+FROM runs))
+
+-- name: remove_texts
+DELETE FROM texts WHERE texts.id IN (__[POSTCOMPILE_numbers]) AND (texts.id NOT IN (SELECT runs.text 
+FROM runs))
+
+-- name: forget_points
+DELETE FROM points WHERE points.run = %(run)s::INTEGER
+
+-- name: measured
+SELECT points.metric, metrics.name 
+FROM points JOIN metrics ON metrics.id = points.metric 
+WHERE points.run = %(run)s::INTEGER
+
+-- name: remove_points
+DELETE FROM points WHERE points.run = %(run)s::INTEGER AND points.metric IN (__[POSTCOMPILE_numbers])
+
+-- name: add_point
+INSERT INTO points (run, metric, series, value, spread, count, better, order_s, subject, contaminated) VALUES (%(run)s::INTEGER, %(metric)s::INTEGER, %(series)s::INTEGER, %(value)s, %(spread)s, %(count)s::INTEGER, %(better)s::SMALLINT, %(order_s)s, %(subject)s::INTEGER, %(contaminated)s::SMALLINT)
+
+-- name: points
+SELECT runs.id, series.series_key, series.fingerprint, metrics.name, metrics.units, points.value, points.spread, points.count, points.better, points.order_s, subject.word AS subject, points.contaminated 
+FROM points JOIN runs ON runs.no = points.run JOIN series ON series.id = points.series JOIN metrics ON metrics.id = points.metric JOIN words AS subject ON subject.id = points.subject 
+WHERE runs.id IN (__[POSTCOMPILE_ids]) ORDER BY points.run
+
+-- name: history
+SELECT runs.id, series.series_key, series.fingerprint, metrics.name, metrics.units, points.value, points.spread, points.count, points.better, points.order_s, subject.word AS subject, points.contaminated 
+FROM points JOIN runs ON runs.no = points.run JOIN series ON series.id = points.series JOIN metrics ON metrics.id = points.metric JOIN words AS subject ON subject.id = points.subject 
+WHERE series.series_key = %(series_key)s::VARCHAR AND metrics.name = %(metric)s::VARCHAR ORDER BY points.order_s DESC, points.run DESC 
+ LIMIT %(most)s
+
+-- name: history_on_machine
+SELECT runs.id, series.series_key, series.fingerprint, metrics.name, metrics.units, points.value, points.spread, points.count, points.better, points.order_s, subject.word AS subject, points.contaminated 
+FROM points JOIN runs ON runs.no = points.run JOIN series ON series.id = points.series JOIN metrics ON metrics.id = points.metric JOIN words AS subject ON subject.id = points.subject 
+WHERE series.series_key = %(series_key)s::VARCHAR AND metrics.name = %(metric)s::VARCHAR AND series.fingerprint = %(fingerprint)s::VARCHAR ORDER BY points.order_s DESC, points.run DESC 
+ LIMIT %(most)s
+
+-- name: forget_samples
+DELETE FROM samples WHERE samples.run = %(run)s::INTEGER
+
+-- name: forget_summaries
+DELETE FROM summaries WHERE summaries.run = %(run)s::INTEGER
+
+-- name: remove_segments
+DELETE FROM samples WHERE samples.run = %(run)s::INTEGER AND samples.metric IN (SELECT metrics.id 
+FROM metrics 
+WHERE metrics.name = %(name)s::VARCHAR)
+
+-- name: extent
+SELECT max(samples.start + samples.count) AS max_1 
+FROM samples 
+WHERE samples.run = %(run)s::INTEGER AND samples.metric IN (SELECT metrics.id 
+FROM metrics 
+WHERE metrics.name = %(name)s::VARCHAR)
+
+-- name: add_segment
+INSERT INTO samples (run, metric, start, count, body) VALUES (%(run)s::INTEGER, %(metric)s::INTEGER, %(start)s::INTEGER, %(count)s::INTEGER, %(body)s)
+
+-- name: remove_summary
+DELETE FROM summaries WHERE summaries.run = %(run)s::INTEGER AND summaries.metric IN (SELECT metrics.id 
+FROM metrics 
+WHERE metrics.name = %(name)s::VARCHAR)
+
+-- name: add_summary
+INSERT INTO summaries (run, metric, count, last, min, max, sum) VALUES (%(run)s::INTEGER, %(metric)s::INTEGER, %(count)s::INTEGER, %(last)s, %(min)s, %(max)s, %(sum)s)
+
+-- name: summary
+SELECT summaries.count, summaries.last, summaries.min, summaries.max, summaries.sum 
+FROM summaries 
+WHERE summaries.run = %(run)s::INTEGER AND summaries.metric IN (SELECT metrics.id 
+FROM metrics 
+WHERE metrics.name = %(name)s::VARCHAR)
+
+-- name: stored_segments
+SELECT samples.body 
+FROM samples 
+WHERE samples.run = %(run)s::INTEGER AND samples.metric IN (SELECT metrics.id 
+FROM metrics 
+WHERE metrics.name = %(name)s::VARCHAR) ORDER BY samples.start
+
+-- name: segments
+SELECT metrics.units, samples.body 
+FROM samples JOIN runs ON runs.no = samples.run JOIN metrics ON metrics.id = samples.metric 
+WHERE runs.id = %(run_id)s AND metrics.name = %(name)s::VARCHAR ORDER BY samples.start
+
+-- name: summaries
+SELECT metrics.name, metrics.units, summaries.count, summaries.last, summaries.min, summaries.max, summaries.sum 
+FROM summaries JOIN runs ON runs.no = summaries.run JOIN metrics ON metrics.id = summaries.metric 
+WHERE runs.id = %(run_id)s
+
+-- name: put_alert
+INSERT INTO alerts (id, benchmark, state, opened_s, body) VALUES (%(id)s::VARCHAR, %(benchmark)s::VARCHAR, %(state)s::SMALLINT, %(opened_s)s, %(body)s::VARCHAR) ON CONFLICT (id) DO UPDATE SET benchmark = excluded.benchmark, state = excluded.state, opened_s = excluded.opened_s, body = excluded.body
+
+-- name: alert
+SELECT alerts.body 
+FROM alerts 
+WHERE substr(alerts.id, 1, length(%(prefix)s)) = %(prefix)s ORDER BY alerts.id 
+ LIMIT %(most)s
+
+-- name: cursors
+SELECT cursors.name, cursors.seq 
+FROM cursors 
+WHERE substr(cursors.name, 1, length(%(prefix)s)) = %(prefix)s
+
+-- name: advance
+INSERT INTO cursors (name, seq) VALUES (%(name)s::VARCHAR, %(seq)s::BIGINT) ON CONFLICT (name) DO UPDATE SET seq = excluded.seq WHERE cursors.seq < excluded.seq
+
+-- name: measured_runs
+SELECT ranked.no, ranked.id, ranked.order_s, ranked.subject, ranked.series 
+FROM (SELECT candidates.no AS no, candidates.id AS id, candidates.order_s AS order_s, candidates.subject AS subject, candidates.series AS series, row_number() OVER (PARTITION BY candidates.series ORDER BY candidates.order_s DESC, candidates.no DESC) AS newness 
+FROM (SELECT runs.no AS no, runs.id AS id, coalesce(runs.order_s, runs.created_s) AS order_s, descriptors.subject AS subject, (SELECT points.series 
+FROM points 
+WHERE points.run = runs.no 
+ LIMIT 1) AS series 
+FROM runs JOIN descriptors ON descriptors.id = runs.descriptor 
+WHERE descriptors.series_key IN (SELECT words.id 
+FROM words 
+WHERE words.word IN (__[POSTCOMPILE_series_keys])) AND coalesce(runs.order_s, runs.created_s) < %(before_s)s) AS candidates) AS ranked 
+WHERE ranked.newness <= %(most)s AND ranked.series IS NOT NULL ORDER BY ranked.order_s, ranked.no
+
+-- name: points_of_runs
+SELECT points.run, points.metric, points.value, points.spread, points.count, points.better 
+FROM points 
+WHERE points.run IN (__[POSTCOMPILE_numbers]) ORDER BY points.run, points.metric
+
+-- name: metrics_of_runs
+SELECT points.run, points.metric, points.value, points.spread, points.count, points.better 
+FROM points 
+WHERE points.run IN (__[POSTCOMPILE_numbers]) AND points.metric IN (__[POSTCOMPILE_metrics]) ORDER BY points.run, points.metric
+
+-- name: named_series
+SELECT DISTINCT series_key.word, descriptors.name, descriptors.labels 
+FROM descriptors JOIN words AS series_key ON series_key.id = descriptors.series_key
+
+-- name: measured_series
+SELECT DISTINCT series.series_key, metrics.name 
+FROM (SELECT DISTINCT points.metric AS metric, points.series AS series 
+FROM points) AS pairs JOIN series ON series.id = pairs.series JOIN metrics ON metrics.id = pairs.metric
+
+-- name: trail
+SELECT events.seq, runs.id, kind.word AS kind, events.time_s, events.message, events.data, actor.word AS actor 
+FROM events JOIN runs ON runs.no = events.run JOIN words AS kind ON kind.id = events.kind LEFT OUTER JOIN words AS actor ON actor.id = events.actor 
+WHERE kind.word = %(kind)s::VARCHAR AND (events.data LIKE '%%' || %(part)s::VARCHAR || '%%') ORDER BY events.seq
+
+-- name: list_newest
+SELECT runs.no, runs.id, descriptors.name, runs.status, runs.cause, engine.word AS engine, runs.created_s, runs.placed_s, runs.ended_s, runs.reason, family.word AS family, descriptors.labels, descriptors.subject 
+FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family 
+WHERE runs.no IN (SELECT runs.no 
+FROM runs ORDER BY runs.created_s DESC, runs.no DESC 
+ LIMIT %(most)s) ORDER BY runs.created_s DESC, runs.no DESC
+
+-- name: list_oldest
+SELECT runs.no, runs.id, descriptors.name, runs.status, runs.cause, engine.word AS engine, runs.created_s, runs.placed_s, runs.ended_s, runs.reason, family.word AS family, descriptors.labels, descriptors.subject 
+FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family 
+WHERE runs.no IN (SELECT runs.no 
+FROM runs ORDER BY runs.created_s, runs.no 
+ LIMIT %(most)s) ORDER BY runs.created_s, runs.no
+
+-- name: where_ids
+runs.id IN (__[POSTCOMPILE_ids])
+
+-- name: where_statuses
+runs.status IN (__[POSTCOMPILE_statuses])
+
+-- name: where_name
+runs.descriptor IN (SELECT descriptors.id 
+FROM descriptors 
+WHERE descriptors.name = %(name)s::VARCHAR)
+
+-- name: where_subject
+runs.descriptor IN (SELECT descriptors.id 
+FROM descriptors 
+WHERE substr(descriptors.subject, 1, length(%(subject)s)) = %(subject)s)
+
+-- name: where_label
+runs.descriptor IN (SELECT labels.descriptor 
+FROM labels 
+WHERE labels.name = %(label_name_0)s::VARCHAR AND labels.value = %(label_value_0)s::VARCHAR)
+
+-- name: where_family
+runs.family = (SELECT words.id 
+FROM words 
+WHERE words.word = %(family)s::VARCHAR)
+
+-- name: where_parent
+runs.parent = %(parent)s
+
+-- name: where_metric
+runs.no + 0 IN (SELECT points.run 
+FROM points 
+WHERE points.metric IN (SELECT metrics.id 
+FROM metrics 
+WHERE metrics.name = %(metric)s::VARCHAR))
+
+-- name: where_since_s
+runs.created_s >= %(since_s)s
+
+-- name: where_until_s
+runs.created_s < %(until_s)s
+
+-- name: listed_values
+SELECT points.run, metrics.name, metrics.units, points.value 
+FROM points JOIN metrics ON metrics.id = points.metric 
+WHERE points.run IN (__[POSTCOMPILE_numbers])
+
+-- name: list_alerts
+SELECT alerts.body 
+FROM alerts ORDER BY alerts.opened_s DESC, alerts.id
+
+-- name: where_alert_states
+alerts.state IN (__[POSTCOMPILE_states])
+
+-- name: where_alert_benchmark
+alerts.benchmark = %(benchmark)s::VARCHAR
+
+-- name: where_alert_series_key
+(alerts.body LIKE '%%' || %(series_key)s::VARCHAR || '%%')

@@ -1,0 +1,124 @@
+"""What listings ask, and the pieces that every statement is made of. ``compile`` turns them into SQL."""
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, bindparam, func, literal_column, select
+
+from anubis.store.sql.schema import alerts, descriptors, events, labels, metrics, points, runs, words
+
+_engine = words.alias("engine")
+_family = words.alias("family")
+#: The word of an event's kind, for conditions on ``event_rows``.
+event_kind = words.alias("kind")
+_actor = words.alias("actor")
+
+
+def given(name: str) -> Any:
+    """A parameter."""
+    return bindparam(name)
+
+
+def among(column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
+    """Whether the column is in a list; ``database`` fills the list in."""
+    return column.in_(bindparam(name, expanding=True))
+
+
+def event_rows() -> Select[Any]:
+    """Events in order, without conditions."""
+    return (
+        select(
+            events.c.seq,
+            runs.c.id,
+            event_kind.c.word.label("kind"),
+            events.c.time_s,
+            events.c.message,
+            events.c.data,
+            _actor.c.word.label("actor"),
+        )
+        .join_from(events, runs, runs.c.no == events.c.run)
+        .join(event_kind, event_kind.c.id == events.c.kind)
+        .outerjoin(_actor, _actor.c.id == events.c.actor)
+        .order_by(events.c.seq)
+    )
+
+
+def alert_listing() -> Select[Any]:
+    """Alerts, newest first, without conditions."""
+    return select(alerts.c.body).order_by(alerts.c.opened_s.desc(), alerts.c.id)
+
+
+def alert_conditions() -> dict[str, ColumnElement[bool]]:
+    """What a listing of alerts may be narrowed by."""
+    return {
+        "states": among(alerts.c.state, "states"),
+        "benchmark": alerts.c.benchmark == given("benchmark"),
+        "series_key": alerts.c.body.contains(given("series_key"), autoescape=False),
+    }
+
+
+def listing(*, newest_first: bool) -> Select[Any]:
+    """Rows of a listing, without conditions: these belong before the first ORDER BY."""
+    order = (runs.c.created_s.desc(), runs.c.no.desc()) if newest_first else (runs.c.created_s, runs.c.no)
+    # Chosen first, joined afterwards: what is sorted and thrown away stays narrow.
+    chosen = select(runs.c.no).order_by(*order).limit(given("most")).correlate(None)
+    return (
+        select(
+            runs.c.no,
+            runs.c.id,
+            descriptors.c.name,
+            runs.c.status,
+            runs.c.cause,
+            _engine.c.word.label("engine"),
+            runs.c.created_s,
+            runs.c.placed_s,
+            runs.c.ended_s,
+            runs.c.reason,
+            _family.c.word.label("family"),
+            descriptors.c.labels,
+            descriptors.c.subject,
+        )
+        .join_from(runs, descriptors, descriptors.c.id == runs.c.descriptor)
+        .join(_engine, _engine.c.id == runs.c.engine)
+        .outerjoin(_family, _family.c.id == runs.c.family)
+        .where(runs.c.no.in_(chosen))
+        .order_by(*order)
+    )
+
+
+def conditions() -> dict[str, ColumnElement[bool]]:
+    """What a listing may be narrowed by; ``listing.find`` joins the ones it needs with AND."""
+    of_metric = select(points.c.run).where(
+        points.c.metric.in_(select(metrics.c.id).where(metrics.c.name == given("metric")))
+    )
+    word = select(words.c.id)
+    return {
+        "ids": among(runs.c.id, "ids"),
+        "statuses": among(runs.c.status, "statuses"),
+        "name": runs.c.descriptor.in_(select(descriptors.c.id).where(descriptors.c.name == given("name"))),
+        "subject": runs.c.descriptor.in_(
+            select(descriptors.c.id).where(
+                func.substr(descriptors.c.subject, literal_column("1"), func.length(given("subject")))
+                == given("subject")
+            )
+        ),
+        "label": runs.c.descriptor.in_(
+            select(labels.c.descriptor).where(
+                labels.c.name == given("label_name_0"), labels.c.value == given("label_value_0")
+            )
+        ),
+        "family": runs.c.family == word.where(words.c.word == given("family")).scalar_subquery(),
+        "parent": runs.c.parent == given("parent"),
+        # A sum, so that SQLite walks the runs from the newest on and stops at the limit: sorting all that have a
+        # common metric takes longer than passing over many that lack a rare one.
+        "metric": (runs.c.no + literal_column("0")).in_(of_metric),
+        "since_s": runs.c.created_s >= given("since_s"),
+        "until_s": runs.c.created_s < given("until_s"),
+    }
+
+
+#: The values of a listing's runs.
+listed_values = (
+    select(points.c.run, metrics.c.name, metrics.c.units, points.c.value)
+    .join_from(points, metrics, metrics.c.id == points.c.metric)
+    .where(among(points.c.run, "numbers"))
+)

@@ -1,0 +1,334 @@
+"""Every statement of the store, once, in SQLAlchemy Core. ``compile`` turns them into the SQL of each database.
+
+Listings, which are put together from parts, are in ``queries``.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Executable,
+    Select,
+    and_,
+    case,
+    delete,
+    func,
+    insert,
+    literal_column,
+    null,
+    select,
+    update,
+)
+
+from anubis.store.codes import FIRST_FINAL
+from anubis.store.sql.queries import among, event_rows, given
+from anubis.store.sql.schema import (
+    alerts,
+    cursors,
+    descriptors,
+    event_count,
+    events,
+    labels,
+    metrics,
+    points,
+    runs,
+    samples,
+    series,
+    stamp,
+    summaries,
+    texts,
+    words,
+)
+
+# Spelt out, not a parameter: only then does the planner see that the partial index answers it.
+_first_final: ColumnElement[int] = literal_column(str(FIRST_FINAL))
+_unfinished = runs.c.status < _first_final
+_engine = words.alias("engine")
+_client = words.alias("client")
+_folder = words.alias("folder")
+_family = words.alias("family")
+_subject = words.alias("subject")
+_series_key = words.alias("series_key")
+
+
+def statements(upsert: Callable[..., Any]) -> dict[str, Executable]:
+    """All but listings, by name. ``upsert``: the insert of a dialect that knows ON CONFLICT."""
+    return (
+        _dictionaries(upsert)
+        | _adding(upsert)
+        | _leases()
+        | _reading()
+        | _points()
+        | _samples()
+        | _watchers(upsert)
+    )
+
+
+def _dictionaries(upsert: Callable[..., Any]) -> dict[str, Executable]:
+    def remember(table: Any) -> Executable:
+        columns = [column.name for column in table.c if not column.primary_key]
+        new = upsert(table).values({name: given(name) for name in columns})
+        done: Executable = new.on_conflict_do_nothing().inline()
+        return done
+
+    return {
+        "stamp": insert(stamp).values(version_num=given("version")),
+        "version": select(stamp.c.version_num),
+        "first_event_count": insert(event_count).values(seq=literal_column("0")),
+        "remember_word": remember(words),
+        "remember_metric": remember(metrics),
+        "remember_series": remember(series),
+        "find_words": select(words.c.word, words.c.id).where(among(words.c.word, "words")),
+        "find_metrics": select(metrics.c.name, metrics.c.units, metrics.c.id).where(
+            among(metrics.c.name, "names")
+        ),
+        "find_series": select(series.c.series_key, series.c.fingerprint, series.c.id).where(
+            among(series.c.series_key, "series_keys")
+        ),
+    }
+
+
+def _adding(upsert: Callable[..., Any]) -> dict[str, Executable]:
+    run_columns = [column.name for column in runs.c if column.name not in {"no", "holder"}]
+    new = {name: given(name) for name in ("digest", "series_key", "name", "subject", "labels", "body")}
+    no = select(runs.c.no).where(runs.c.id == given("run_id")).scalar_subquery()
+    return {
+        "find_descriptors": select(descriptors.c.digest, descriptors.c.id).where(
+            among(descriptors.c.digest, "digests")
+        ),
+        "add_descriptor": insert(descriptors).values(new).returning(descriptors.c.id),
+        "add_label": insert(labels).values(
+            name=given("name"), value=given("value"), descriptor=given("descriptor")
+        ),
+        "find_texts": select(texts.c.digest, texts.c.id).where(among(texts.c.digest, "digests")),
+        "add_text": insert(texts).values(digest=given("digest"), body=given("body")).returning(texts.c.id),
+        "known_runs": select(runs.c.id, runs.c.no).where(among(runs.c.id, "ids")),
+        "add_run": upsert(runs)
+        .values({name: given(name) for name in run_columns})
+        .on_conflict_do_nothing()
+        .inline(),
+        "count_events": update(event_count)
+        .values(seq=event_count.c.seq + given("count"))
+        .returning(event_count.c.seq),
+        "add_event": insert(events).values(
+            seq=given("seq"),
+            run=no,
+            kind=given("kind"),
+            actor=given("actor"),
+            time_s=given("time_s"),
+            message=given("message"),
+            data=given("data"),
+        ),
+    }
+
+
+def _leases() -> dict[str, Executable]:
+    held = and_(_unfinished, runs.c.holder == given("owner"))
+    free = {"holder": null(), "ready_s": runs.c.due_s}
+    ready = (
+        select(runs.c.no)
+        .where(_unfinished, runs.c.ready_s <= given("now_s"), runs.c.due_s <= given("now_s"))
+        .order_by(runs.c.priority.desc(), runs.c.ready_s, runs.c.no)
+        .limit(given("most"))
+        .with_for_update(skip_locked=True)
+        .cte("ready")
+    )
+    applied = (
+        "status", "cause", "attempt", "due_s", "placed_s", "ended_s", "reason", "placement",
+    )  # fmt: skip
+    written = {name: given(name) for name in applied}
+    return {
+        "claim": update(runs)
+        .where(runs.c.no.in_(select(ready.c.no)))
+        .values(holder=given("owner"), ready_s=given("until_s"))
+        .returning(runs.c.no),
+        "renew": update(runs)
+        .where(held, among(runs.c.id, "ids"))
+        .values(ready_s=given("until_s"))
+        .returning(runs.c.id, runs.c.cancel),
+        "release": update(runs).where(held, among(runs.c.id, "ids")).values(free).returning(runs.c.id),
+        "release_all": update(runs).where(held).values(free).returning(runs.c.id),
+        "owners": select(runs.c.holder).where(_unfinished, runs.c.holder.is_not(None)).distinct(),
+        "cancelled": select(runs.c.id).where(held, runs.c.cancel == literal_column("1")),
+        "apply": update(runs)
+        .where(runs.c.id == given("run_id"), held)
+        .values(written)
+        .returning(runs.c.no, runs.c.cancel),
+        "apply_final": update(runs)
+        .where(runs.c.id == given("run_id"), held)
+        .values(written | {"ready_s": null(), "holder": null()})
+        .returning(runs.c.no, runs.c.cancel),
+        "request_cancel": update(runs)
+        .where(_unfinished, runs.c.cancel == literal_column("0"), among(runs.c.id, "ids"))
+        .values(
+            cancel=literal_column("1"),
+            due_s=runs.c.created_s,
+            ready_s=case((runs.c.holder.is_(None), runs.c.created_s), else_=runs.c.ready_s),
+        )
+        .returning(runs.c.id),
+    }
+
+
+def _run_rows() -> Select[Any]:
+    return (
+        select(
+            runs.c.id,
+            descriptors.c.body,
+            descriptors.c.digest,
+            _series_key.c.word.label("series_key"),
+            _client.c.word.label("client"),
+            _engine.c.word.label("engine"),
+            runs.c.status,
+            runs.c.created_s,
+            runs.c.due_s,
+            _family.c.word.label("family"),
+            runs.c.parent,
+            runs.c.attempt,
+            runs.c.placement,
+            runs.c.reason,
+            runs.c.cause,
+            runs.c.placed_s,
+            runs.c.ended_s,
+            runs.c.cancel,
+            _folder.c.word.label("folder"),
+            runs.c.order_s,
+        )
+        .join_from(runs, descriptors, descriptors.c.id == runs.c.descriptor)
+        .join(_series_key, _series_key.c.id == descriptors.c.series_key)
+        .join(_client, _client.c.id == runs.c.client)
+        .join(_engine, _engine.c.id == runs.c.engine)
+        .outerjoin(_family, _family.c.id == runs.c.family)
+        .outerjoin(_folder, _folder.c.id == runs.c.folder)
+    )
+
+
+def _reading() -> dict[str, Executable]:
+    some_events = event_rows().where(events.c.seq > given("after_seq")).limit(given("most"))
+    gone = and_(runs.c.status >= _first_final, among(runs.c.id, "ids"))
+    return {
+        "claimed": _run_rows()
+        .where(among(runs.c.no, "numbers"))
+        .order_by(runs.c.priority.desc(), runs.c.due_s, runs.c.no),
+        "get": _run_rows()
+        .where(runs.c.id.between(given("low"), given("high")))
+        .order_by(runs.c.id)
+        .limit(given("most")),
+        "text": select(texts.c.body)
+        .join_from(runs, texts, texts.c.id == runs.c.text)
+        .where(runs.c.id == given("run_id")),
+        "unfinished": select(func.count()).select_from(runs).where(_unfinished),
+        "events": some_events,
+        "events_of_run": some_events.where(runs.c.id == given("run_id")),
+        "dropped": select(runs.c.descriptor, runs.c.text).where(gone),
+        "remove": delete(runs).where(gone),
+        "remove_descriptors": delete(descriptors).where(
+            among(descriptors.c.id, "numbers"), descriptors.c.id.not_in(select(runs.c.descriptor))
+        ),
+        "remove_texts": delete(texts).where(
+            among(texts.c.id, "numbers"), texts.c.id.not_in(select(runs.c.text))
+        ),
+    }
+
+
+def _points() -> dict[str, Executable]:
+    rows = (
+        select(
+            runs.c.id,
+            series.c.series_key,
+            series.c.fingerprint,
+            metrics.c.name,
+            metrics.c.units,
+            points.c.value,
+            points.c.spread,
+            points.c.count,
+            points.c.better,
+            points.c.order_s,
+            _subject.c.word.label("subject"),
+            points.c.contaminated,
+        )
+        .join_from(points, runs, runs.c.no == points.c.run)
+        .join(series, series.c.id == points.c.series)
+        .join(metrics, metrics.c.id == points.c.metric)
+        .join(_subject, _subject.c.id == points.c.subject)
+    )
+    history = (
+        rows.where(series.c.series_key == given("series_key"), metrics.c.name == given("metric"))
+        .order_by(points.c.order_s.desc(), points.c.run.desc())
+        .limit(given("most"))
+    )
+    return {
+        "forget_points": delete(points).where(points.c.run == given("run")),
+        "measured": select(points.c.metric, metrics.c.name)
+        .join_from(points, metrics, metrics.c.id == points.c.metric)
+        .where(points.c.run == given("run")),
+        "remove_points": delete(points).where(
+            points.c.run == given("run"), among(points.c.metric, "numbers")
+        ),
+        "add_point": insert(points).values({column.name: given(column.name) for column in points.c}),
+        "points": rows.where(among(runs.c.id, "ids")).order_by(points.c.run),
+        "history": history,
+        "history_on_machine": history.where(series.c.fingerprint == given("fingerprint")),
+    }
+
+
+def _samples() -> dict[str, Executable]:
+    def one(table: Any) -> ColumnElement[bool]:
+        named = select(metrics.c.id).where(metrics.c.name == given("name"))
+        condition: ColumnElement[bool] = and_(table.c.run == given("run"), table.c.metric.in_(named))
+        return condition
+
+    def all_of(table: Any) -> dict[str, Any]:
+        return {column.name: given(column.name) for column in table.c}
+
+    def of_run(table: Any, *columns: Any) -> Select[Any]:
+        return (
+            select(*columns)
+            .join_from(table, runs, runs.c.no == table.c.run)
+            .join(metrics, metrics.c.id == table.c.metric)
+            .where(runs.c.id == given("run_id"))
+        )
+
+    extent = func.max(samples.c.start + samples.c.count)
+    summary = (
+        metrics.c.name, metrics.c.units, summaries.c.count, summaries.c.last, summaries.c.min, summaries.c.max,
+        summaries.c.sum,
+    )  # fmt: skip
+    return {
+        "forget_samples": delete(samples).where(samples.c.run == given("run")),
+        "forget_summaries": delete(summaries).where(summaries.c.run == given("run")),
+        "remove_segments": delete(samples).where(one(samples)),
+        "extent": select(extent).where(one(samples)),
+        "add_segment": insert(samples).values(all_of(samples)),
+        "remove_summary": delete(summaries).where(one(summaries)),
+        "add_summary": insert(summaries).values(all_of(summaries)),
+        "summary": select(
+            summaries.c.count, summaries.c.last, summaries.c.min, summaries.c.max, summaries.c.sum
+        ).where(one(summaries)),
+        "stored_segments": select(samples.c.body).where(one(samples)).order_by(samples.c.start),
+        "segments": of_run(samples, metrics.c.units, samples.c.body)
+        .where(metrics.c.name == given("name"))
+        .order_by(samples.c.start),
+        "summaries": of_run(summaries, *summary),
+    }
+
+
+def _watchers(upsert: Callable[..., Any]) -> dict[str, Executable]:
+    alert = upsert(alerts).values({column.name: given(column.name) for column in alerts.c})
+    new = {name: alert.excluded[name] for name in ("benchmark", "state", "opened_s", "body")}
+    cursor = upsert(cursors).values(name=given("name"), seq=given("seq"))
+    prefix = func.substr(alerts.c.id, literal_column("1"), func.length(given("prefix")))
+    named = func.substr(cursors.c.name, literal_column("1"), func.length(given("prefix")))
+    return {
+        "put_alert": alert.on_conflict_do_update(index_elements=[alerts.c.id], set_=new),
+        "alert": select(alerts.c.body)
+        .where(prefix == given("prefix"))
+        .order_by(alerts.c.id)
+        .limit(given("most")),
+        "cursors": select(cursors.c.name, cursors.c.seq).where(named == given("prefix")),
+        "advance": cursor.on_conflict_do_update(
+            index_elements=[cursors.c.name],
+            set_={"seq": cursor.excluded.seq},
+            where=cursors.c.seq < cursor.excluded.seq,
+        ),
+    }

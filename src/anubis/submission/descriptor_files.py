@@ -1,0 +1,80 @@
+"""Descriptor files become submissions: one for each cell of each file."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from anubis import describe
+from anubis.model.errors import BadInputError
+from anubis.model.problem import Problem
+from anubis.submission import subject
+from anubis.submission.submit import Submission
+
+#: More than any descriptor has, bytes: of a larger file the rest is not even read.
+MOST_BYTES = 64 << 20
+#: Hears of what is accepted but should be written otherwise.
+Warned = Callable[[Path, Problem], None]
+
+
+def submissions_of(
+    files: Sequence[Path],
+    *,
+    overrides: Mapping[str, str],
+    script: str | None = None,
+    warned: Warned | None = None,
+) -> list[Submission]:
+    """The submissions of these files, in order; of several files each says which one it is from.
+
+    Raises BadInputError with every problem of the first file that cannot be accepted.
+    """
+    return [
+        submission
+        for file, name in zip(files, _names(files), strict=True)
+        for submission in read(file, overrides=overrides, script=script, warned=warned, name=name)
+    ]
+
+
+def read(
+    file: Path,
+    *,
+    overrides: Mapping[str, str],
+    script: str | None = None,
+    warned: Warned | None = None,
+    name: str = "",
+    folder: Path | None = None,
+) -> Iterator[Submission]:
+    """One file; ``name`` tells it apart in its family, ``folder`` is where it runs (None: beside the file)."""
+    try:
+        with file.open("rb") as stream:  # a device or a data set given by mistake has no end
+            content = stream.read(MOST_BYTES)
+    except OSError as error:
+        raise BadInputError(
+            f"{file}: {error.strerror}", remedy="give the path of a descriptor file"
+        ) from error
+    reading = describe.read(content, filename=str(file), overrides=overrides)
+    if reading.descriptor is None:
+        raise BadInputError(f"{file} is not a valid descriptor", problems=reading.problems, file=str(file))
+    if warned:
+        for problem in reading.problems:
+            warned(file, problem)
+    where = folder or (file.resolve().parent if file.is_file() else Path.cwd())
+    for cell in describe.cells(reading.descriptor):
+        tested = subject.resolve(cell.descriptor.subject, where)
+        yield Submission(
+            descriptor=replace(cell.descriptor, subject=tested),
+            order_s=subject.order_s(tested, where),
+            text=content.decode(),
+            cell={**({"file": name} if name else {}), **cell.values},
+            folder=str(where),
+            script=script,
+        )
+
+
+def _names(files: Sequence[Path]) -> list[str]:
+    """What each file's runs are called in their family: its name, or its path, or that with a number; one file: empty."""
+    if len(files) == 1:
+        return [""]
+    for names in ([file.name for file in files], [str(file) for file in files]):
+        if len(set(names)) == len(files):
+            return names
+    return [f"{file} ({number})" for number, file in enumerate(files, 1)]

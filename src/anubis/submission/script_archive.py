@@ -1,0 +1,99 @@
+"""Script mode: a folder or file of user code as one deterministic archive, and its safe extraction."""
+
+import hashlib
+import io
+import tarfile
+from pathlib import Path
+from typing import BinaryIO
+
+from anubis.model.errors import BadInputError
+from anubis.submission.safe_tar import extract_member
+
+#: Limits on what is extracted: more than any script folder needs, less than what hurts.
+MOST_FILES = 20_000
+MOST_BYTES = 2 * 1024**3
+
+_LEFT_OUT = {"__pycache__", ".git", ".venv", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
+
+
+def archive(path: Path) -> tuple[str, bytes]:
+    """The object key (``<sha256>.tar``) and bytes of an archive of a file or folder.
+
+    The same content gives the same bytes: entries are sorted, without times, owners or umask-dependent modes.
+    A folder is archived under its own name, so what it holds is at ``$BAI_SCRIPTS_PATH/<folder>/``; a single file is at
+    ``$BAI_SCRIPTS_PATH/<file>``. Version control and caches are left out. Raises BadInputError for a missing path or a file that is neither
+    regular nor a link inside the folder.
+    """
+    if not path.exists():
+        raise BadInputError(f"no file or folder {path}", remedy="give --script a path that exists")
+    path = path.resolve()
+    members = [path] if path.is_file() else sorted(_walk(path))
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for member in members:
+            _add(tar, member, path)
+    content = buffer.getvalue()
+    return f"{hashlib.sha256(content).hexdigest()}.tar", content
+
+
+def _walk(folder: Path) -> list[Path]:
+    found: list[Path] = []
+    for entry in folder.iterdir():
+        if entry.name in _LEFT_OUT:
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            found.extend(_walk(entry))
+        else:
+            found.append(entry)
+    if not found:
+        found.append(folder)
+    return found
+
+
+def _add(tar: tarfile.TarFile, member: Path, top: Path) -> None:
+    info = tarfile.TarInfo(member.relative_to(top.parent).as_posix())
+    if member.is_symlink():
+        target = member.resolve()
+        if not target.is_relative_to(top):
+            raise BadInputError(
+                f"{member} is a link to something outside the script folder",
+                remedy="copy the file into the folder",
+            )
+        info.type, info.linkname = tarfile.SYMTYPE, member.readlink().as_posix()
+        tar.addfile(info)
+    elif member.is_dir():
+        info.type, info.mode = tarfile.DIRTYPE, 0o755
+        tar.addfile(info)
+    elif member.is_file():
+        content = member.read_bytes()
+        info.size = len(content)
+        info.mode = 0o755 if member.stat().st_mode & 0o100 else 0o644
+        tar.addfile(info, io.BytesIO(content))
+    else:
+        raise BadInputError(f"{member} is not a regular file", remedy="leave devices, sockets and pipes out")
+
+
+def extract(stream: BinaryIO, folder: Path) -> None:
+    """Unpack an archive: no links out, no devices (PEP 706 filter ``data``), bounded in count and size.
+
+    Raises BadInputError for an archive that would do otherwise; part of it may have been unpacked by then.
+    """
+    try:
+        _extract(stream, folder)
+    except tarfile.TarError as error:
+        raise BadInputError(
+            f"the script archive is refused: {error}", remedy="make it with --script"
+        ) from error
+
+
+def _extract(stream: BinaryIO, folder: Path) -> None:
+    with tarfile.open(fileobj=stream, mode="r:*") as tar:
+        files = size = 0
+        for member in tar:
+            files, size = files + 1, size + member.size
+            if files > MOST_FILES or size > MOST_BYTES:
+                raise BadInputError(
+                    f"the script archive holds more than {MOST_FILES} files or {MOST_BYTES >> 30} GiB",
+                    remedy="leave data out of the script folder",
+                )
+            extract_member(tar, member, folder)

@@ -1,0 +1,95 @@
+"""The contract of ``Engine`` as tests, for authors of engines.
+
+A subclass has fixtures ``engine`` and ``ended``: a function that waits, in whatever way the engine needs, until a
+placement has ended (and may raise when it takes too long). ``command`` runs for a moment and ends with exit code 0;
+``patient`` runs until it is told to end.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from anubis.contracts.engine import Capabilities
+from anubis.model.run import Bundle, Placement, Role, Run, Seen
+from anubis.testing.builders import a_run
+
+
+def a_bundle(command: tuple[str, ...]) -> Bundle:
+    """The smallest bundle."""
+    return Bundle(roles=(Role(name="benchmark", command=command),), timeout_s=60.0)
+
+
+class EngineContract:
+    """Placing, observing and cancelling."""
+
+    command: tuple[str, ...] = ("true",)
+    patient: tuple[str, ...] = ("sleep", "60")
+
+    @pytest.fixture
+    def run(self, engine: Any) -> Run:
+        """A run for the engine."""
+        return a_run(engine=engine.name)
+
+    def test_it_says_what_it_is(self, engine: Any) -> None:
+        assert engine.name == engine.name.lower()
+        assert isinstance(engine.capabilities, Capabilities)
+        assert engine.capabilities.strategies
+
+    def test_a_placement_can_be_found_again_from_its_data(
+        self, engine: Any, run: Run, ended: Callable[[Placement], None]
+    ) -> None:
+        placement = engine.place(run, a_bundle(self.command))
+        assert placement.engine == engine.name
+        copy = Placement(engine=placement.engine, name=placement.name, details=dict(placement.details))
+        ended(copy)
+        seen = engine.observe([copy])[placement.name]
+        assert (seen.seen, seen.exit_code) == (Seen.ENDED, 0)
+
+    def test_one_attempt_is_placed_once(
+        self, engine: Any, run: Run, ended: Callable[[Placement], None]
+    ) -> None:
+        first, second = (engine.place(run, a_bundle(self.patient)) for _ in range(2))
+        assert first.name == second.name
+        engine.cancel(first)
+        ended(second)
+
+    def test_whoever_comes_next_learns_what_was_placed(
+        self, engine: Any, run: Run, ended: Callable[[Placement], None]
+    ) -> None:
+        assert engine.placed(run) is None
+        placement = engine.place(run, a_bundle(self.command))
+        assert engine.placed(run) == placement
+        assert engine.placed(a_run(engine=engine.name)) is None
+        ended(placement)
+
+    def test_placements_are_observed_in_bulk(
+        self, engine: Any, run: Run, ended: Callable[[Placement], None]
+    ) -> None:
+        placement = engine.place(run, a_bundle(self.command))
+        ended(placement)
+        unknown = Placement(engine=engine.name, name=f"{a_run().id}-1", details=placement.details)
+        assert engine.observe([]) == {}
+        assert set(engine.observe([placement, unknown])) == {placement.name, unknown.name}
+
+    def test_a_cancelled_placement_ends(
+        self, engine: Any, run: Run, ended: Callable[[Placement], None]
+    ) -> None:
+        placement = engine.place(run, a_bundle(self.patient))
+        assert engine.observe([placement])[placement.name].seen in {Seen.WAITING, Seen.RUNNING}
+        engine.cancel(placement)
+        ended(placement)
+        assert engine.observe([placement])[placement.name].seen is Seen.ENDED
+
+    def test_cancelling_what_is_gone_is_silent(
+        self, engine: Any, run: Run, ended: Callable[[Placement], None]
+    ) -> None:
+        placement = engine.place(run, a_bundle(self.command))
+        ended(placement)
+        for _ in range(2):
+            engine.cancel(placement)
+
+    def test_its_own_words_are_bytes(self, engine: Any, run: Run, ended: Callable[[Placement], None]) -> None:
+        placement = engine.place(run, a_bundle(self.command))
+        ended(placement)
+        assert isinstance(b"".join(engine.logs(placement)), bytes)

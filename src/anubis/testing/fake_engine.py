@@ -1,0 +1,77 @@
+"""An engine that does what a test says."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from anubis.contracts.engine import Capabilities
+from anubis.model.errors import AnubisError, NoCapacityError
+from anubis.model.hardware import Strategy
+from anubis.model.run import Bundle, Observation, Placement, Run, Seen
+
+
+class FakeEngine:
+    """``Engine`` that runs nothing: what it places runs until the test ends it."""
+
+    name = "fake"
+    capabilities = Capabilities(
+        strategies=frozenset(Strategy), images=True, data=True, instance_types=True, isolate_place=True
+    )
+
+    def __init__(self, *, room: int | None = None) -> None:
+        #: How many placements run at the same time; None: any number.
+        self.room = room
+        #: Raised by the next ``place`` or ``observe``, once.
+        self.trouble: AnubisError | None = None
+        #: Placement name -> what is seen of it.
+        self.seen: dict[str, Observation] = {}
+        #: Every bundle that was started, by placement name.
+        self.bundles: dict[str, Bundle] = {}
+        self.log: dict[str, bytes] = {}
+        #: Names of placements that only another machine can see.
+        self.elsewhere: set[str] = set()
+
+    def placed(self, run: Run) -> Placement | None:
+        placement = self._placement(run)
+        return placement if placement.name in self.bundles else None
+
+    def place(self, run: Run, bundle: Bundle) -> Placement:
+        self._raise_trouble()
+        placement = self._placement(run)
+        if placement.name in self.bundles:
+            return placement
+        running = sum(seen.seen in {Seen.WAITING, Seen.RUNNING} for seen in self.seen.values())
+        if self.room is not None and running >= self.room:
+            raise NoCapacityError("every place is taken", again_after_s=1.0, remedy="wait")
+        self.bundles[placement.name] = bundle
+        self.seen[placement.name] = Observation(seen=Seen.RUNNING)
+        return placement
+
+    def observe(self, placements: Sequence[Placement]) -> Mapping[str, Observation]:
+        self._raise_trouble()
+        lost = Observation(seen=Seen.LOST, reason="never placed here")
+        names = [placement.name for placement in placements if placement.name not in self.elsewhere]
+        return {name: self.seen.get(name, lost) for name in names}
+
+    def cancel(self, placement: Placement) -> None:
+        """It ends as a process does that is told to: exit code 143."""
+        seen = self.seen.get(placement.name)
+        if seen and seen.seen in {Seen.WAITING, Seen.RUNNING}:
+            self.end(placement, exit_code=143)
+
+    def logs(self, placement: Placement) -> Iterator[bytes]:
+        yield from [self.log[placement.name]] if placement.name in self.log else []
+
+    def end(self, placement: Placement, *, exit_code: int = 0, **more: object) -> None:
+        """From now on the placement is seen as ended; ``more`` are fields of Observation."""
+        self.seen[placement.name] = Observation(seen=Seen.ENDED, exit_code=exit_code, **more)  # type: ignore[arg-type]
+
+    def lose(self, placement: Placement) -> None:
+        """From now on the placement is seen as lost."""
+        self.seen[placement.name] = Observation(seen=Seen.LOST, reason="the machine is gone")
+
+    def _placement(self, run: Run) -> Placement:
+        return Placement(engine=self.name, name=f"{run.id}-{run.attempt}")
+
+    def _raise_trouble(self) -> None:
+        if self.trouble:
+            trouble, self.trouble = self.trouble, None
+            raise trouble
