@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 CODE := src tests benchmarks examples docs
 
-.PHONY: help demo test check integration serve docs bench clean
+.PHONY: help demo test check integration docs bench clean
 
 help: ## list the verbs
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -30,11 +30,8 @@ check: $(READY) ## format, lint, types, the dependency rule
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-integration: $(READY) ## run the tests against real servers (PostgreSQL)
+integration: $(READY) ## run the tests against realrs (PostgreSQL)
 	@$(BIN)/python -m pytest -m 'integration or postgresql' tests/integration tests/contract
-
-serve: $(READY) ## the service: not part of this release
-	@echo "There is no service in this release. Results are shown by '$(BIN)/anubis history' and '$(BIN)/anubis results RUN'." >&2; exit 2
 
 docs: $(READY) ## build the documentation into site/
 	@$(BIN)/python docs/generate.py

@@ -38,7 +38,7 @@ class WallClock:
 
 
 @dataclass(frozen=True, slots=True)
-class House:
+class Installation:
     """One installation, wired."""
 
     settings: Settings
@@ -51,7 +51,7 @@ class House:
         self.store.close()
 
 
-def build(settings: Settings | None = None) -> House:
+def build(settings: Settings | None = None) -> Installation:
     """Wire an installation; its home folder is made when it is not there."""
     settings = settings or Settings.from_env(os.environ)
     try:
@@ -80,7 +80,7 @@ def build(settings: Settings | None = None) -> House:
         clock=clock,
     )
     relay = Relay(store.runs, store.alerts, store.cursors, notifiers, clock)
-    return House(settings, store, clock, world, relay)
+    return Installation(settings, store, clock, world, relay)
 
 
 class _PlugIns(Mapping[str, T]):

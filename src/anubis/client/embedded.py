@@ -27,7 +27,7 @@ from anubis.settings import Settings
 from anubis.submission import script_archive
 from anubis.submission.descriptor_files import submissions_of
 from anubis.submission.submit import only_recorded, runs_of
-from anubis.wiring import House, build
+from anubis.wiring import Installation, build
 
 if TYPE_CHECKING:
     from anubis.bisection.bisect_request import Question
@@ -46,9 +46,9 @@ _LAST = re.compile(r"@last(?:~(\d+))?")
 class Client:
     """Everything a person can ask of Anubis."""
 
-    def __init__(self, house: House) -> None:
-        self._house = house
-        self._world = house.world
+    def __init__(self, installation: Installation) -> None:
+        self._installation = installation
+        self._world = installation.world
 
     @classmethod
     def open(cls, settings: Settings | None = None) -> Self:
@@ -61,12 +61,12 @@ class Client:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._house.close()
+        self._installation.close()
 
     @property
     def settings(self) -> Settings:
         """The settings in force."""
-        return self._house.settings
+        return self._installation.settings
 
     def submit(
         self,
@@ -114,7 +114,7 @@ class Client:
         """
         waiting = Waiting(self._world.runs, run_ids, changed)
         self._reconciler(waiting.note).drive(until=waiting.over)
-        if self._world.runs.unfinished() or not self._house.relay.turn():
+        if self._world.runs.unfinished() or not self._installation.relay.turn():
             worker.start(self.settings.home)
         return [self._world.runs.get(run_id) for run_id in run_ids]
 
@@ -124,7 +124,7 @@ class Client:
         Whoever cannot be told for an hour is left to the next worker.
         """
         home, unfinished = self.settings.home, self._world.runs.unfinished
-        idle = worker.idle(home, unfinished, self._house.relay.turn)
+        idle = worker.idle(home, unfinished, self._installation.relay.turn)
         return worker.work(home, lambda: self._reconciler().drive(until=idle), unfinished)
 
     def ensure_worker(self) -> bool:
@@ -318,7 +318,7 @@ class Client:
 
     def tell(self) -> None:
         """Tell people what they have not been told yet; a background worker goes on with whom cannot be told now."""
-        if not self._house.relay.turn():
+        if not self._installation.relay.turn():
             worker.start(self.settings.home)
 
     def bisect(
