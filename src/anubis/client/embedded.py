@@ -26,7 +26,8 @@ from anubis.pipeline.lease_owner import new_owner
 from anubis.settings import Settings
 from anubis.submission import script_archive
 from anubis.submission.descriptor_files import submissions_of
-from anubis.submission.submit import only_recorded, runs_of
+from anubis.submission.refusals import only_recorded
+from anubis.submission.submit import runs_of
 from anubis.wiring import Installation, build
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ class Client:
         runs, events = runs_of(
             submissions,
             engines=self._world.engines,
+            notifiers=self._world.notifiers,
             default_engine=self.settings.engine,
             owner=self.settings.client_id,
             clock=self._world.clock,
@@ -184,8 +186,9 @@ class Client:
             )
         )
         for run in runs:
-            if run.id in asked and run.placement:
-                self._world.engines[run.engine].cancel(run.placement)
+            engine = self._world.engines.get(run.engine)
+            if run.id in asked and run.placement and engine:
+                engine.cancel(run.placement)
         return [run for run in runs if run.id in asked]
 
     def purge(self, refs: Sequence[str]) -> list[str]:

@@ -1,11 +1,13 @@
 """What stages and plug-ins may use."""
 
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from anubis.contracts.alerts import Alerts
 from anubis.contracts.clock import Clock
 from anubis.contracts.engine import Engine
+from anubis.contracts.notifier import Notifier
 from anubis.contracts.objects import Objects
 from anubis.contracts.points import Points
 from anubis.contracts.records import Records
@@ -24,12 +26,16 @@ class World:
     points: Points
     alerts: Alerts
     clock: Clock
+    #: By the scheme of the addresses that they serve.
+    notifiers: Mapping[str, Notifier] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
     """What a plug-in is built from: its entry point names a function of this one argument."""
 
+    #: Of the core; a plug-in reads its own from ``environ`` with ``anubis.settings.load``.
     settings: Settings
     objects: Objects
     records: Records
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)

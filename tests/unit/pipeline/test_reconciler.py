@@ -11,8 +11,8 @@ from anubis.model.hardware import Hardware
 from anubis.model.run import Event, Seen, Step
 from anubis.model.status import Status
 from anubis.pipeline.reconciler import Reconciler
-from anubis.pipeline.stages.place import bundle_of
 from anubis.testing import FakeEngine, a_descriptor, a_run
+from anubis.testing.contracts.engine import start
 
 
 def add(house, *runs):
@@ -186,7 +186,7 @@ def test_a_run_cancelled_while_it_waits_never_starts(house, reconciler):
     turn(reconciler, house)
 
     assert house.runs.get(run.id).status is Status.CANCELLED
-    assert house.engine.bundles == {}
+    assert house.engine.launches == {}
 
 
 def test_room_that_cancelling_frees_is_not_taken_by_a_run_that_was_cancelled_with_it(house, reconciler):
@@ -202,7 +202,7 @@ def test_room_that_cancelling_frees_is_not_taken_by_a_run_that_was_cancelled_wit
     reconciler.turn()
     reconciler.turn()
 
-    assert len(house.engine.bundles) == 1
+    assert len(house.engine.launches) == 1
 
 
 def test_a_run_cancelled_while_it_runs_is_ended_and_keeps_its_record(house, reconciler, leave_record):
@@ -228,7 +228,7 @@ def test_what_was_placed_by_somebody_who_died_just_then_is_ended_when_cancelled(
     """The store says that it waits for its place; the engine knows better."""
     run = a_run(status=Status.PLACE)
     add(house, run)
-    placement = house.engine.place(run, bundle_of(run))
+    placement = start(house.engine, run, ("true",))
     cancel(house, run)
 
     turn(reconciler, house)
@@ -242,7 +242,7 @@ def test_what_was_placed_by_somebody_who_died_just_then_does_not_wait_for_room(
 ):
     run = a_run(a_descriptor(hardware=Hardware(instance_type="local", max_wait_s=60)))
     add(house, run)
-    house.engine.place(run, bundle_of(run))
+    start(house.engine, run, ("true",))
     full = NoCapacityError("its agent holds the slot and has not shown itself yet", again_after_s=1.0)
 
     def place(self, *_):

@@ -1,8 +1,11 @@
 """``anubis validate`` and ``anubis schema``: descriptors before anything runs."""
 
+import os
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,9 +38,9 @@ def validate(
     plan: bool,
     as_json: bool,
 ) -> int:
-    """Check descriptor files and tell every problem at once.
+    """Check descriptor files and show every problem at once.
 
-    Exits 2 when any file has an error; warnings name old spellings that still work.
+    What depends on an engine is checked if that engine is installed here. Exits 2 when any file has an error; warnings name old spellings that still work.
     """
     if upgrade and (len(files) > 1 or as_json or plan):
         raise BadInputError(
@@ -71,10 +74,20 @@ class _Report:
     file: Path
     problems: tuple[Problem, ...]
     cells: "tuple[Cell, ...]"
+    #: Found with the engines and notifiers of this installation.
+    here: tuple[Problem, ...] = ()
 
     @property
     def valid(self) -> bool:
-        return not any(problem.severity is Severity.ERROR for problem in self.problems)
+        return not any(problem.severity is Severity.ERROR for problem in (*self.problems, *self.here))
+
+    @property
+    def next_due_s(self) -> float | None:
+        """When the benchmark is next due, UTC seconds; None without a schedule."""
+        from anubis import describe  # noqa: PLC0415  see _report
+
+        info = self.cells[0].descriptor.info
+        return describe.due_after(info.scheduling, info.timezone, time.time())
 
 
 def _report(file: Path, overrides: dict[str, str]) -> _Report:
@@ -84,9 +97,23 @@ def _report(file: Path, overrides: dict[str, str]) -> _Report:
     if reading.descriptor is None:
         return _Report(file, reading.problems, ())
     try:
-        return _Report(file, reading.problems, describe.cells(reading.descriptor))
+        cells = describe.cells(reading.descriptor)
     except BadInputError as error:
         return _Report(file, (*reading.problems, *error.problems), ())
+    return _Report(file, reading.problems, cells, tuple(dict.fromkeys(_here(cells))))
+
+
+def _here(cells: "Sequence[Cell]") -> Iterator[Problem]:
+    """What the engines and notifiers of this installation say about the runs."""
+    from anubis import wiring  # noqa: PLC0415  the store stands behind it
+    from anubis.settings import Settings  # noqa: PLC0415
+    from anubis.submission.refusals import checked_here  # noqa: PLC0415
+
+    settings = Settings.from_env(os.environ)
+    surroundings = wiring.surroundings_of(settings)
+    engines, notifiers = wiring.engines(surroundings), wiring.notifiers(surroundings)
+    for cell in cells:
+        yield from checked_here(cell.descriptor, engines, notifiers, settings.engine)
 
 
 def _upgraded(file: Path) -> str:
@@ -116,13 +143,16 @@ def read_file(file: Path) -> bytes:
 def _show(report: _Report, *, plan: bool) -> None:
     """Findings go where errors go; what is fine goes to standard output."""
     file = str(report.file)
-    found = [problem for problem in report.problems if problem.severity is Severity.ERROR]
+    found = [problem for problem in (*report.problems, *report.here) if problem.severity is Severity.ERROR]
     warnings = [problem for problem in report.problems if problem.severity is Severity.WARNING]
     if warnings:
         terminal.warn(
             f"{file}: {units.counted(len(warnings), 'old spelling')} (anubis validate --upgrade {file})"
         )
         errors.show_problems(warnings, file=file)
+    if here := [problem for problem in report.here if problem.severity is Severity.WARNING]:
+        terminal.warn(f"{file}: {units.counted(len(here), 'problem')} on this installation")
+        errors.show_problems(here, file=file)
     if found:
         terminal.error(f"{file}: {units.counted(len(found), 'problem')}")
         errors.show_problems(found, file=file)
@@ -130,9 +160,20 @@ def _show(report: _Report, *, plan: bool) -> None:
     first = report.cells[0].descriptor
     runs = units.counted(len(report.cells), "run")
     metrics = units.counted(len(first.output.metrics), "metric")
-    click.echo(f"{file}: fine: {first.info.name}, {runs}, {metrics}")
+    click.echo(f"{file}: fine: {first.info.name}, {runs}, {metrics}{_due(report)}")
     if plan:
         _show_plan(report.cells)
+
+
+def _due(report: _Report) -> str:
+    """The end of the line about a scheduled benchmark."""
+    if report.next_due_s is None:
+        return ""
+    from anubis.describe.check.schedules import zone  # noqa: PLC0415  see _report
+
+    timezone = report.cells[0].descriptor.info.timezone
+    due = datetime.fromtimestamp(report.next_due_s, zone(timezone))
+    return f", next due {due:%Y-%m-%d %H:%M} {timezone}"
 
 
 def _show_plan(cells: "Sequence[Cell]") -> None:
@@ -164,8 +205,10 @@ def _report_json(report: _Report, *, plan: bool) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "file": str(report.file),
         "valid": report.valid,
-        "problems": [errors.problem_json(problem) for problem in report.problems],
+        "problems": [errors.problem_json(problem) for problem in (*report.problems, *report.here)],
     }
+    if report.cells and report.next_due_s is not None:
+        shown["next_due_s"] = report.next_due_s
     if plan:
         shown["runs"] = [
             {"cell": cell.values, "descriptor": to_plain(cell.descriptor)} for cell in report.cells
