@@ -1,6 +1,5 @@
 """Plug-ins by entry name: each is loaded when it is asked for, and a broken one affects no other."""
 
-import logging
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from threading import Lock
@@ -13,7 +12,6 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
-log = logging.getLogger(__name__)
 
 
 class PlugIns(Mapping[str, T]):
@@ -33,10 +31,9 @@ class PlugIns(Mapping[str, T]):
         return {entry.name: entry for entry in entry_points(group=self._group)}
 
     def __getitem__(self, name: str) -> T:
-        """The plug-in. Raises PlugInError, which is a KeyError."""
+        """The plug-in. Raises KeyError if it is not installed, PlugInError (a KeyError too) if it is broken."""
         if name not in self._entries:
-            known = ", ".join(sorted(self._entries))
-            raise PlugInError(f'{self._noun} "{name}" is not installed', remedy=f"use one of: {known}")
+            raise KeyError(name)
         with self._lock:
             if name not in self._loaded:
                 self._loaded[name] = self._load(name)
@@ -78,5 +75,4 @@ class PlugIns(Mapping[str, T]):
             failed.__cause__ = error
         else:
             return built
-        log.warning("%s", failed.message)
         return failed

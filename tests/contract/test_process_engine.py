@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from anubis.engines import process
 from anubis.engines.process import ProcessEngine, ProcessSettings
 from anubis.model.cause import Cause
 from anubis.model.errors import NoCapacityError, StageError
@@ -187,7 +186,7 @@ def test_an_agent_that_does_not_obey_is_killed(engine, run, monkeypatch, tmp_pat
     seen(engine, placement, Seen.RUNNING)
     os.kill(agent_of(placement), signal.SIGSTOP)
     engine.cancel(placement)
-    monkeypatch.setattr(process, "FORCE_S", -1.0)
+    monkeypatch.setattr(host_record, "FORCE_S", -1.0)
     assert "vanished" in seen(engine, placement, Seen.LOST).reason
     until(lambda: not left_in(tmp_path), "every process of the benchmark is gone")
 

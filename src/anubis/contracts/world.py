@@ -12,6 +12,7 @@ from anubis.contracts.objects import Objects
 from anubis.contracts.points import Points
 from anubis.contracts.records import Records
 from anubis.contracts.runs import Runs
+from anubis.model.errors import PlugInError
 from anubis.settings import Settings
 
 
@@ -28,6 +29,16 @@ class World:
     clock: Clock
     #: By the scheme of the addresses that they serve.
     notifiers: Mapping[str, Notifier] = field(default_factory=dict)
+
+    def engine(self, name: str) -> Engine:
+        """The engine of that name. Raises PlugInError, which says why it cannot be used."""
+        try:
+            return self.engines[name]
+        except PlugInError:
+            raise
+        except KeyError:
+            message = f'engine "{name}" is not installed here any more'
+            raise PlugInError(message, remedy="install it again, or submit with another engine") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

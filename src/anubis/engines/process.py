@@ -7,10 +7,8 @@ from disturbing one another.
 
 import contextlib
 import fcntl
-import json
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import time
@@ -18,7 +16,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from anubis.agent import process_tree
 from anubis.contracts.engine import Capabilities, Mounting
 from anubis.contracts.world import Surroundings
 from anubis.model.cause import Cause
@@ -26,19 +23,15 @@ from anubis.model.errors import NoCapacityError, StageError
 from anubis.model.hardware import Strategy
 from anubis.model.launch import Launch, Replica
 from anubis.model.run import Observation, Placement, Run, Seen
+from anubis.pipeline import host_record
 from anubis.pipeline.host_files import not_startable, prepare
-from anubis.pipeline.host_record import drop_ballast, ended, take_ballast
 from anubis.pipeline.launch import HOST_AGENT
 from anubis.record import layout, liveness
 from anubis.settings import load, setting
 from anubis.submission.bundle import BENCHMARK
 
-#: A file in the record that says that the run must end.
-CANCEL = "cancel"
 #: An agent that has no liveness file this long after its start has failed to start.
 APPEAR_S = 15.0
-#: An agent that has not ended this long after a cancellation is killed with its session.
-FORCE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +84,7 @@ class ProcessEngine:
         slot = self._take_slot()
         try:
             record = prepare(replica)
-            take_ballast(record)
+            host_record.take_ballast(record)
             self._started[placement.name] = _start(replica, record, slot)
         except OSError as error:
             raise not_startable(error, self._settings.records) from error
@@ -103,11 +96,7 @@ class ProcessEngine:
         return {placement.name: self._look(placement) for placement in placements if self._is_here(placement)}
 
     def cancel(self, placement: Placement) -> None:
-        """Keep the request in the record: an agent that has not appeared yet gets it when it is seen."""
-        record = Path(placement.details["record"])
-        with contextlib.suppress(OSError):  # no record, or the disk is full: then one signal must do
-            (record / CANCEL).touch(exist_ok=False)
-        liveness.cancel(str(record))
+        host_record.cancel(Path(placement.details["record"]))
 
     def logs(self, placement: Placement) -> Iterator[bytes]:
         with contextlib.suppress(FileNotFoundError):
@@ -156,17 +145,12 @@ class ProcessEngine:
     def _look(self, placement: Placement) -> Observation:
         record = Path(placement.details["record"])
         started = self._started.get(placement.name)
-        if started is not None and started.poll() is not None:
-            del self._started[placement.name]
-        if observation := ended(record):
+        runs = started is not None and started.poll() is None
+        if not runs:
+            self._started.pop(placement.name, None)
+        if observation := host_record.observed(record):
             return observation
-        state = liveness.state(str(record))
-        if state == liveness.ALIVE:
-            _insist(record)
-            return Observation(seen=Seen.RUNNING)
-        if state == liveness.DEAD:  # it may have ended between the two looks
-            return ended(record) or _lost(record)
-        if started is not None and placement.name in self._started:
+        if runs:
             return Observation(seen=Seen.WAITING)
         if started is None and record.exists() and time.time() - record.stat().st_mtime < APPEAR_S:
             return Observation(seen=Seen.WAITING)
@@ -189,28 +173,3 @@ def _start(replica: Replica, record: Path, slot: int) -> subprocess.Popen[bytes]
             start_new_session=True,
             pass_fds=(slot,),
         )
-
-
-def _lost(record: Path) -> Observation:
-    left = process_tree.end_orphans(str(record))
-    drop_ballast(record)
-    ended = f"; processes it left behind were killed: {left}" if left else ""
-    return Observation(seen=Seen.LOST, reason=f"the agent vanished without a last word{ended}")
-
-
-def _insist(record: Path) -> None:
-    """An agent that is to end is told again, and killed when it has not obeyed for long."""
-    try:
-        asked_s = (record / CANCEL).stat().st_mtime
-    except FileNotFoundError:
-        return
-    if time.time() - asked_s > FORCE_S:
-        _kill_session(record)
-    else:
-        liveness.cancel(str(record))
-
-
-def _kill_session(record: Path) -> None:
-    """The agent leads a session and group of its own; what it started is in groups that it would have ended."""
-    with contextlib.suppress(OSError, ValueError, KeyError):
-        os.killpg(json.loads((record / liveness.NAME).read_bytes())["pid"], signal.SIGKILL)

@@ -41,7 +41,7 @@ class NotFoundError(AnubisError):
 
 
 class PlugInError(AnubisError, KeyError):
-    """A plug-in is not installed, or cannot be loaded. A KeyError, so that a mapping's ``get`` answers None."""
+    """A plug-in cannot be used: it is broken or missing. A KeyError, so that a mapping's ``get`` answers None."""
 
     exit_code = 2
 

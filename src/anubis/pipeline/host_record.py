@@ -1,14 +1,23 @@
-"""What an engine reads and reserves in the record of an agent that shares this machine's file system."""
+"""Watching and ending an agent through its record, for engines whose agents run on this machine."""
 
+import contextlib
 import json
 import os
+import signal
+import time
 from pathlib import Path
 
+from anubis.agent import process_tree
 from anubis.model.cause import Cause
 from anubis.model.run import Observation, Seen
+from anubis.record import liveness
 
-#: A file that reserves disk space for writing down how the run ended.
+#: A file in the record that says that the run must end.
+CANCEL = "cancel"
+#: A file in the record that reserves disk space for writing down how the run ended.
 BALLAST, BALLAST_BYTES = "ballast", 2 << 20
+#: An agent that has not ended this long after a cancellation is killed with its session.
+FORCE_S = 60.0
 
 
 def take_ballast(record: Path) -> None:
@@ -18,18 +27,35 @@ def take_ballast(record: Path) -> None:
             os.posix_fallocate(file.fileno(), 0, BALLAST_BYTES)
 
 
-def drop_ballast(record: Path) -> None:
-    """Free the reserved space."""
-    (record / BALLAST).unlink(missing_ok=True)
+def observed(record: Path) -> Observation | None:
+    """What the record says about its agent; None: the agent has not appeared yet.
+
+    Repeats a cancellation. Ends the processes that a lost agent left behind.
+    """
+    if end := _ended(record):
+        return end
+    state = liveness.state(str(record))
+    if state == liveness.ABSENT:
+        return None
+    if state == liveness.ALIVE:
+        _insist(record)
+        return Observation(seen=Seen.RUNNING)
+    return _ended(record) or _lost(record)  # it may have ended between the two looks
 
 
-def ended(record: Path) -> Observation | None:
-    """How the run ended, as the agent wrote it; None while it has not. Frees the reserved space."""
+def cancel(record: Path) -> None:
+    """Ask the agent to end. The request is kept in the record: an agent that has not appeared yet gets it later."""
+    with contextlib.suppress(OSError):  # no record, or the disk is full: then one signal must do
+        (record / CANCEL).touch(exist_ok=False)
+    liveness.cancel(str(record))
+
+
+def _ended(record: Path) -> Observation | None:
     try:
         last = json.loads((record / "exit.json").read_bytes())
     except FileNotFoundError:
         return None
-    drop_ballast(record)
+    _drop_ballast(record)
     cause = last.get("cause")
     return Observation(
         seen=Seen.ENDED,
@@ -37,3 +63,32 @@ def ended(record: Path) -> Observation | None:
         reason=last.get("reason", ""),
         cause=Cause(cause) if cause else None,
     )
+
+
+def _lost(record: Path) -> Observation:
+    left = process_tree.end_orphans(str(record))
+    _drop_ballast(record)
+    ended = f"; processes it left behind were killed: {left}" if left else ""
+    return Observation(seen=Seen.LOST, reason=f"the agent vanished without writing how the run ended{ended}")
+
+
+def _drop_ballast(record: Path) -> None:
+    (record / BALLAST).unlink(missing_ok=True)
+
+
+def _insist(record: Path) -> None:
+    """Repeat a cancellation; kill an agent that has not ended for a long time."""
+    try:
+        asked_s = (record / CANCEL).stat().st_mtime
+    except FileNotFoundError:
+        return
+    if time.time() - asked_s > FORCE_S:
+        _kill_session(record)
+    else:
+        liveness.cancel(str(record))
+
+
+def _kill_session(record: Path) -> None:
+    """The agent leads a session and group of its own; what it started is in groups that it would have ended."""
+    with contextlib.suppress(OSError, ValueError, KeyError):
+        os.killpg(json.loads((record / liveness.NAME).read_bytes())["pid"], signal.SIGKILL)

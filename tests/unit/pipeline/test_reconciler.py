@@ -6,7 +6,7 @@ import pytest
 
 from anubis.model.cause import Cause
 from anubis.model.descriptor import OnContamination
-from anubis.model.errors import NoCapacityError, StageError, StoreError
+from anubis.model.errors import NoCapacityError, PlugInError, StageError, StoreError
 from anubis.model.hardware import Hardware
 from anubis.model.run import Event, Seen, Step
 from anubis.model.status import Status
@@ -280,6 +280,37 @@ def test_without_its_engine_a_run_harms_no_other_and_can_be_cancelled(house, rec
         assert house.runs.get(gone.id).status is Status.CANCELLED
     else:
         assert left.status is Status.FAILED
+
+
+class Broken(dict):
+    """Engines of which one cannot be loaded any more."""
+
+    def __getitem__(self, name):
+        if name == "other":
+            raise PlugInError('engine "other" cannot be loaded: ImportError: no library', remedy="update it")
+        return super().__getitem__(name)
+
+    def get(self, name, default=None):
+        return default if name == "other" else super().get(name, default)
+
+
+@pytest.mark.parametrize("placed", [False, True])
+def test_an_engine_that_cannot_be_loaded_harms_only_its_runs_and_is_named(house, placed):
+    other = FakeEngine()
+    other.name = "other"
+    house.world.engines["other"] = other
+    left, good = a_run(engine="other"), a_run()
+    add(house, left, good)
+    if placed:
+        turn(Reconciler(house.world, "one"), house, times=1)
+        house.clock.advance(60.0)
+    broken = replace(house.world, engines=Broken(house.world.engines))
+
+    turn(Reconciler(broken, "two"), house)
+
+    assert house.runs.get(good.id).status is Status.WATCH
+    assert "cannot be loaded: ImportError" in house.runs.get(left.id).reason
+    assert house.runs.get(left.id).status is (Status.WATCH if placed else Status.FAILED)
 
 
 def test_an_engine_that_cannot_cancel_stops_nobody(house, reconciler, monkeypatch, leave_record):

@@ -12,8 +12,9 @@ from anubis.model.descriptor import Data, Descriptor, Env, Info, Isolate, Measur
 from anubis.model.errors import BadInputError
 from anubis.model.hardware import Hardware, Strategy
 from anubis.model.status import Status
-from anubis.submission.refusals import only_recorded, refusals
+from anubis.submission.refusals import checked_here, only_recorded, refusals
 from anubis.submission.submit import Submission, runs_of
+from support.servers import SERVER
 
 MOUNTING = Mounting(agent=("agent",), records="/records", scripts="/scripts")
 
@@ -133,3 +134,49 @@ def test_what_the_engine_does_not_act_on_is_said():
         ("hardware.instance_type", "warning"),
     ]
     assert list(only_recorded(PLAIN, Local())) == []
+
+
+ENGINES = {"process": Local(), "container": Containers()}
+
+
+def named(engine, **changes):
+    return replace(PLAIN, info=replace(PLAIN.info, execution_engine=engine), **changes)
+
+
+@pytest.mark.parametrize(
+    ("descriptor", "expected"),
+    [
+        (PLAIN, []),
+        (named("process"), []),
+        (named("container"), [("env.docker_image", "error")]),
+        (named("container", env=Env(docker_image="image")), []),
+        (named("kubernetes"), [("info.execution_engine", "warning")]),
+        (
+            named("process", hardware=Hardware(instance_type="local", strategy=Strategy.MPI)),
+            [("hardware.strategy", "error")],
+        ),
+        (
+            replace(PLAIN, hardware=Hardware(instance_type="local", strategy=Strategy.MPI)),
+            [("hardware.strategy", "warning")],
+        ),
+        (replace(PLAIN, notify=(Notify(to="https://h"),)), [("notify[0].to", "warning")]),
+        (replace(PLAIN, info=replace(PLAIN.info, scheduling="@daily")), []),
+    ],
+)
+def test_before_submit_only_what_the_named_engine_cannot_do_is_an_error(descriptor, expected):
+    found = checked_here(descriptor, ENGINES, {"slack": object()}, "process")
+    assert [(problem.path, problem.severity) for problem in found] == expected
+
+
+def test_an_address_is_not_shown():
+    (problem,) = refusals(named("process", notify=(Notify(to="hook:SECRET"),)), ENGINES, {"slack": object()})
+    assert "SECRET" not in str(problem)
+    assert "`hook:`" in problem.message
+
+
+def test_every_role_needs_what_the_engine_needs():
+    hardware = Hardware(instance_type="local", strategy=Strategy.INFERENCE)
+    env = replace(SERVER.env, privileged=True, start_command="", start_command_args="")
+    asked = replace(PLAIN, hardware=hardware, server=replace(SERVER, env=env))
+    paths = [problem.path for problem in refusals(asked, {"default": Local()}, {})]
+    assert paths == ["hardware.strategy", "server.env.privileged", "server.env.start_command"]

@@ -2,7 +2,7 @@
 
 from anubis.contracts.world import World
 from anubis.model.cause import Cause
-from anubis.model.errors import NoCapacityError, PlugInError, StageError
+from anubis.model.errors import NoCapacityError, StageError
 from anubis.model.run import Event, Run, Step
 from anubis.model.status import Status
 from anubis.pipeline.launch import launch_of
@@ -12,15 +12,7 @@ from anubis.submission.bundle import bundle_of
 def place(run: Run, world: World) -> Step:
     """Start the run, or say when to try again."""
     now_s = world.clock.now_s()
-    try:
-        engine = world.engines[run.engine]
-    except KeyError as error:
-        message = (
-            error.message if isinstance(error, PlugInError) else f'engine "{run.engine}" is not installed'
-        )
-        raise StageError(
-            message, cause=Cause.USER_ERROR, remedy="install it again, or submit with another engine"
-        ) from error
+    engine = world.engine(run.engine)
     bundle = bundle_of(run.descriptor, run.folder)
     try:
         launch = launch_of(run, bundle, engine.capabilities.mounting, world.objects)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from anubis.contracts.world import World
 from anubis.model.cause import Cause
+from anubis.model.errors import PlugInError
 from anubis.model.run import Event, Observation, Run, Seen, Step
 from anubis.model.status import Status
 from anubis.pipeline.conclusion import conclude
@@ -36,9 +37,10 @@ def watch(runs: Sequence[Run], world: World) -> Mapping[str, Look]:
         by_engine[run.engine].append(run)
     looks: dict[str, Look] = {}
     for name, placed in by_engine.items():
-        engine = world.engines.get(name)
-        if engine is None:
-            looks |= {run.id: _without_engine(run, world) for run in placed}
+        try:
+            engine = world.engine(name)
+        except PlugInError as error:
+            looks |= {run.id: _without_engine(run, world, error.message) for run in placed}
             continue
         try:
             for run in placed:
@@ -56,9 +58,8 @@ def watch(runs: Sequence[Run], world: World) -> Mapping[str, Look]:
     return looks
 
 
-def _without_engine(run: Run, world: World) -> Look:
-    """Nobody here can see it: it is waited for, with the reason shown, until the engine is back or it is cancelled."""
-    reason = f'engine "{run.engine}" is not installed here any more'
+def _without_engine(run: Run, world: World, reason: str) -> Look:
+    """The placement cannot be seen here. The run waits, with the reason, until the engine is back or it is cancelled."""
     if run.cancel_requested:
         return Look(conclude(run, world.clock.now_s(), Cause.CANCELLED, f"cancelled unseen: {reason}"))
     if run.reason == reason:
