@@ -30,15 +30,15 @@ from anubis.submission.submit import only_recorded, runs_of
 from anubis.wiring import Installation, build
 
 if TYPE_CHECKING:
-    from anubis.bisection.bisect_request import Question
-    from anubis.bisection.bisection import Answer, Found
-    from anubis.judging.alert_triage import Ruling
-    from anubis.judging.gate import Contest
-    from anubis.judging.series_overview import Surveyed
+    from anubis.bisection.bisect_request import BisectRequest
+    from anubis.bisection.bisection import BisectResult, CommitResult
+    from anubis.judging.alert_triage import TriageAction
+    from anubis.judging.gate import GateSides
+    from anubis.judging.series_overview import SeriesOverview
     from anubis.model.alert import Alert, AlertState
     from anubis.pipeline.reconciler import Reconciler
     from anubis.reporting.gate_report import Report
-    from anubis.transfer.histories import Given, Imported
+    from anubis.transfer.histories import ImportDefaults, ImportResult
 
 _LAST = re.compile(r"@last(?:~(\d+))?")
 
@@ -242,7 +242,7 @@ class Client:
         """Bring the run of an archive into this home, complete or not at all. Raises BadInputError."""
         from anubis.transfer import run_transfer  # noqa: PLC0415
 
-        return run_transfer.bring_in(file, self._world, self.settings.home)
+        return run_transfer.import_archive(file, self._world, self.settings.home)
 
     def compare(
         self,
@@ -267,17 +267,17 @@ class Client:
         min_effect: float | None = None,
     ) -> "Report":
         """Weigh runs against others, or the current level of their history: what a gate reports."""
-        from anubis.judging.gate import Contest  # noqa: PLC0415  20 ms that a listing need not pay, here and below
+        from anubis.judging.gate import GateSides  # noqa: PLC0415  20 ms that a listing need not pay, here and below
 
         new, old = ([self.get(ref) for ref in refs] for refs in (contender, baseline or ()))
-        contest = Contest(contender=new, baseline=None if baseline is None else old)
+        contest = GateSides(contender=new, baseline=None if baseline is None else old)
         return self.weigh([contest], min_effect=min_effect)
 
-    def weigh(self, contests: "Sequence[Contest]", *, min_effect: float | None = None) -> "Report":
+    def weigh(self, contests: "Sequence[GateSides]", *, min_effect: float | None = None) -> "Report":
         """Weigh several contenders, each against its own baseline, and adjust all verdicts together."""
         from anubis.judging import gate  # noqa: PLC0415
 
-        return gate.weigh(contests, self._world, min_effect=min_effect)
+        return gate.compare_sides(contests, self._world, min_effect=min_effect)
 
     def alerts(
         self, *, states: "Sequence[AlertState]" = (), benchmark: str | None = None
@@ -293,26 +293,30 @@ class Client:
 
         return alert_triage.get(self._world, alert_id)
 
-    def rule(self, alert_id: str, ruling: "Ruling", *, why: str, until_s: float | None = None) -> "Alert":
+    def rule(
+        self, alert_id: str, ruling: "TriageAction", *, why: str, until_s: float | None = None
+    ) -> "Alert":
         """Decide about an alert; kept with who, when and why. Raises BadInputError where it cannot be."""
         from anubis.judging import alert_triage  # noqa: PLC0415
 
         actor = self.settings.client_id
-        alert = alert_triage.rule(self._world, alert_id, ruling, actor=actor, why=why, until_s=until_s)
+        alert = alert_triage.triage(self._world, alert_id, ruling, actor=actor, why=why, until_s=until_s)
         self.tell()
         return alert
 
-    def series(self, *, benchmark: str | None = None, metric: str | None = None) -> "Sequence[Surveyed]":
+    def series(
+        self, *, benchmark: str | None = None, metric: str | None = None
+    ) -> "Sequence[SeriesOverview]":
         """Every series with its points and what is said about it."""
         from anubis.judging import series_overview  # noqa: PLC0415
 
-        return series_overview.survey(self._world, benchmark=benchmark, metric=metric)
+        return series_overview.series_overviews(self._world, benchmark=benchmark, metric=metric)
 
     def judge_again(self, *, benchmark: str | None = None, tell: bool = False) -> "Sequence[Alert]":
         """Judge all of history again; the alerts that are different now. Nobody is told unless ``tell``."""
         from anubis.judging import series_overview  # noqa: PLC0415
 
-        changed = series_overview.judge_again(self._world, benchmark=benchmark, tell=tell)
+        changed = series_overview.rejudge(self._world, benchmark=benchmark, tell=tell)
         self.tell()
         return changed
 
@@ -323,11 +327,11 @@ class Client:
 
     def bisect(
         self,
-        question: "Question",
+        question: "BisectRequest",
         *,
         measure: Callable[[Sequence[Run]], Sequence[Run]] | None = None,
-        told: "Callable[[Answer], None] | None" = None,
-    ) -> "Found":
+        told: "Callable[[CommitResult], None] | None" = None,
+    ) -> "BisectResult":
         """Find the commit that changed a metric; ``pipeline.question`` asks from a descriptor file.
 
         ``measure`` drives runs (None: ``drive``), ``told`` hears answers. Interrupted, it goes on where it stopped
@@ -336,11 +340,11 @@ class Client:
         from anubis.bisection import bisection  # noqa: PLC0415
 
         drive = measure or (lambda runs: self.drive([run.id for run in runs]))
-        return bisection.bisect(question, self._world, self.settings, measure=drive, told=told)
+        return bisection.bisect(question, self._world, self.settings, measure=drive, on_commit=told)
 
     def question_of_alert(
         self, alert_id: str, *, metric: str | None = None, repository: Path | None = None
-    ) -> "Question":
+    ) -> "BisectRequest":
         """What ``bisect`` is asked: which commit in the range of an alert changed its gravest metric."""
         from anubis.bisection import bisect_request as question  # noqa: PLC0415
 
@@ -348,15 +352,19 @@ class Client:
         return question.from_alert(alert, self._world, metric=metric, repository=repository)
 
     def read_history(
-        self, addresses: Sequence[str], *, format_name: str | None = None, given: "Given | None" = None
-    ) -> "Imported":
+        self,
+        addresses: Sequence[str],
+        *,
+        format_name: str | None = None,
+        given: "ImportDefaults | None" = None,
+    ) -> "ImportResult":
         """What other tools' files hold, as runs and points; nothing is stored. Raises BadInputError."""
         from anubis.transfer import histories  # noqa: PLC0415
 
         owner = self.settings.client_id
         return histories.import_files(addresses, owner=owner, format_name=format_name, given=given)
 
-    def store_history(self, found: "Imported") -> int:
+    def store_history(self, found: "ImportResult") -> int:
         """Store what was read; how many of its runs were not stored already."""
         from anubis.transfer import histories  # noqa: PLC0415
 

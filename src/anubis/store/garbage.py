@@ -21,7 +21,7 @@ _BATCH = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Leftover:
+class Garbage:
     """A file or folder that may go."""
 
     kind: str
@@ -29,7 +29,7 @@ class Leftover:
     size_bytes: int
 
 
-def leftovers(client: "Client", *, before_s: float) -> Iterator[Leftover]:
+def find_garbage(client: "Client", *, before_s: float) -> Iterator[Garbage]:
     """Everything that nothing refers to and that nobody has touched since ``before_s`` (UTC seconds)."""
     home = client.settings.home
     records = [path for path in _children(home / "records") if _RUN_ID.fullmatch(path.name)]
@@ -49,7 +49,7 @@ def leftovers(client: "Client", *, before_s: float) -> Iterator[Leftover]:
         yield from _found("script copy", (path for path in extracted if f"{path.name}.tar" not in busy))
 
 
-def packed(client: "Client", *, before_s: float, dry_run: bool) -> Iterator[Leftover]:
+def packed(client: "Client", *, before_s: float, dry_run: bool) -> Iterator[Garbage]:
     """Records of runs that ended before ``before_s``, with the bytes that packing them freed (or, dry, that they take)."""
     final = tuple(status for status in Status if status.final)
     for row in client.find(RunQuery(statuses=final, until_s=before_s, limit=MOST, newest_first=False)):
@@ -58,10 +58,10 @@ def packed(client: "Client", *, before_s: float, dry_run: bool) -> Iterator[Left
         if not whole or row.ended_s is None or row.ended_s >= before_s:
             continue
         size_bytes = sum(map(_size, whole)) if dry_run else client.pack_record(row.id)
-        yield Leftover("record", folder, size_bytes)
+        yield Garbage("record", folder, size_bytes)
 
 
-def remove(leftover: Leftover) -> None:
+def remove(leftover: Garbage) -> None:
     """Delete it; silent when somebody else did."""
     if leftover.path.is_dir() and not leftover.path.is_symlink():
         shutil.rmtree(leftover.path, ignore_errors=True)
@@ -91,9 +91,9 @@ def _scripts(client: "Client") -> tuple[set[str], set[str]]:
     return kept, busy
 
 
-def _found(kind: str, paths: Iterable[Path]) -> Iterator[Leftover]:
+def _found(kind: str, paths: Iterable[Path]) -> Iterator[Garbage]:
     for path in paths:
-        yield Leftover(kind, path, _size(path))
+        yield Garbage(kind, path, _size(path))
 
 
 def _children(folder: Path) -> list[Path]:

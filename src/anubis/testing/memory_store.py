@@ -9,13 +9,13 @@ from anubis.model.errors import LeaseLostError, NotFoundError
 from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Event, Run, Step, stepped
 from anubis.testing.memory_points import FakePoints
-from anubis.testing.memory_state import Lease, Shelf
+from anubis.testing.memory_state import Lease, MemoryState
 
 
 class FakeRuns:
     """``Runs`` in memory."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: MemoryState) -> None:
         self._shelf = shelf
 
     def add(self, runs: Sequence[tuple[Run, str]], events: Sequence[Event]) -> None:
@@ -203,7 +203,7 @@ class FakeRuns:
 class FakeAlerts:
     """``Alerts`` in memory."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: MemoryState) -> None:
         self._shelf = shelf
 
     def put(self, alerts: Sequence[Alert], events: Sequence[Event]) -> None:
@@ -246,7 +246,7 @@ class FakeAlerts:
 class FakeCursors:
     """``Cursors`` in memory."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: MemoryState) -> None:
         self._shelf = shelf
 
     def all(self, prefix: str) -> Mapping[str, int]:
@@ -261,7 +261,7 @@ class FakeStore:
     """The four together, as ``anubis.store.open_store`` gives them."""
 
     def __init__(self) -> None:
-        shelf = Shelf()
+        shelf = MemoryState()
         self.runs = FakeRuns(shelf)
         self.points = FakePoints(shelf)
         self.alerts = FakeAlerts(shelf)

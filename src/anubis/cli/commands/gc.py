@@ -7,7 +7,7 @@ import click
 from anubis.cli.home import open_client
 from anubis.cli.params import SPAN, json_option
 from anubis.cli.views import json_output, units
-from anubis.store.garbage import Leftover, leftovers, packed, remove
+from anubis.store.garbage import Garbage, find_garbage, packed, remove
 
 LEFTOVER_AGE_S = 86_400
 PACK_AGE_S = 30 * 86_400
@@ -36,7 +36,7 @@ def gc(*, dry_run: bool, older_than: float | None, pack: bool, as_json: bool) ->
         if pack:
             done = list(packed(client, before_s=before_s, dry_run=dry_run))
         else:
-            done = list(leftovers(client, before_s=before_s))
+            done = list(find_garbage(client, before_s=before_s))
     if not dry_run and not pack:
         for leftover in done:
             remove(leftover)
@@ -50,5 +50,5 @@ def gc(*, dry_run: bool, older_than: float | None, pack: bool, as_json: bool) ->
     click.echo(f"{units.size(total)} {verb}" if done else "nothing to do")
 
 
-def _json(leftover: Leftover) -> dict[str, object]:
+def _json(leftover: Garbage) -> dict[str, object]:
     return {"kind": leftover.kind, "path": str(leftover.path), "size_bytes": leftover.size_bytes}
