@@ -40,6 +40,11 @@ class Settings:
     #: Free space under the home folder below which no run is placed; bytes
     min_free_bytes: int = 256 << 20
 
+    @property
+    def records(self) -> Path:
+        """Folder of the records of all runs."""
+        return self.home / "records"
+
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> Self:
         """The settings in ``environ``; a variable set to nothing counts as unset.

@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, Self
+from urllib.parse import unquote, urlsplit
 
 from anubis.contracts.points import MetricSummary
+from anubis.contracts.records import RecordKey, RoleFiles
 from anubis.contracts.runs import RunQuery, RunRow
 from anubis.judging.comparison import compare_points
 from anubis.model.errors import BadInputError, NotFoundError
@@ -80,8 +82,7 @@ class Client:
         """Store the runs of these descriptor files, all or none, in the order in which they will go.
 
         Several files, rounds or a ``[matrix]`` make a family. ``warned`` hears of every old spelling, and of what the
-        engine only records. Raises
-        BadInputError with every problem found.
+        engine only records. Raises BadInputError with every problem found.
         """
         key = self._store_script(script) if script else None
         submissions = submissions_of(files, overrides=overrides or {}, script=key, warned=warned)
@@ -214,21 +215,24 @@ class Client:
 
     def record(self, ref: str) -> Path:
         """The folder that holds the record of the run's latest attempt (role benchmark, rank 0)."""
-        run = self.get(ref)
-        folder = self.record_folder(run)
-        if not folder.exists():
-            raise NotFoundError(
-                f"run {run.id} has no record on this machine", remedy="a run leaves one once it was placed"
-            )
-        return folder
+        if folder := self.record_folder(run := self.get(ref)):
+            return folder
+        remedy = "a run leaves one once it was placed"
+        raise NotFoundError(f"run {run.id} has no record on this machine", remedy=remedy)
 
     def pack_record(self, run_id: str) -> int:
-        """Keep the record of a final run in less space; the bytes freed. Whoever reads it finds it whole."""
+        """Keep the record of a final run in less space; the bytes freed. Reading unpacks it."""
         return self._world.records.pack(run_id)
 
-    def record_folder(self, run: Run) -> Path:
-        """Where the record of a run's attempt is, or will be."""
-        return self._world.records.folder(run.id, run.attempt)
+    def record_files(self, run: Run) -> RoleFiles:
+        """The files of a run's attempt, which need not exist yet."""
+        return RoleFiles(self._world.records, RecordKey(run.id, run.attempt))
+
+    def record_folder(self, run: Run) -> Path | None:
+        """The folder on this machine with the record of a run's attempt; None when there is none."""
+        exists = run.attempt in self._world.records.attempts(run.id)
+        address = urlsplit(self._world.records.url(RecordKey(run.id, run.attempt)) if exists else "")
+        return Path(unquote(address.path)) if address.scheme == "file" else None
 
     def export_record(self, ref: str, out: BinaryIO) -> Run:
         """Write a final run with its record, rows and script as one archive. Raises BadInputError before it is final."""

@@ -32,4 +32,3 @@ class Surroundings:
 
     settings: Settings
     objects: Objects
-    records: Records

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from anubis.cli.select.refs import MOST
 from anubis.contracts.runs import RunQuery
 from anubis.model.status import Status
+from anubis.record import layout, packing
 from anubis.transfer.run_transfer import INCOMING
 
 if TYPE_CHECKING:
     from anubis.client import Client
 
-_RUN_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ARCHIVE = re.compile(r"[0-9a-f]{64}\.tar")
 _BATCH = 500
 
@@ -32,11 +32,13 @@ class Leftover:
 def leftovers(client: "Client", *, before_s: float) -> Iterator[Leftover]:
     """Everything that nothing refers to and that nobody has touched since ``before_s`` (UTC seconds)."""
     home = client.settings.home
-    records = [path for path in _children(home / "records") if _RUN_ID.fullmatch(path.name)]
+    records = [path for path in _children(client.settings.records) if layout.is_run_id(path.name)]
     yield from _found(
         "record", _unknown_runs(client, [path for path in records if _touched_s(path) < before_s])
     )
-    halves = (path for record in records for path in _children(record) if path.name.startswith("."))
+    halves = (
+        path for record in records for path in _children(record) if path.name.startswith(packing.UNFINISHED)
+    )
     yield from _found("packing", (path for path in halves if _touched_s(path) < before_s))
     yield from _found("import", (path for path in _children(home / INCOMING) if _touched_s(path) < before_s))
     objects = [path for path in _children(home / "objects") if _touched_s(path) < before_s]
@@ -53,8 +55,8 @@ def packed(client: "Client", *, before_s: float, dry_run: bool) -> Iterator[Left
     """Records of runs that ended before ``before_s``, with the bytes that packing them freed (or, dry, that they take)."""
     final = tuple(status for status in Status if status.final)
     for row in client.find(RunQuery(statuses=final, until_s=before_s, limit=MOST, newest_first=False)):
-        folder = client.settings.home / "records" / row.id
-        whole = [path for path in _children(folder) if path.is_dir() and not path.name.startswith(".")]
+        folder = client.settings.records / row.id
+        whole = [path for path in _children(folder) if path.is_dir() and layout.attempt_of(path.name)]
         if not whole or row.ended_s is None or row.ended_s >= before_s:
             continue
         size_bytes = sum(map(_size, whole)) if dry_run else client.pack_record(row.id)
