@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from anubis.model.errors import BadInputError
 from anubis.model.problem import Problem
+from anubis.record import layout
 
 _DATABASES = ("sqlite://", "postgresql://", "postgresql+psycopg://")
 
@@ -43,7 +44,7 @@ class Settings:
     @property
     def records(self) -> Path:
         """Folder of the records of all runs."""
-        return self.home / "records"
+        return self.home / layout.RECORDS
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> Self:

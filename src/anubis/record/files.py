@@ -33,6 +33,7 @@ if TYPE_CHECKING:
             ...
 
 else:
+    Files = object
     FileState = namedtuple("FileState", "size_bytes modified_s")
 
 #: Bytes read at once where a whole file is read.

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import re
 
+#: The folder of all records, in the home folder.
+RECORDS = "records"
+
 STDOUT, STDERR, EMIT = "stdout", "stderr", "emit"
 #: The streams of a benchmark; the time index refers to them by position.
 STREAMS = (STDOUT, STDERR, EMIT)

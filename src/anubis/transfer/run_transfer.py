@@ -25,7 +25,7 @@ def export(run: Run, world: World, out: BinaryIO) -> None:
     archived = run_archive.Archived(
         run=run,
         text=world.runs.text(run.id),
-        events=tuple(world.runs.events(run.id, limit=1_000_000)),
+        events=tuple(world.events.read(run.id, limit=1_000_000)),
         points=tuple(world.points.of([run.id])),
     )
     run_archive.write(archived, world.records, _script(run, world), out)

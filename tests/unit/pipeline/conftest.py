@@ -22,12 +22,21 @@ def house():
         objects=FakeObjects(),
         records=FakeRecords(),
         runs=store.runs,
+        leases=store.leases,
+        events=store.events,
         points=store.points,
         alerts=store.alerts,
         clock=clock,
     )
     return SimpleNamespace(
-        world=world, store=store, clock=clock, engine=engine, runs=store.runs, points=store.points
+        world=world,
+        store=store,
+        clock=clock,
+        engine=engine,
+        runs=store.runs,
+        leases=store.leases,
+        events=store.events,
+        points=store.points,
     )
 
 

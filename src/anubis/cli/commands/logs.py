@@ -35,20 +35,22 @@ def logs(*, ref: str, follow: bool, only: str | None, timestamps: bool) -> None:
     """
     streams = (only,) if only else (layout.STDOUT, layout.STDERR)
     with open_client() as client:
-        run = client.get(ref)
+        run = client.runs.get(ref)
         if follow and not run.status.final:
             _follow(client, run, streams, timestamps=timestamps)
             return
-        client.record(run.id)  # a run without a record is an error
-        LogStream(client.record_files(run), streams, timestamps=timestamps).copy(sys.stdout.buffer, last=True)
+        client.records.folder(run.id)  # a run without a record is an error
+        LogStream(client.records.files(run), streams, timestamps=timestamps).copy(
+            sys.stdout.buffer, last=True
+        )
 
 
 def _follow(client: "Client", run: Run, streams: tuple[str, ...], *, timestamps: bool) -> None:
     """Copy what arrives until no more output is possible; a new attempt has its own record."""
-    client.ensure_worker()
+    client.workers.start()
     out: BinaryIO = sys.stdout.buffer
     while True:
-        stream = LogStream(client.record_files(run), streams, timestamps=timestamps)
+        stream = LogStream(client.records.files(run), streams, timestamps=timestamps)
         attempt = run.attempt
         while run.attempt == attempt:
             over = run.status.final or run.status in _SILENT
@@ -57,4 +59,4 @@ def _follow(client: "Client", run: Run, streams: tuple[str, ...], *, timestamps:
             if over:
                 return
             time.sleep(LOOK_EVERY_S)
-            run = client.get(run.id)
+            run = client.runs.get(run.id)

@@ -85,7 +85,7 @@ class LiveView:
         if run.status is not Status.WATCH:
             yield "  ".join([*head, run.reason or status_text.MEANINGS.get(run.status, "")])
             return
-        files = self._client.record_files(run)
+        files = self._client.records.files(run)
         head.append(_repeat(run, tailing.last_repeat(files)))
         yield "  ".join(part for part in head if part)
         if values := self._latest(run.id, files):
