@@ -164,7 +164,7 @@ class Client:
 
     def events(self, ref: str, *, after_seq: int = 0) -> Sequence[Event]:
         """The timeline of a run."""
-        return self._world.runs.events(self.get(ref).id, after_seq=after_seq)
+        return self._world.events.read(self.get(ref).id, after_seq=after_seq)
 
     def text(self, ref: str) -> str:
         """The descriptor file as it was submitted."""

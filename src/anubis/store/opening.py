@@ -9,6 +9,8 @@ from anubis.store.alerts import StoredAlerts, StoredCursors
 from anubis.store.database import Database, Session, statements_of
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.drivers import driver_for
+from anubis.store.events import StoredEvents
+from anubis.store.leases import StoredLeases
 from anubis.store.points import StoredPoints
 from anubis.store.runs import StoredRuns
 
@@ -21,6 +23,8 @@ class Store:
     """An open database. Usable from several threads; other processes may have it open too."""
 
     runs: StoredRuns
+    leases: StoredLeases
+    events: StoredEvents
     points: StoredPoints
     alerts: StoredAlerts
     cursors: StoredCursors
@@ -53,6 +57,8 @@ def open_store(url: str) -> Store:
     dictionaries = Dictionaries(database)
     return Store(
         runs=StoredRuns(database, dictionaries),
+        leases=StoredLeases(database, dictionaries),
+        events=StoredEvents(database, dictionaries),
         points=StoredPoints(database),
         alerts=StoredAlerts(database, dictionaries),
         cursors=StoredCursors(database),
