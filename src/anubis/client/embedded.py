@@ -113,8 +113,9 @@ class Client:
         Another process may drive some of them; ``changed`` hears of every change of these runs, whoever made it.
         """
         waiting = Waiting(self._world.runs, run_ids, changed)
-        self._reconciler(waiting.note).drive(until=waiting.over)
-        if self._world.runs.unfinished() or not self._installation.relay.turn():
+        reconciler = self._reconciler(waiting.note)
+        reconciler.drive(until=waiting.over)
+        if self._world.runs.unfinished() or reconciler.chores.outstanding:
             worker.start(self.settings.home)
         return [self._world.runs.get(run_id) for run_id in run_ids]
 
@@ -124,8 +125,12 @@ class Client:
         Whoever cannot be told for an hour is left to the next worker.
         """
         home, unfinished = self.settings.home, self._world.runs.unfinished
-        idle = worker.idle(home, unfinished, self._installation.relay.turn)
-        return worker.work(home, lambda: self._reconciler().drive(until=idle), unfinished)
+
+        def drive() -> None:
+            reconciler = self._reconciler()
+            reconciler.drive(until=worker.idle(home, unfinished, lambda: reconciler.chores.outstanding))
+
+        return worker.work(home, drive, unfinished)
 
     def ensure_worker(self) -> bool:
         """Start a background worker if there is unfinished work and no worker; whether one was started."""
@@ -134,7 +139,13 @@ class Client:
     def _reconciler(self, changed: Callable[[Run], None] | None = None) -> "Reconciler":
         from anubis.pipeline.reconciler import Reconciler  # noqa: PLC0415  20 ms that a listing need not pay
 
-        return Reconciler(self._world, new_owner(), lease_s=self.settings.lease_s, changed=changed)
+        return Reconciler(
+            self._world,
+            new_owner(),
+            lease_s=self.settings.lease_s,
+            changed=changed,
+            chores=[self._installation.relay],
+        )
 
     def get(self, ref: str) -> Run:
         """The run behind a reference. Raises NotFoundError."""
@@ -318,7 +329,7 @@ class Client:
 
     def tell(self) -> None:
         """Tell people what they have not been told yet; a background worker goes on with whom cannot be told now."""
-        if not self._installation.relay.turn():
+        if self._installation.relay.turn() is not None:
             worker.start(self.settings.home)
 
     def bisect(
