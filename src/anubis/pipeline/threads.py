@@ -23,6 +23,11 @@ class Threads:
         #: The inboxes of threads without work; the one that had work last is the first to get some.
         self._idle: list[queue.SimpleQueue[tuple[str, Work]]] = []
 
+    @property
+    def idle(self) -> int:
+        """How many threads wait for work."""
+        return len(self._idle)
+
     def __call__(self, name: str, work: Work) -> None:
         with self._lock:
             inbox = self._idle.pop() if self._idle else None

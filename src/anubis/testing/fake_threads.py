@@ -18,10 +18,15 @@ class FakeThreads:
         """The names of the threads that have not run yet."""
         return [name for name, _ in self.waiting]
 
-    def run(self, name: str) -> int:
+    def run(self, name: str = "") -> int:
         """Run the threads whose names begin with this; how many there were. Those that they start wait in turn."""
         chosen = [(each, work) for each, work in self.waiting if each.startswith(name)]
         self.waiting = [pair for pair in self.waiting if pair not in chosen]
         for _, work in chosen:
             work()
         return len(chosen)
+
+    def hang(self) -> Callable[[], None]:
+        """The work of the oldest thread, which no ``run`` ends any more; call it to let the thread end."""
+        _, work = self.waiting.pop(0)
+        return work

@@ -7,7 +7,7 @@ import pytest
 
 from anubis.contracts.world import World
 from anubis.pipeline.reconciler import Reconciler
-from anubis.testing import FakeClock, FakeEngine, FakeObjects, FakeRecords, FakeStore
+from anubis.testing import FakeClock, FakeEngine, FakeObjects, FakeRecords, FakeStore, FakeThreads
 from anubis.testing.builders import NOW_S
 
 
@@ -36,12 +36,19 @@ def house(tmp_path):
         leases=store.leases,
         events=store.events,
         points=store.points,
+        threads=FakeThreads(),
     )
 
 
 @pytest.fixture
-def reconciler(house):
-    return Reconciler(house.world, "one")
+def new_reconciler(house):
+    """Makes a reconciler whose threads run when the test says so."""
+    return lambda owner, **options: Reconciler(house.world, owner, start=house.threads, **options)
+
+
+@pytest.fixture
+def reconciler(new_reconciler):
+    return new_reconciler("one")
 
 
 @pytest.fixture
