@@ -7,8 +7,8 @@ import pytest
 
 from anubis.model.errors import AnubisError, StoreError
 from anubis.store import open_store, opening
-from anubis.store.drivers import driver_for
 from anubis.store.migrations import upgrade
+from anubis.store.sql.drivers import driver_for
 from anubis.testing import a_run, an_event
 
 SCHEMA_OF = {

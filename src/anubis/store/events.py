@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 
 from anubis.model.run import Event
-from anubis.store.database import Database, Session
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.rows import event_of, event_values, id_bytes
+from anubis.store.sql.database import Database, Session
 
 
 def event_words(events: Sequence[Event]) -> Iterator[str]:
@@ -25,7 +25,7 @@ def write_events(session: Session, events: Sequence[Event], words: dict[str, int
     """
     if not events:
         return
-    ((last,),) = session.rows("count_events", count=len(events))
+    last = session.row("count_events", count=len(events)).seq
     numbers = count(last - len(events) + 1)
     session.write_all("add_event", [event_values(event, next(numbers), words) for event in events])
 

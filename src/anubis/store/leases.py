@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from anubis.model.errors import LeaseLostError
 from anubis.model.run import Run, Step, stepped
-from anubis.store.database import Database, Session, chunked
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import event_words, write_events
 from anubis.store.rows import id_bytes, id_text, run_of, step_values
+from anubis.store.sql.database import Database, Session, chunked
 from anubis.store.writing import Measured
 
 
@@ -30,7 +30,7 @@ class StoredLeases:
         claimed = self._database.lease("claim", owner=owner, now_s=now_s, until_s=now_s + lease_s, most=limit)
         if not claimed:
             return []
-        rows = self._database.rows("claimed", numbers=[number for (number,) in claimed])
+        rows = self._database.rows("claimed", numbers=[row.no for row in claimed])
         return [run_of(row) for row in rows]
 
     def renew(
@@ -39,7 +39,7 @@ class StoredLeases:
         kept: dict[str, bool] = {}
         for ids in chunked(sorted(map(id_bytes, run_ids))):
             rows = self._database.lease("renew", owner=owner, ids=ids, until_s=now_s + lease_s)
-            kept |= {id_text(run_id): bool(cancel) for run_id, cancel in rows}
+            kept |= {id_text(row.id): bool(row.cancel) for row in rows}
         return kept
 
     def release(self, owner: str, run_ids: Sequence[str] | None = None) -> None:
@@ -50,10 +50,10 @@ class StoredLeases:
             self._database.lease("release", owner=owner, ids=ids)
 
     def owners(self) -> Sequence[str]:
-        return sorted(owner for (owner,) in self._database.rows("owners"))
+        return sorted(row.holder for row in self._database.rows("owners"))
 
     def cancelled(self, owner: str) -> Sequence[str]:
-        return [id_text(run_id) for (run_id,) in self._database.rows("cancelled", owner=owner)]
+        return [id_text(row.id) for row in self._database.rows("cancelled", owner=owner)]
 
     def apply(self, owner: str, run: Run, step: Step, *, now_s: float) -> Run:
         after = stepped(run, step, now_s=now_s)
@@ -66,10 +66,9 @@ class StoredLeases:
             rows = session.rows(statement, **values)
             if not rows:
                 raise LeaseLostError(f"run {run.id} is held by another reconciler, or final")
-            number, cancel = rows[0]
-            measured.write(session, number)
+            measured.write(session, rows[0].no)
             write_events(session, step.events, words)
-            return bool(cancel)
+            return bool(rows[0].cancel)
 
         cancelled = self._database.transact(work)
         return after if cancelled == after.cancel_requested else replace(after, cancel_requested=cancelled)

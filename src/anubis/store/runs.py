@@ -8,11 +8,11 @@ from anubis.model.errors import NotFoundError
 from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Event, Run
 from anubis.store.adding import add_runs
-from anubis.store.database import Database, Session, chunked
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import event_words, write_events
 from anubis.store.listing import find
 from anubis.store.rows import id_bytes, id_text, run_of
+from anubis.store.sql.database import Database, Session, chunked
 from anubis.store.text import unpacked
 
 #: How many candidates of an ambiguous prefix a message names.
@@ -39,21 +39,21 @@ class StoredRuns:
             return run_of(rows[0])
         if not rows:
             raise NotFoundError(f"no run has the id {run_id}", remedy="anubis history lists the runs")
-        names = [id_text(row[0]) for row in rows]
+        names = [id_text(row.id) for row in rows]
         shown = ", ".join(names[:_CANDIDATES]) + (", ..." if len(names) > _CANDIDATES else "")
         raise NotFoundError(f"several runs begin with {run_id}: {shown}", remedy="give more digits of the id")
 
     def text(self, run_id: str) -> str:
         full = self.get(run_id).id
-        ((body,),) = self._database.rows("text", run_id=id_bytes(full))
-        return unpacked(body)
+        (row,) = self._database.rows("text", run_id=id_bytes(full))
+        return unpacked(row.body)
 
     def find(self, query: RunQuery) -> Sequence[RunRow]:
         return find(self._database, query)
 
     def unfinished(self) -> int:
-        ((number,),) = self._database.rows("unfinished")
-        return int(number)
+        (row,) = self._database.rows("unfinished")
+        return int(row.runs)
 
     def add(self, runs: Sequence[tuple[Run, str]], events: Sequence[Event]) -> None:
         """See the contract. Runs that are there already are left as they are, with their events, so a caller that
@@ -82,7 +82,7 @@ class StoredRuns:
         def work(session: Session) -> list[str]:
             marked: list[str] = []
             for ids in chunked(sorted(map(id_bytes, run_ids))):
-                marked += [id_text(run_id) for (run_id,) in session.rows("request_cancel", ids=ids)]
+                marked += [id_text(row.id) for row in session.rows("request_cancel", ids=ids)]
             new = set(marked)
             write_events(session, [event for event in events if event.run_id in new], words)
             return sorted(marked)
@@ -98,9 +98,8 @@ class StoredRuns:
             for some in chunked(ids):
                 gone = session.rows("dropped", ids=list(some))
                 session.write("remove", ids=some)
-                for name, numbers in zip(
-                    ("remove_descriptors", "remove_texts"), zip(*gone, strict=True), strict=False
-                ):
-                    session.write(name, numbers=sorted(set(numbers)))
+                if gone:
+                    session.write("remove_descriptors", numbers=sorted({row.descriptor for row in gone}))
+                    session.write("remove_texts", numbers=sorted({row.text for row in gone}))
 
         self._database.transact(work)

@@ -8,8 +8,9 @@ from anubis.model.errors import AnubisError, StoreError
 from anubis.model.ids import new_run_id
 from anubis.model.run import Step
 from anubis.model.status import Status
-from anubis.store import drivers, open_store
-from anubis.store.database import chunked, statements_of
+from anubis.store import open_store
+from anubis.store.sql import drivers
+from anubis.store.sql.database import chunked, statements_of
 from anubis.testing import a_run, an_event, samples_of
 
 HEAVY = ("sqlalchemy", "alembic", "numpy", "psycopg", "pydantic")

@@ -6,10 +6,11 @@ from anubis.model.alert import AlertState
 from anubis.model.cause import Cause
 from anubis.model.metric import Better
 from anubis.model.status import Status
-from anubis.store import codes, opening
-from anubis.store.database import statements_of
+from anubis.store import opening
 from anubis.store.migrations import upgrade
+from anubis.store.sql import codes
 from anubis.store.sql.compile import FOLDER, compiled
+from anubis.store.sql.database import statements_of
 
 DATABASES = ["sqlite", "postgresql"]
 

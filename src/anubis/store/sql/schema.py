@@ -26,7 +26,7 @@ from sqlalchemy import (
     text,
 )
 
-from anubis.store.codes import FIRST_FINAL
+from anubis.store.sql.codes import FIRST_FINAL
 
 metadata = MetaData()
 
