@@ -66,7 +66,7 @@ class PlugIns(Mapping[str, T]):
                 remedy=remedy or error.remedy,
             )
             failed.__cause__ = error
-        except Exception as error:  # noqa: BLE001  a plug-in may fail in any way, and only it
+        except (Exception, SystemExit) as error:  # noqa: BLE001  a plug-in may fail in any way, and only it
             package = getattr(self._entries[name].dist, "name", "its package")
             failed = PlugInError(
                 f'{self._noun} "{name}" cannot be loaded: {type(error).__name__}: {error}',

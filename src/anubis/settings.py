@@ -16,6 +16,7 @@ from typing import Any, Self, TypeVar
 
 from anubis.model.errors import BadInputError
 from anubis.model.problem import Problem
+from anubis.record import layout
 
 T = TypeVar("T")
 _DATABASES = ("sqlite://", "postgresql://", "postgresql+psycopg://")
@@ -140,7 +141,7 @@ class Settings:
     @property
     def records(self) -> Path:
         """Folder of all records."""
-        return self.home / "records"
+        return self.home / layout.RECORDS
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> Self:

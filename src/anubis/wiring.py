@@ -16,21 +16,16 @@ from anubis.store import FolderObjects, FolderRecords, Store, open_store
 
 
 class WallClock:
-    """The machine's time. ``wake`` ends a wait early."""
-
-    def __init__(self) -> None:
-        self._wake = threading.Event()
+    """The machine's time."""
 
     def now_s(self) -> float:
         return time.time()
 
-    def wait(self, seconds: float) -> None:
-        if self._wake.wait(seconds):
-            self._wake.clear()
+    def monotonic_s(self) -> float:
+        return time.monotonic()
 
-    def wake(self) -> None:
-        """There is something to do; safe from signal handlers and other threads."""
-        self._wake.set()
+    def wait(self, event: threading.Event, seconds: float) -> None:
+        event.wait(seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,23 +59,21 @@ def build(settings: Settings | None = None) -> Installation:
         engines=engines(surroundings),
         notifiers=notifiers(surroundings),
         objects=surroundings.objects,
-        records=surroundings.records,
+        records=FolderRecords(settings.records),
         runs=store.runs,
+        leases=store.leases,
+        events=store.events,
         points=store.points,
         alerts=store.alerts,
         clock=clock,
     )
-    relay = Relay(store.runs, store.alerts, store.cursors, world.notifiers, clock)
+    relay = Relay(store.events, store.alerts, store.cursors, world.notifiers, clock)
     return Installation(settings, store, clock, world, relay)
 
 
 def surroundings_of(settings: Settings) -> Surroundings:
     """What plug-ins are built from. Creates nothing."""
-    return Surroundings(
-        settings=settings,
-        objects=FolderObjects(settings.home / "objects"),
-        records=FolderRecords(settings.records),
-    )
+    return Surroundings(settings=settings, objects=FolderObjects(settings.home / "objects"))
 
 
 def engines(surroundings: Surroundings) -> PlugIns[Engine]:

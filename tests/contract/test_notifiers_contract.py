@@ -243,7 +243,7 @@ def test_its_secrets_stay_its_own(case, caplog):
 
 def test_every_entry_point_builds_a_notifier(tmp_path):
     surroundings = Surroundings(
-        settings=Settings.from_env({"ANUBIS_HOME": str(tmp_path)}), objects=MemoryObjects(), records=None
+        settings=Settings.from_env({"ANUBIS_HOME": str(tmp_path)}), objects=MemoryObjects()
     )
     entries = {entry.name: entry.load()(surroundings) for entry in entry_points(group="anubis.notifiers")}
     assert sorted(entries) == ["alertmanager", "github", "gitlab", "http", "https", "mailto", "slack"]

@@ -17,7 +17,7 @@ from anubis.model.errors import NoCapacityError, StageError
 from anubis.model.launch import Launch
 from anubis.model.run import Seen
 from anubis.pipeline import host_record
-from anubis.record import liveness
+from anubis.record import layout, liveness
 from anubis.testing import a_run
 from anubis.testing.contracts.engine import EngineContract, a_launch, start
 from support.agents import is_running
@@ -73,7 +73,7 @@ def record_of(placement):
 
 
 def agent_of(placement):
-    return json.loads((record_of(placement) / liveness.NAME).read_bytes())["pid"]
+    return json.loads((record_of(placement) / layout.ALIVE).read_bytes())["pid"]
 
 
 def start_broken(engine, run, code):
@@ -209,7 +209,7 @@ def test_nothing_is_placed_on_a_full_disk(an_engine, run, tmp_path):
 def test_what_was_kept_free_for_the_end_is_free_when_it_has_come(engine, run, end):
     placement = start(engine, run, ("sleep", "600"))
     seen(engine, placement, Seen.RUNNING)
-    ballast = record_of(placement) / host_record.BALLAST
+    ballast = record_of(placement) / layout.BALLAST
     assert ballast.stat().st_blocks * 512 >= host_record.BALLAST_BYTES
     os.kill(agent_of(placement), end)
     seen(engine, placement, Seen.ENDED if end == signal.SIGTERM else Seen.LOST)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from anubis.contracts.alerts import Alerts
 from anubis.contracts.clock import Clock
 from anubis.contracts.engine import Engine
+from anubis.contracts.events import Events
+from anubis.contracts.leases import Leases
 from anubis.contracts.notifier import Notifier
 from anubis.contracts.objects import Objects
 from anubis.contracts.points import Points
@@ -24,6 +26,8 @@ class World:
     objects: Objects
     records: Records
     runs: Runs
+    leases: Leases
+    events: Events
     points: Points
     alerts: Alerts
     clock: Clock
@@ -48,5 +52,4 @@ class Surroundings:
     #: Of the core; a plug-in reads its own from ``environ`` with ``anubis.settings.load``.
     settings: Settings
     objects: Objects
-    records: Records
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)

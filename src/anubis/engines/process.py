@@ -28,7 +28,6 @@ from anubis.pipeline.host_files import not_startable, prepare
 from anubis.pipeline.launch import HOST_AGENT
 from anubis.record import layout, liveness
 from anubis.settings import load, setting
-from anubis.submission.bundle import BENCHMARK
 
 #: An agent that has no liveness file this long after its start has failed to start.
 APPEAR_S = 15.0
@@ -71,7 +70,7 @@ class ProcessEngine:
         )
 
     def placed(self, run: Run) -> Placement | None:
-        record = layout.role_folder(str(self._settings.records), run.id, run.attempt, BENCHMARK, 0)
+        record = layout.role_folder(str(self._settings.records), run.id, run.attempt)
         return self._placement(run, record) if Path(record).exists() else None
 
     def place(self, run: Run, launch: Launch) -> Placement:
@@ -100,7 +99,7 @@ class ProcessEngine:
 
     def logs(self, placement: Placement) -> Iterator[bytes]:
         with contextlib.suppress(FileNotFoundError):
-            yield (Path(placement.details["record"]) / "agent.log").read_bytes()
+            yield (Path(placement.details["record"]) / layout.AGENT_LOG).read_bytes()
 
     def _placement(self, run: Run, record: str) -> Placement:
         name = f"{run.id}.{run.attempt}"
@@ -163,7 +162,7 @@ class ProcessEngine:
 
 def _start(replica: Replica, record: Path, slot: int) -> subprocess.Popen[bytes]:
     """Start the agent as the leader of a session. It inherits the slot's lock."""
-    with (record / "agent.log").open("ab") as log:
+    with (record / layout.AGENT_LOG).open("ab") as log:
         return subprocess.Popen(
             replica.argv,
             stdin=subprocess.DEVNULL,

@@ -5,8 +5,8 @@ Nothing here can be replaced by the descriptor's own variables.
 
 from collections.abc import Callable
 
-from anubis.model.bundle import Bundle, Role
 from anubis.model.hardware import Strategy
+from anubis.model.launch import Bundle, Role
 from anubis.submission.bundle import LAUNCHER, MPI, SERVER, WORKER
 
 #: Port of the launcher's rendezvous; PyTorch's default.

@@ -1,21 +1,18 @@
 """Watching and ending an agent through its record, for engines whose agents run on this machine."""
 
 import contextlib
-import json
 import os
-import signal
 import time
 from pathlib import Path
 
 from anubis.agent import process_tree
 from anubis.model.cause import Cause
 from anubis.model.run import Observation, Seen
-from anubis.record import liveness
+from anubis.record import layout, liveness
+from anubis.record.files import FolderFiles, read_json
 
-#: A file in the record that says that the run must end.
-CANCEL = "cancel"
-#: A file in the record that reserves disk space for writing down how the run ended.
-BALLAST, BALLAST_BYTES = "ballast", 2 << 20
+#: Disk space that a run reserves, so that the store can write how it ended.
+BALLAST_BYTES = 2 << 20
 #: An agent that has not ended this long after a cancellation is killed with its session.
 FORCE_S = 60.0
 
@@ -23,7 +20,7 @@ FORCE_S = 60.0
 def take_ballast(record: Path) -> None:
     """Reserve space that is free again when the run has ended, so that the store can record the end on a full disk."""
     if hasattr(os, "posix_fallocate"):  # macOS has none
-        with (record / BALLAST).open("wb") as file:
+        with (record / layout.BALLAST).open("wb") as file:
             os.posix_fallocate(file.fileno(), 0, BALLAST_BYTES)
 
 
@@ -46,14 +43,13 @@ def observed(record: Path) -> Observation | None:
 def cancel(record: Path) -> None:
     """Ask the agent to end. The request is kept in the record: an agent that has not appeared yet gets it later."""
     with contextlib.suppress(OSError):  # no record, or the disk is full: then one signal must do
-        (record / CANCEL).touch(exist_ok=False)
+        (record / layout.CANCEL).touch(exist_ok=False)
     liveness.cancel(str(record))
 
 
 def _ended(record: Path) -> Observation | None:
-    try:
-        last = json.loads((record / "exit.json").read_bytes())
-    except FileNotFoundError:
+    last = read_json(FolderFiles(str(record)), layout.EXIT)
+    if not last:
         return None
     _drop_ballast(record)
     cause = last.get("cause")
@@ -73,22 +69,16 @@ def _lost(record: Path) -> Observation:
 
 
 def _drop_ballast(record: Path) -> None:
-    (record / BALLAST).unlink(missing_ok=True)
+    (record / layout.BALLAST).unlink(missing_ok=True)
 
 
 def _insist(record: Path) -> None:
     """Repeat a cancellation; kill an agent that has not ended for a long time."""
     try:
-        asked_s = (record / CANCEL).stat().st_mtime
+        asked_s = (record / layout.CANCEL).stat().st_mtime
     except FileNotFoundError:
         return
     if time.time() - asked_s > FORCE_S:
-        _kill_session(record)
+        liveness.kill_session(str(record))
     else:
         liveness.cancel(str(record))
-
-
-def _kill_session(record: Path) -> None:
-    """The agent leads a session and group of its own; what it started is in groups that it would have ended."""
-    with contextlib.suppress(OSError, ValueError, KeyError):
-        os.killpg(json.loads((record / liveness.NAME).read_bytes())["pid"], signal.SIGKILL)

@@ -9,8 +9,7 @@ from pathlib import Path
 from anubis.agent import options
 from anubis.contracts.engine import Mounting
 from anubis.contracts.objects import Objects
-from anubis.model.bundle import Bundle, Role
-from anubis.model.launch import Launch, LaunchFile, Mount, Replica
+from anubis.model.launch import Bundle, Launch, LaunchFile, Mount, Replica, Role
 from anubis.model.run import Run
 from anubis.pipeline import environment
 from anubis.pipeline.host_files import extracted
@@ -54,8 +53,8 @@ class _Builder:
     def replica(self, role: Role, rank: int) -> Replica:
         strategy = self.run.descriptor.hardware.strategy
         record = self._record(role, rank)
-        given, hostfile = f"{record.target}/{layout.OPTIONS}", f"{record.target}/hostfile"
-        work = f"{record.target}/work"
+        given, hostfile = f"{record.target}/{layout.OPTIONS}", f"{record.target}/{layout.HOSTS}"
+        work = f"{record.target}/{layout.WORK}"
         folder = self._folder(role, work)
         files = {given: _json(self._options(role, record.target, folder))}
         if patterns := {m.name: {"pattern": m.pattern, "units": m.units} for m in role.metrics if m.pattern}:

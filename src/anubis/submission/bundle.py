@@ -4,12 +4,13 @@ import shlex
 from dataclasses import replace
 
 from anubis.describe.instances import find
-from anubis.model.bundle import Bundle, Role
 from anubis.model.descriptor import Descriptor, Measure
 from anubis.model.hardware import LOCAL, Distributed, Strategy
+from anubis.model.launch import Bundle, Role
 from anubis.model.server import Server
+from anubis.record.layout import BENCHMARK
 
-BENCHMARK, SERVER, LAUNCHER, WORKER = "benchmark", "server", "launcher", "worker"
+SERVER, LAUNCHER, WORKER = "server", "launcher", "worker"
 #: Workers of MPI wait for the launcher's connections; the same command as in Kubeflow's MPI operator.
 MPI_WORKER = ("/usr/sbin/sshd", "-De")
 #: The engine ends servers and MPI workers together with the measured role, never their own timeout.

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from anubis.contracts.engine import Capabilities, Engine
 from anubis.contracts.notifier import Notifier
-from anubis.model.bundle import Role
 from anubis.model.descriptor import DEFAULT_ENGINE, SINGLE_RUN, Descriptor, Isolate
 from anubis.model.errors import PlugInError
 from anubis.model.hardware import LOCAL
+from anubis.model.launch import Role
 from anubis.model.problem import Problem, Severity
 from anubis.submission.bundle import SERVER, bundle_of
 

@@ -6,10 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from anubis.model.bundle import Role
 from anubis.model.cause import Cause
 from anubis.model.errors import BadInputError, NotFoundError
-from anubis.model.launch import LaunchFile, Mount, Replica
+from anubis.model.launch import LaunchFile, Mount, Replica, Role
 from anubis.pipeline import host_files
 from anubis.pipeline.host_files import extracted, not_startable, prepare
 from anubis.submission.script_archive import archive

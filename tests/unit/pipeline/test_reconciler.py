@@ -10,7 +10,6 @@ from anubis.model.errors import NoCapacityError, PlugInError, StageError, StoreE
 from anubis.model.hardware import Hardware
 from anubis.model.run import Event, Seen, Step
 from anubis.model.status import Status
-from anubis.pipeline.reconciler import Reconciler
 from anubis.testing import FakeEngine, a_descriptor, a_run
 from anubis.testing.contracts.engine import start
 
@@ -20,9 +19,19 @@ def add(house, *runs):
 
 
 def turn(reconciler, house, times=3):
+    """Seconds in which the loop, the lease keeper and the stages of this reconciler do what they have to."""
     for _ in range(times):
         house.clock.advance(1.0)
-        reconciler.turn()
+        reconciler.held.keeper.turn()
+        settle(reconciler, house)
+
+
+def settle(reconciler, house):
+    """Let all stages answer at once until nothing more is due; what the last turn returned."""
+    wait_s = reconciler.turn()
+    while house.threads.run():
+        wait_s = reconciler.turn()
+    return wait_s
 
 
 def test_a_run_walks_from_submission_to_its_end(house, reconciler, leave_record):
@@ -37,7 +46,7 @@ def test_a_run_walks_from_submission_to_its_end(house, reconciler, leave_record)
 
     ended = house.runs.get(run.id)
     assert (ended.status, ended.cause) == (Status.SUCCEEDED, None)
-    assert [event.kind for event in house.runs.events(run.id)] == ["placed", "ended", "final"]
+    assert [event.kind for event in house.events.read(run.id)] == ["placed", "ended", "final"]
     assert {point.metric for point in house.points.of([run.id])} == {"wall_time", "cpu_time", "peak_memory"}
 
 
@@ -63,9 +72,9 @@ def test_waiting_for_room_does_not_spin(house, reconciler):
     house.engine.room = 0
     add(house, *[a_run() for _ in range(5)])
 
-    reconciler.turn()
+    settle(reconciler, house)
 
-    assert all(reconciler.turn() > 0 for _ in range(3))
+    assert all(settle(reconciler, house) > 0 for _ in range(3))
 
 
 def test_no_room_for_longer_than_asked_is_a_final_status(house, reconciler):
@@ -130,7 +139,9 @@ def test_a_run_whose_engine_was_removed_waits_with_a_reason_until_it_is_cancelle
     assert house.runs.get(run.id).status is Status.CANCELLED
 
 
-def test_a_run_on_another_machine_is_left_to_a_reconciler_there(house, reconciler, leave_record):
+def test_a_run_on_another_machine_is_left_to_a_reconciler_there(
+    house, reconciler, new_reconciler, leave_record
+):
     run = a_run()
     add(house, run)
     turn(reconciler, house)
@@ -138,27 +149,29 @@ def test_a_run_on_another_machine_is_left_to_a_reconciler_there(house, reconcile
     house.engine.elsewhere.add(name)
 
     turn(reconciler, house, times=1)
-    assert house.runs.owners() == []
+    assert house.leases.owners() == []
     assert house.runs.get(run.id).status is Status.WATCH
 
     house.engine.elsewhere.clear()
     leave_record(run)
     house.engine.end(house.runs.get(run.id).placement)
-    turn(Reconciler(house.world, "there"), house, times=9)
+    turn(new_reconciler("there"), house, times=9)
     assert house.runs.get(run.id).status is Status.SUCCEEDED
 
 
-def test_a_record_on_another_machine_is_never_taken_for_an_empty_one(house, reconciler, leave_record):
+def test_a_record_on_another_machine_is_never_taken_for_an_empty_one(
+    house, reconciler, new_reconciler, leave_record
+):
     run = a_run()
     add(house, run)
     turn(reconciler, house)
     placement = house.runs.get(run.id).placement
     ended = Step(status=Status.COLLECT)
-    house.runs.apply("one", house.runs.get(run.id), ended, now_s=house.clock.now_s())
+    house.leases.apply("one", house.runs.get(run.id), ended, now_s=house.clock.now_s())
     reconciler.close()
     house.engine.elsewhere.add(placement.name)
 
-    turn(Reconciler(house.world, "here"), house)
+    turn(new_reconciler("here"), house)
 
     assert house.runs.get(run.id).status is Status.COLLECT
 
@@ -173,7 +186,7 @@ def test_a_lost_run_ends_with_its_cause(house, reconciler):
 
     ended = house.runs.get(run.id)
     assert (ended.status, ended.cause) == (Status.FAILED, Cause.LOST)
-    assert "lost" in [event.kind for event in house.runs.events(run.id)]
+    assert "lost" in [event.kind for event in house.events.read(run.id)]
 
 
 def test_a_run_cancelled_while_it_waits_never_starts(house, reconciler):
@@ -199,8 +212,8 @@ def test_room_that_cancelling_frees_is_not_taken_by_a_run_that_was_cancelled_wit
     house.engine.cancel(house.runs.get(first.id).placement)
 
     house.clock.advance(0.2)  # sooner than it would look for cancellations anyway
-    reconciler.turn()
-    reconciler.turn()
+    settle(reconciler, house)
+    settle(reconciler, house)
 
     assert len(house.engine.launches) == 1
 
@@ -295,18 +308,18 @@ class Broken(dict):
 
 
 @pytest.mark.parametrize("placed", [False, True])
-def test_an_engine_that_cannot_be_loaded_harms_only_its_runs_and_is_named(house, placed):
+def test_an_engine_that_cannot_be_loaded_harms_only_its_runs_and_is_named(house, new_reconciler, placed):
     other = FakeEngine()
     other.name = "other"
     house.world.engines["other"] = other
     left, good = a_run(engine="other"), a_run()
     add(house, left, good)
     if placed:
-        turn(Reconciler(house.world, "one"), house, times=1)
+        turn(new_reconciler("one"), house, times=1)
         house.clock.advance(60.0)
-    broken = replace(house.world, engines=Broken(house.world.engines))
+    house.world = replace(house.world, engines=Broken(house.world.engines))
 
-    turn(Reconciler(broken, "two"), house)
+    turn(new_reconciler("two"), house)
 
     assert house.runs.get(good.id).status is Status.WATCH
     assert "cannot be loaded: ImportError" in house.runs.get(left.id).reason
@@ -330,33 +343,32 @@ def test_an_engine_that_cannot_cancel_stops_nobody(house, reconciler, monkeypatc
     assert house.runs.get(run.id).status.final
 
 
-def test_a_zombie_writes_nothing_after_its_lease_was_taken_over(house, leave_record):
+def test_a_zombie_writes_nothing_after_its_lease_was_taken_over(house, new_reconciler, leave_record):
     run = a_run()
     add(house, run)
-    zombie, heir = Reconciler(house.world, "zombie"), Reconciler(house.world, "heir")
+    zombie, heir = new_reconciler("zombie"), new_reconciler("heir")
     turn(zombie, house)
     leave_record(run)
     house.engine.end(house.runs.get(run.id).placement)
-    house.clock.advance(100.0)
-    zombie._renew_s = house.clock.now_s()  # it slept through its renewal
-    heir.turn()
+    house.clock.advance(100.0)  # it slept through its renewal
+    settle(heir, house)
 
-    zombie.turn()
+    settle(zombie, house)
 
-    assert [event.kind for event in house.runs.events(run.id)].count("final") == 1
+    assert [event.kind for event in house.events.read(run.id)].count("final") == 1
     assert house.runs.get(run.id).status is Status.SUCCEEDED
 
 
-def test_what_a_closed_reconciler_held_is_free_at_once(house):
+def test_what_a_closed_reconciler_held_is_free_at_once(house, new_reconciler):
     run = a_run()
     add(house, run)
-    first, second = Reconciler(house.world, "first"), Reconciler(house.world, "second")
+    first, second = new_reconciler("first"), new_reconciler("second")
     turn(first, house)
     first.close()
 
-    second.turn()
+    settle(second, house)
 
-    assert house.runs.owners() == ["second"]
+    assert house.leases.owners() == ["second"]
 
 
 def test_a_database_that_is_away_is_waited_for_and_told_once(house, reconciler, monkeypatch, caplog):
@@ -374,7 +386,7 @@ def test_a_database_that_is_away_is_waited_for_and_told_once(house, reconciler, 
 
     reconciler.drive(until=lambda: turns == answers)
 
-    assert house.clock.waits == [1.0, 1.0, 1.0]
+    assert [wait for wait in house.clock.waits if wait] == [1.0, 1.0, 1.0]
     assert [record.message.partition(";")[0] for record in caplog.records] == ["the database is away"] * 2
 
 
@@ -390,7 +402,7 @@ def test_disturbed_repeats(house, reconciler, leave_record, monkeypatch, policy)
     add(house, run)
     turn(reconciler, house)
     monkeypatch.setattr(
-        "anubis.pipeline.record.Record.disturbances", lambda self, one: ("steal",) if one.repeat == 0 else ()
+        "anubis.record.reading.Record.disturbances", lambda self, one: ("steal",) if one.repeat == 0 else ()
     )
     for attempt in (1, 2, 3):
         current = house.runs.get(run.id)
@@ -411,3 +423,32 @@ def test_disturbed_repeats(house, reconciler, leave_record, monkeypatch, policy)
         "fail": (1, Status.FAILED, Cause.CONTAMINATED, []),
         "keep": (1, Status.SUCCEEDED, None, [(2, True)]),
     }[policy]
+
+
+def test_stages_of_one_engine_wait_for_one_another_while_they_are_quick(house, reconciler):
+    add(house, a_run(), a_run())
+
+    reconciler.turn()
+
+    assert house.threads.names == ["stage fake"]
+
+
+def test_a_slow_stage_holds_up_the_next_one_for_a_moment_only(house, reconciler):
+    add(house, a_run(), a_run())
+    reconciler.turn()
+
+    house.clock.advance(1.0)
+    reconciler.turn()
+
+    assert house.threads.names == ["stage fake"] * 2
+
+
+def test_a_stage_of_one_engine_does_not_hold_up_those_of_another(house, reconciler):
+    other = FakeEngine()
+    other.name = "other"
+    house.world.engines["other"] = other
+    add(house, a_run(), a_run(engine="other"))
+
+    reconciler.turn()
+
+    assert house.threads.names == ["stage fake", "stage other"]

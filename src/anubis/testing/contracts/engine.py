@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 
 from anubis.contracts.engine import Capabilities
-from anubis.model.bundle import Bundle, Role
 from anubis.model.descriptor import Measure
-from anubis.model.launch import Launch
+from anubis.model.launch import Bundle, Launch, Role
 from anubis.model.run import Placement, Run, Seen
 from anubis.pipeline.launch import launch_of
-from anubis.submission.bundle import BENCHMARK
+from anubis.record.layout import BENCHMARK
 from anubis.testing.builders import a_run
 from anubis.testing.memory_folders import FakeObjects
 

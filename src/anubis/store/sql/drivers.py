@@ -1,0 +1,116 @@
+"""Where SQLite and PostgreSQL differ: connecting, beginning, and who may change the schema. Nowhere else."""
+
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from anubis.model.errors import AnubisError, BadInputError, StoreError
+
+#: How long a statement waits for another writer before it gives up, seconds.
+BUSY_S = 60.0
+_OLDEST_SQLITE = (3, 35, 0)  # RETURNING
+#: Any number will do, as long as it never changes: whoever holds this advisory lock may change the schema.
+_SCHEMA_LOCK = 0x616E7562
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Driver:
+    """One database behind the DB-API."""
+
+    #: ``sqlite`` or ``postgresql``: the file of statements.
+    name: str
+    #: SQLAlchemy's name for it and its driver, for migrations.
+    dialect: str
+    #: Where it is, without a password.
+    place: str
+    #: A new connection in autocommit mode.
+    connect: Callable[[], Any]
+    #: Begins a transaction that writes.
+    begin: str
+    #: Whether a commit waits for the disk, from the next transaction on: no, yes.
+    durable: tuple[str, str]
+    #: Statements before the first transaction of a new database, and first in every one that changes the schema.
+    prepare: tuple[str, ...]
+    alone: tuple[str, ...]
+    #: Names of the tables that are there.
+    tables: str
+    #: How a parameter is written, for ``str.format``.
+    parameter: str
+    #: How bytes are written out in hexadecimal, for ``str.format``.
+    blob: str
+    #: The database is gone, busy or full.
+    trouble: tuple[type[Exception], ...]
+    #: Two transactions got in each other's way: the same again will do.
+    conflict: tuple[type[Exception], ...] = ()
+
+
+def driver_for(url: str) -> Driver:
+    """``sqlite:///relative``, ``sqlite:////absolute`` (the rest is the path, as it is) or a libpq URL."""
+    scheme, separator, rest = url.partition("://")
+    if scheme == "sqlite" and len(rest) > 1 and rest.startswith("/") and rest != "/:memory:":
+        return _sqlite(rest[1:])
+    if scheme in {"postgresql", "postgresql+psycopg", "postgres"} and separator:
+        return _postgresql(f"postgresql://{rest}")
+    raise BadInputError(
+        f"a database URL that begins with {scheme!r} is not known",
+        remedy="set ANUBIS_DATABASE_URL to sqlite:////path/anubis.db or postgresql://user@host/name",
+    )
+
+
+def _sqlite(path: str) -> Driver:
+    if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+        raise AnubisError(
+            f"this Python has SQLite {sqlite3.sqlite_version}; Anubis needs 3.35 or newer",
+            remedy="use a newer Python, or PostgreSQL through ANUBIS_DATABASE_URL",
+        )
+
+    def connect() -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            path, timeout=BUSY_S, isolation_level=None, check_same_thread=False, cached_statements=256
+        )
+        connection.execute("PRAGMA foreign_keys = ON")
+        return connection
+
+    return Driver(
+        name="sqlite",
+        dialect="sqlite+pysqlite",
+        place=str(Path(path).absolute()),
+        connect=connect,
+        # FULL: what was acknowledged survives a power cut, at the price of an fdatasync for each transaction.
+        durable=("PRAGMA synchronous = NORMAL", "PRAGMA synchronous = FULL"),
+        begin="BEGIN IMMEDIATE",  # a transaction that reads first could not be upgraded once another wrote
+        prepare=("PRAGMA journal_mode = WAL",),
+        alone=(),
+        tables="SELECT name FROM sqlite_master WHERE type = 'table'",
+        parameter=":{}",
+        blob="x'{}'",
+        trouble=(sqlite3.OperationalError,),
+    )
+
+
+def _postgresql(url: str) -> Driver:
+    try:
+        import psycopg  # noqa: PLC0415  an optional extra
+    except ImportError as error:
+        raise StoreError(
+            "PostgreSQL needs the driver psycopg, which is not installed",
+            remedy="pip install 'anubis-bench[postgresql]'",
+        ) from error
+
+    return Driver(
+        name="postgresql",
+        dialect="postgresql+psycopg",
+        place=url.rpartition("@")[2].partition("?")[0].removeprefix("postgresql://"),
+        connect=lambda: psycopg.connect(url, autocommit=True, application_name="anubis"),
+        durable=("SET synchronous_commit = off", "SET synchronous_commit = on"),
+        begin="BEGIN",
+        prepare=(),
+        alone=(f"SELECT pg_advisory_xact_lock({_SCHEMA_LOCK})",),
+        tables="SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()",
+        parameter="%({})s",
+        blob="'\\x{}'::bytea",
+        trouble=(psycopg.OperationalError, psycopg.InterfaceError),
+        conflict=(psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure),
+    )

@@ -1,0 +1,295 @@
+"""Contenders against the level before them: which points count, and what is said when there are none."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from anubis.judging.gate import GateSides, compare_sides
+from anubis.model.alert import AlertState
+from anubis.model.cause import Cause
+from anubis.model.descriptor import Info, Subject
+from anubis.model.metric import Better, Metric, Output, Threshold
+from anubis.model.run import Step
+from anubis.model.status import Status
+from anubis.model.verdict import Judgement
+from anubis.testing import a_descriptor, a_point, a_run
+from support.alerts import a_row, an_alert
+
+METRICS = (Metric(name="throughput", better=Better.HIGHER), Metric(name="loss", better=Better.LOWER))
+
+
+@pytest.fixture
+def bench(house):
+    """Stores finished runs of one benchmark, commit after commit."""
+
+    class Bench:
+        random = np.random.default_rng(11)
+        at = 0
+        descriptor = replace(a_descriptor("bench"), output=Output(metrics=METRICS))
+
+        def run(self, level=100.0, *, subject=None, order_s=None, machine="m", **changes):
+            """One run; with a subject of its own unless told otherwise."""
+            self.at += 1
+            descriptor = changes.pop("descriptor", self.descriptor)
+            subject = subject or f"commit-{self.at:03}"
+            order_s = float(self.at) if order_s is None else order_s
+            cause = changes.pop("cause", None)
+            run = a_run(
+                replace(descriptor, subject=Subject(version=subject)),
+                status=Status.ANALYSE,
+                order_s=order_s,
+                created_s=house.clock.now_s(),
+                **changes,
+            )
+            house.runs.add([(run, "text")], [])
+            points = [
+                a_point(
+                    run,
+                    metric.name,
+                    level * float(np.exp(0.005 * self.random.standard_normal())),
+                    order_s=order_s,
+                    subject=subject,
+                    better=str(metric.better),
+                    fingerprint=machine,
+                    units="u",
+                )
+                for metric in descriptor.output.metrics
+            ]
+            (claimed,) = house.leases.claim("t", now_s=house.clock.now_s(), lease_s=9.0, limit=1)
+            status = Status.FAILED if cause else Status.SUCCEEDED
+            step = Step(
+                status=status,
+                cause=cause,
+                reason="why" if cause else "",
+                points=() if cause else tuple(points),
+            )
+            return house.leases.apply("t", claimed, step, now_s=house.clock.now_s())
+
+        def history(self, *levels, **changes):
+            return [self.run(level, **changes) for level in levels]
+
+        def check(self, *runs, **changes):
+            limits = {"min_effect": changes.pop("min_effect", None)}
+            return compare_sides([GateSides(contender=runs, **changes)], house.world, **limits)
+
+    return Bench()
+
+
+def judgements(report):
+    return {
+        verdict.metric: verdict.judgement
+        for weighing in report.comparisons
+        if weighing.comparison
+        for verdict in weighing.comparison.verdicts
+    }
+
+
+def only(report):
+    (weighing,) = report.comparisons
+    return weighing
+
+
+def test_a_single_run_is_judged_by_the_noise_of_its_history(bench):
+    bench.history(*[100.0] * 12)
+    worse = only(bench.check(bench.run(90.0)))
+    verdicts = {verdict.metric: verdict for verdict in worse.comparison.verdicts}
+    assert verdicts["throughput"].judgement is Judgement.REGRESSED
+    assert verdicts["loss"].judgement is Judgement.IMPROVED
+    assert (verdicts["throughput"].n_baseline, verdicts["throughput"].n_contender) == (12, 1)
+    assert verdicts["throughput"].noise_floor == pytest.approx(0.005, rel=1)
+    assert (worse.baseline, worse.contender) == ("commit-012", "commit-013")
+
+
+def test_the_baseline_is_the_current_level(bench):
+    bench.history(*[200.0] * 12, *[100.0] * 12)
+    verdict = only(bench.check(bench.run(100.0))).comparison.verdicts[0]
+    assert verdict.judgement is Judgement.UNCHANGED
+    assert verdict.n_baseline == 12, "the level before does not count"
+
+
+def test_twenty_points_are_enough(bench):
+    bench.history(*[100.0] * 35)
+    assert only(bench.check(bench.run(100.0))).comparison.verdicts[0].n_baseline == 20
+
+
+def test_runs_of_the_contenders_subject_are_no_baseline(bench):
+    bench.history(*[100.0] * 8)
+    bench.history(*[90.0] * 4, subject="new")
+    report = bench.check(bench.run(90.0, subject="new"))
+    assert only(report).comparison.verdicts[0].n_baseline == 8
+    assert judgements(report)["throughput"] is Judgement.REGRESSED
+
+
+def test_what_came_later_is_no_baseline(bench):
+    bench.history(*[100.0] * 8)
+    old = bench.run(100.0, subject="old")
+    bench.history(*[50.0] * 12)
+    weighing = only(bench.check(old))
+    assert weighing.comparison.verdicts[0].judgement is Judgement.UNCHANGED
+    assert weighing.comparison.verdicts[0].n_baseline == 8
+
+
+def test_machines_are_kept_apart(bench):
+    bench.history(*[100.0] * 8, machine="slow")
+    report = bench.check(bench.run(200.0, machine="fast"))
+    assert only(report).comparison is None
+    assert "other machines are not compared" in only(report).note
+    assert report.is_undecided
+
+
+def test_a_contender_on_two_machines_is_two_weighings(bench):
+    for machine in ("one", "two"):
+        bench.history(*[100.0] * 8, machine=machine)
+    runs = [
+        bench.run(level, subject="new", machine=machine) for machine, level in (("one", 100.0), ("two", 50.0))
+    ]
+    report = bench.check(*runs)
+    assert [weighing.benchmark for weighing in report.comparisons] == [
+        "bench (machine one)",
+        "bench (machine two)",
+    ]
+    assert report.is_bad
+
+
+def test_the_first_runs_of_a_benchmark_say_so(bench):
+    report = bench.check(bench.run())
+    assert "this is the first measurement" in only(report).note
+    assert report.is_undecided, "a gate that weighed nothing has decided nothing"
+
+
+def test_a_new_metric_does_not_spoil_the_others(bench):
+    bench.history(*[100.0] * 8)
+    more = replace(bench.descriptor, output=Output(metrics=(*METRICS, Metric(name="new"))))
+    report = bench.check(bench.run(100.0, descriptor=more))
+    assert set(judgements(report)) == {"throughput", "loss"}
+    assert only(report).note == "new has no earlier values: this is the first measurement"
+    assert not report.is_bad
+    assert not report.is_undecided
+
+
+def test_failed_runs_are_failures_and_no_evidence(bench):
+    bench.history(*[100.0] * 8)
+    good = bench.history(*[100.0] * 3, subject="new")
+    report = bench.check(*good, bench.run(cause=Cause.TIMEOUT, subject="new"))
+    failed, weighed = report.comparisons
+    assert "timeout: why" in failed.failure
+    assert weighed.comparison.verdicts[0].n_contender == 3
+    assert report.is_bad
+
+
+def test_a_family_may_hold_several_benchmarks(bench):
+    others = [
+        a_descriptor("bench", command=f"other {number}", output=bench.descriptor.output) for number in (1, 2)
+    ]
+    for other in others:
+        bench.history(*[100.0] * 8, descriptor=other)
+    runs = [bench.run(100.0, descriptor=other, subject="new") for other in others]
+    assert len(bench.check(*runs).comparisons) == 2
+
+
+def test_named_runs_are_the_baseline(bench):
+    old = bench.history(*[100.0] * 6)
+    bench.history(*[50.0] * 6)
+    new = bench.history(*[90.0] * 6, subject="new")
+    weighing = only(bench.check(*new, baseline=old))
+    assert weighing.baseline == "commit-006"
+    assert weighing.comparison.verdicts[0].effect == pytest.approx(-0.1, abs=0.02)
+
+
+def test_a_named_baseline_of_one_run_takes_its_noise_from_history(bench):
+    *_, old = bench.history(*[100.0] * 8)
+    verdict = only(bench.check(bench.run(90.0), baseline=[old])).comparison.verdicts[0]
+    assert verdict.judgement is Judgement.IMPROVED
+    assert verdict.n_baseline == 1
+
+
+def test_a_failed_baseline_is_told(bench):
+    bench.history(*[100.0] * 8)
+    report = bench.check(bench.run(), baseline=[bench.run(cause=Cause.OUT_OF_MEMORY)])
+    assert "baseline runs without success" in report.comparisons[0].failure
+
+
+def labelled(bench, branch, **changes):
+    return replace(bench.descriptor, info=Info(name="bench", labels={"branch": branch}), **changes)
+
+
+def test_series_that_differ_in_labels_alone_are_compared_when_named(bench):
+    old = bench.history(*[100.0] * 6, descriptor=labelled(bench, "main"))
+    new = bench.history(*[90.0] * 6, descriptor=labelled(bench, "topic"), subject="new")
+    assert judgements(bench.check(*new, baseline=old))["throughput"] is Judgement.REGRESSED
+    assert only(bench.check(*new)).comparison is None, "unnamed, they are two histories"
+
+
+def test_the_only_benchmark_of_a_name_is_compared_when_named(bench):
+    old = bench.history(*[100.0] * 6)
+    changed = a_descriptor("bench", command="faster", output=bench.descriptor.output)
+    new = bench.history(*[120.0] * 6, descriptor=changed, subject="new")
+    assert judgements(bench.check(*new, baseline=old))["throughput"] is Judgement.IMPROVED
+    twice = [
+        *old,
+        *bench.history(100.0, descriptor=labelled(bench, "other", ml=replace(changed.ml, args="x"))),
+    ]
+    assert (
+        only(bench.check(*new, baseline=twice)).note
+        == "2 metrics have no value in the baseline on this machine"
+    )
+
+
+def test_the_smallest_effect_is_that_of_the_descriptor(bench):
+    bench.history(*[100.0] * 12)
+    tolerant = Output(metrics=(replace(METRICS[0], threshold=Threshold(min_effect=0.2)),))
+    run = bench.run(90.0, descriptor=replace(bench.descriptor, output=tolerant))
+    assert judgements(bench.check(run)) == {"throughput": Judgement.UNCHANGED}
+    assert judgements(bench.check(run, min_effect=0.02)) == {"throughput": Judgement.REGRESSED}
+
+
+def accepted(bench, run, house):
+    rows = tuple(
+        a_row(metric=metric.name, series_key=run.series_key, fingerprint="m")
+        for metric in bench.descriptor.output.metrics
+    )
+    house.store.alerts.put(
+        [
+            an_alert(
+                state=AlertState.ACCEPTED, rows=rows, run_id=run.id, first_new=run.descriptor.subject.version
+            )
+        ],
+        [],
+    )
+
+
+def test_an_accepted_level_is_the_baseline(bench, house):
+    bench.history(*[100.0] * 12)
+    first = bench.run(90.0, subject="meant")
+    again = bench.run(90.0)
+    assert judgements(bench.check(again))["throughput"] is Judgement.REGRESSED
+    accepted(bench, first, house)
+    assert only(bench.check(again)).comparison.verdicts[0].n_baseline == 1
+
+
+def test_runs_of_the_accepted_subject_itself_are_compared_with_its_earlier_ones(bench, house):
+    bench.history(*[100.0] * 12)
+    earlier = bench.history(*[90.0] * 6, subject="meant", order_s=50.0)
+    accepted(bench, earlier[0], house)
+    now = bench.history(*[90.0] * 6, subject="meant", order_s=50.0)
+    verdict = only(bench.check(*now)).comparison.verdicts[0]
+    assert (verdict.judgement, verdict.n_baseline) == (Judgement.UNCHANGED, 6)
+
+
+def test_values_that_are_no_numbers_are_left_out(bench, house):
+    bench.history(*[100.0] * 8)
+    run = bench.run(float("nan"))
+    assert bench.check(run).comparisons == ()
+
+
+def test_all_metrics_of_a_gate_are_adjusted_together(bench):
+    others = [a_descriptor(f"bench-{number}", output=bench.descriptor.output) for number in range(10)]
+    for other in others:
+        bench.history(*[100.0] * 8, descriptor=other)
+    runs = [bench.run(100.0, descriptor=other, subject="new") for other in others]
+    report = bench.check(*runs)
+    for weighing in report.comparisons:
+        for verdict in weighing.comparison.verdicts:
+            assert verdict.adjusted_p >= verdict.p
+    assert not report.is_bad
