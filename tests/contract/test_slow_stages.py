@@ -392,3 +392,40 @@ def test_a_wall_clock_that_jumps_makes_nobody_lose_a_run_or_place_it_twice(clust
 
     assert cluster.status([run]) == [Status.WATCH]
     assert cluster.engine.placings[run.id] == 1
+
+
+def test_no_more_runs_are_claimed_than_wait_here_for_a_stuck_engine_and_others_are_driven(cluster):
+    stuck = [ready() for _ in range(6)]
+    late = ready(engine="other", created_s=stuck[0].created_s + 1)
+    add(cluster, *stuck)
+    first, second = cluster.replica("first", most=4), cluster.replica("second")
+    turn(first)
+    first.threads.hang()
+    add(cluster, late)
+
+    pass_time(cluster, 2, first)
+    first.threads.run("stage other")
+    settle_without(first, "stage fake")
+
+    assert cluster.status([late]) == [Status.WATCH]
+    settle(second)
+    assert cluster.status(stuck[4:]) == [Status.WATCH] * 2, "the rest is free for others"
+
+
+def test_runs_that_are_only_watched_leave_room_for_more(cluster):
+    runs = [ready() for _ in range(9)]
+    add(cluster, *runs)
+    first = cluster.replica("first", most=2)
+
+    for _ in range(9):
+        settle(first)
+        pass_time(cluster, 1, first)
+
+    assert cluster.status(runs) == [Status.WATCH] * 9
+
+
+def settle_without(replica, name):
+    """Let all stages but those of this name answer."""
+    turn(replica)
+    while any(replica.threads.run(each) for each in set(replica.threads.names) - {name}):
+        turn(replica)
