@@ -561,7 +561,7 @@ def test_a_step_that_concerns_alerts_gives_chores_a_turn_at_once(
     leave_record(run, code=1, cause="user_error", reason="it failed")
     house.engine.end(house.runs.get(run.id).placement)
 
-    settle(reconciler, house)
+    settle_after(reconciler, house, 0.9)
 
     assert house.world.alerts.find()
     assert chore.turns > before
