@@ -1,6 +1,7 @@
 """The one loop: what is due is asked about, and the answer is applied or dropped."""
 
 from dataclasses import replace
+from threading import Event
 
 import pytest
 
@@ -8,10 +9,13 @@ from anubis.model.cause import Cause
 from anubis.model.descriptor import OnContamination
 from anubis.model.errors import NoCapacityError, StageError, StoreError
 from anubis.model.hardware import Hardware
-from anubis.model.run import Event, Seen, Step
+from anubis.model.run import Event as RunEvent
+from anubis.model.run import Seen, Step
 from anubis.model.status import Status
+from anubis.pipeline.reconciler import Reconciler
 from anubis.pipeline.stages.place import bundle_of
 from anubis.testing import FakeEngine, a_descriptor, a_run
+from anubis.wiring import WallClock
 
 
 def add(house, *runs):
@@ -132,7 +136,7 @@ def test_a_run_whose_engine_was_removed_waits_with_a_reason_until_it_is_cancelle
     turn(reconciler, house)
     waiting = house.runs.get(run.id)
 
-    house.runs.request_cancel([run.id], [Event(run_id=run.id, kind="cancel_requested", time_s=0.0)])
+    house.runs.request_cancel([run.id], [RunEvent(run_id=run.id, kind="cancel_requested", time_s=0.0)])
     turn(reconciler, house)
 
     assert (waiting.status, waiting.reason) == (Status.WATCH, 'engine "fake" is not installed here any more')
@@ -234,7 +238,7 @@ def test_a_run_cancelled_while_it_runs_is_ended_and_keeps_its_record(house, reco
 
 
 def cancel(house, run):
-    house.runs.request_cancel([run.id], [Event(run_id=run.id, kind="cancel_requested", time_s=0.0)])
+    house.runs.request_cancel([run.id], [RunEvent(run_id=run.id, kind="cancel_requested", time_s=0.0)])
 
 
 def test_what_was_placed_by_somebody_who_died_just_then_is_ended_when_cancelled(house, reconciler):
@@ -565,3 +569,28 @@ def test_a_step_that_concerns_alerts_gives_chores_a_turn_at_once(
 
     assert house.world.alerts.find()
     assert chore.turns > before
+
+
+def test_with_threads_of_the_system_a_stage_that_hangs_stops_neither_other_runs_nor_the_end(
+    house, monkeypatch
+):
+    monkeypatch.setattr("anubis.pipeline.stage_pool.SLOW_S", 0.0)
+    monkeypatch.setattr("anubis.pipeline.reconciler.CLOSE_S", 0.0)
+    hanging, other = a_run(), a_run()
+    add(house, hanging, other)
+    place, begun, end = house.engine.place, Event(), Event()
+
+    def slow_place(run, bundle):
+        if run.id == hanging.id:
+            begun.set()
+            end.wait()
+        return place(run, bundle)
+
+    monkeypatch.setattr(house.engine, "place", slow_place)
+    reconciler = Reconciler(replace(house.world, clock=WallClock()), "one")
+
+    reconciler.drive(lambda: begun.is_set() and house.runs.get(other.id).status is Status.WATCH)
+
+    assert house.leases.owners() == ["one"]
+    assert house.runs.get(hanging.id).status is Status.PLACE
+    end.set()
