@@ -58,9 +58,9 @@ def build(settings: Settings | None = None) -> Installation:
         ) from error
     store = open_store(settings.database_url)
     objects = FolderObjects(settings.home / "objects")
-    records = FolderRecords(settings.home / "records")
+    records = FolderRecords(settings.records)
     clock = WallClock()
-    surroundings = Surroundings(settings=settings, objects=objects, records=records)
+    surroundings = Surroundings(settings=settings, objects=objects)
     engines: _PlugIns[Engine] = _PlugIns("anubis.engines", lambda engine: [engine.name], surroundings)
     notifiers: _PlugIns[Notifier] = _PlugIns(
         "anubis.notifiers", lambda notifier: notifier.schemes, surroundings

@@ -64,7 +64,7 @@ def cluster(store, tmp_path):
         world = World(
             engines={"fake": engine, "other": other},
             objects=FakeObjects(),
-            records=FakeRecords(tmp_path),
+            records=FakeRecords(),
             runs=store.runs,
             leases=leases,
             events=store.events,

@@ -375,7 +375,7 @@ def test_disturbed_repeats(house, reconciler, leave_record, monkeypatch, policy)
     add(house, run)
     turn(reconciler, house)
     monkeypatch.setattr(
-        "anubis.pipeline.record.Record.disturbances", lambda self, one: ("steal",) if one.repeat == 0 else ()
+        "anubis.record.reading.Record.disturbances", lambda self, one: ("steal",) if one.repeat == 0 else ()
     )
     for attempt in (1, 2, 3):
         current = house.runs.get(run.id)
