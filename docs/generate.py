@@ -87,6 +87,7 @@ def causes():
 #: Name of a part -> what makes it; ``module:function`` is imported only when a page has that part.
 PARTS = {
     "causes": causes,
+    "errors": "anubis.api.errors:reference",
     "descriptor": "anubis.describe:reference_markdown",
     "names": names,
     "settings": "anubis.settings:reference",

@@ -6,10 +6,10 @@ import tempfile
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
+from anubis.api.errors import error_to_json
 from anubis.cli import exit_codes, terminal
 from anubis.model.errors import AnubisError, BadInputError
 from anubis.model.problem import Problem
@@ -71,28 +71,10 @@ def located(problem: Problem, file: str) -> str:
     return ": ".join([*head, *([problem.path] if problem.path else []), problem.message])
 
 
-def problem_json(problem: Problem) -> dict[str, Any]:
-    """A finding as scripts read it."""
-    return {
-        "path": problem.path,
-        "line": problem.line,
-        "column": problem.column,
-        "severity": problem.severity.value,
-        "message": problem.message,
-        "remedy": problem.remedy,
-    }
-
-
 def _print_json(
     message: str, remedy: str, exit_code: int, *, file: str = "", problems: Sequence[Problem] = ()
 ) -> None:
-    plain = {
-        "error": message,
-        "remedy": remedy,
-        "exit_code": exit_code,
-        "file": file,
-        "problems": [problem_json(problem) for problem in problems],
-    }
+    plain = error_to_json(message, remedy, exit_code, file=file, problems=problems)
     print(json.dumps(plain, ensure_ascii=False), file=sys.stderr)
 
 

@@ -8,13 +8,12 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from anubis.cli.select import refs
 from anubis.cli.views import units
 
 PROGRAM = "anubis"
 #: The variable by which a shell asks for completions.
 VARIABLE = "_ANUBIS_COMPLETE"
-
-LAST = "@last"
 
 
 class _Parsed(click.ParamType[Any]):
@@ -61,9 +60,7 @@ class _Ref(click.ParamType[str]):
         param: click.Parameter,  # noqa: ARG002
         incomplete: str,
     ) -> list[CompletionItem]:
-        from anubis.cli.select.refs import completions  # noqa: PLC0415  only completion pays for it
-
-        return [CompletionItem(ref, help=text) for ref, text in completions(incomplete)]
+        return [CompletionItem(ref, help=text) for ref, text in refs.completions(incomplete)]
 
 
 REF = _Ref()
@@ -71,7 +68,7 @@ REF = _Ref()
 
 def ref_argument(function: Callable[..., Any]) -> Callable[..., Any]:
     """One run, the last one unless it is named."""
-    return click.argument("ref", type=REF, default=LAST, metavar="[RUN]")(function)
+    return click.argument("ref", type=REF, default=refs.LAST, metavar="[RUN]")(function)
 
 
 def family_option(function: Callable[..., Any]) -> Callable[..., Any]:

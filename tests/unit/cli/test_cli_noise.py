@@ -7,14 +7,14 @@ def test_equal_times_have_no_noise():
     found = noise_floor.judged("cpu", [0.02] * 10)
     assert (found.executions, found.mean_s) == (10, pytest.approx(0.02))
     assert found.variation == pytest.approx(0)
-    assert found.floor == pytest.approx(0)
+    assert found.noise_floor == pytest.approx(0)
     assert found.detectable == pytest.approx(0)
 
 
 def test_noise_in_the_times_is_the_noise_that_is_told():
     found = noise_floor.judged("cpu", [0.02 * (1 + 0.01 * (-1) ** n) for n in range(40)])
     assert found.variation == pytest.approx(0.01, rel=0.05)
-    assert 0.005 < found.floor < 0.02
+    assert 0.005 < found.noise_floor < 0.02
     assert found.detectable > 0
 
 

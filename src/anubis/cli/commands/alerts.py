@@ -1,40 +1,27 @@
 """``anubis alerts``: what changed for good, and what people decided about it."""
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Callable
 from typing import Any
 
 import click
 
-from anubis.analysis.verdict_text import effect_text
+from anubis.api.alerts import alert_to_json
+from anubis.api.runs import event_to_json
 from anubis.cli import terminal
 from anubis.cli.home import open_client
 from anubis.cli.listing import ListGroup
 from anubis.cli.params import SPAN, json_option
-from anubis.cli.views import json_output, tables, units
+from anubis.cli.views import alerts_view, json_output, units
 from anubis.judging.alert_triage import Ruling
-from anubis.model.alert import Alert, AlertKind, AlertState
+from anubis.model.alert import AlertState
 from anubis.model.errors import BadInputError
 from anubis.model.run import Event
 from anubis.reporting import alert_text
-from anubis.reporting.markup import one_line, short_subject
+from anubis.reporting.markup import one_line
 
 #: What somebody has something to decide about, or has put off.
 CURRENT = (AlertState.CONFIRMED, AlertState.ACKNOWLEDGED, AlertState.MUTED)
-
-_COLUMNS = (
-    tables.Column(title="ALERT"),
-    tables.Column(title="STATE"),
-    tables.Column(title="KIND"),
-    tables.Column(title="BENCHMARK", cut=True),
-    tables.Column(title="SINCE", cut=True),
-    tables.Column(title="METRIC", cut=True),
-    tables.Column(title="EFFECT"),
-    tables.Column(title="CHANGED"),
-    tables.Column(title="WHY", cut=True),
-)
-_BAD = {AlertKind.REGRESSION, AlertKind.FAILURE, AlertKind.THRESHOLD, AlertKind.DRIFT}
 
 
 @click.group(cls=ListGroup)
@@ -54,9 +41,9 @@ def listed(*, everything: bool, benchmark: str | None, as_json: bool) -> None:
     with open_client() as client:
         found = client.alerts.find(states=() if everything else CURRENT, benchmark=benchmark)
     if as_json:
-        json_output.show_list(alert_json(alert) for alert in found)
+        json_output.show_list(alert_to_json(alert) for alert in found)
     elif found:
-        show_table(found)
+        alerts_view.show(found)
     else:
         click.echo("no alerts" if everything else "no open alerts")
 
@@ -69,7 +56,7 @@ def show(*, alert_id: str, as_json: bool) -> None:
     with open_client() as client:
         alert, trail = client.alerts.get(alert_id)
     if as_json:
-        json_output.show({**alert_json(alert), "trail": [json_output.event_json(event) for event in trail]})
+        json_output.show({**alert_to_json(alert), "trail": [event_to_json(event) for event in trail]})
         return
     click.echo(alert_text.text(alert), nl=False)
     click.echo()
@@ -89,7 +76,7 @@ def _decision(ruling: Ruling, text: str) -> Callable[..., Any]:
         with open_client() as client:
             alert = client.alerts.decide(alert_id, ruling, why=why, until_s=until_s)
         if as_json:
-            json_output.show(alert_json(alert))
+            json_output.show(alert_to_json(alert))
         else:
             click.echo(f"{alert.id}  {alert.state}  {alert_text.title(alert, standing=False)}")
 
@@ -118,34 +105,6 @@ resolve = _decision(
     Ruling.RESOLVE, "Close an alert: it is over, or never was; the same shift opens it no more."
 )
 reopen = _decision(Ruling.REOPEN, "Take back whatever was decided about an alert.")
-
-
-def show_table(found: Sequence[Alert]) -> None:
-    """A line for each alert."""
-    tables.show(_COLUMNS, map(_cells, found))
-
-
-def alert_json(alert: Alert) -> dict[str, Any]:
-    """An alert as scripts read it; effects are ratios minus one."""
-    return {"title": alert_text.title(alert), **asdict(alert)}
-
-
-def _cells(alert: Alert) -> Sequence[tables.Cell]:
-    first = max(alert.rows, key=lambda row: (row.kind is alert.kind, abs(row.effect)), default=None)
-    more = len(alert.rows) - 1
-    metric = "" if first is None else one_line(first.metric, 60) + (f" and {more} more" if more else "")
-    colour = "red" if alert.kind in _BAD else "green" if alert.kind is AlertKind.IMPROVEMENT else "yellow"
-    return [
-        alert.id,
-        alert.state.value,
-        tables.Styled(alert.kind.value, colour),
-        one_line(alert.benchmark, 60),
-        short_subject(alert.first_new),
-        metric,
-        "" if first is None else effect_text(first.effect, first.interval),
-        units.short_moment(alert.changed_s, now_s=time.time()),
-        one_line(alert.why, 80),
-    ]
 
 
 def _told(event: Event) -> str:

@@ -1,13 +1,14 @@
 """``anubis bisect``: which commit changed a metric."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from anubis.analysis.verdict_text import effect_text, next_step, render
+from anubis.analysis.verdict_text import effect_text
+from anubis.api.bisections import bisection_to_json
 from anubis.bisection import bisect_request
 from anubis.bisection.bisect_request import Question
 from anubis.bisection.commit_search import Side
@@ -92,7 +93,7 @@ def bisect(
             answered=lambda answer: _tell(ask, answer),
         )
     if as_json:
-        json_output.show(_found_json(ask, found))
+        json_output.show(bisection_to_json(ask, found))
     else:
         _show(ask, found)
     return exit_codes.OK if len(found.suspects) == 1 else exit_codes.UNDECIDED
@@ -162,28 +163,3 @@ def _show(ask: Question, found: "Found") -> None:
     if found.verdict:
         for line in comparison_view.verdict_lines(found.verdict, terminal.width()):
             click.echo(f"  {line}")
-
-
-def _found_json(ask: Question, found: "Found") -> dict[str, Any]:
-    verdict = found.verdict
-    return {
-        "good": ask.good,
-        "bad": ask.bad,
-        "metric": ask.metric,
-        "family_id": ask.family,
-        "first_bad": found.suspects[0] if len(found.suspects) == 1 else None,
-        "suspects": list(found.suspects),
-        "last_good": found.last_good,
-        "verdict": verdict and {**asdict(verdict), "text": render(verdict), "next_step": next_step(verdict)},
-        "answers": [
-            {
-                "commit": answer.commit,
-                "side": answer.side.value,
-                "why": answer.why,
-                "runs": answer.verdict.n_contender if answer.verdict else 0,
-                "effect": answer.verdict.effect if answer.verdict else None,
-                "interval": answer.verdict.interval if answer.verdict else None,
-            }
-            for answer in found.answers
-        ],
-    }

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from anubis.api import gate as api_gate
 from anubis.cli import exit_codes
 from anubis.cli.home import open_client
 from anubis.cli.params import PAIR, REF, SHARE, json_option, mapping
@@ -158,7 +159,7 @@ def check(
 
 def _print(report: Report, code: int, form: str, *, everything: bool) -> None:
     if form == "json":
-        json_output.show(gate_view.as_json(report, code))
+        json_output.show({"exit_code": code, **api_gate.report_to_json(report)})
     elif form == "text":
         for line in gate_view.text(report, everything=everything):
             click.echo(line)

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 import click
 
 from anubis.cli import terminal
+from anubis.cli.families import Key, cells_of, two_files, words_of
 from anubis.cli.home import open_client
-from anubis.cli.params import LAST, PAIR, REF, SHARE, json_option, mapping
+from anubis.cli.params import PAIR, REF, SHARE, json_option, mapping
 from anubis.cli.select import refs
-from anubis.cli.select.families import Key, cells_of, two_files, words_of
-from anubis.cli.views import json_output
-from anubis.cli.views.comparison_view import comparison_json, exit_code, judged, show
+from anubis.cli.views import comparison_view, json_output
+from anubis.cli.views.comparison_view import exit_code, judged, show
 from anubis.contracts.runs import RunQuery
 from anubis.model.errors import BadInputError
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("baseline", type=REF, default=LAST, metavar="[BASELINE]")
+@click.argument("baseline", type=REF, default=refs.LAST, metavar="[BASELINE]")
 @click.argument("contender", type=REF, required=False, metavar="[CONTENDER]")
 @click.option(
     "--label",
@@ -64,7 +64,7 @@ def compare(
             for key, old, new in _sides(client, baseline, contender, mapping(labels))
         ]
     if as_json:
-        json_output.show([{"cell": dict(key), **comparison_json(one)} for key, one in found])
+        json_output.show([{"cell": dict(key), **comparison_view.as_json(one)} for key, one in found])
     else:
         for key, one in found:
             show(one, about=words_of(key), plot=terminal.width() is not None if plot is None else plot)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from anubis.api.histories import imported_to_json
 from anubis.cli import errors, terminal
 from anubis.cli.home import open_client
 from anubis.cli.params import MOMENT, PAIR, REF, json_option, mapping
@@ -94,7 +95,7 @@ def import_(
         _refuse(found, as_json=as_json, allowed=dry_run or partial)
         new = None if dry_run else client.histories.store(found)
     if as_json:
-        json_output.show(_imported_json(found, new))
+        json_output.show(imported_to_json(found, new))
     else:
         _show(found, new)
 
@@ -136,18 +137,6 @@ def _show(found: "Imported", new: int | None) -> None:
     ]
     for line in tables.pairs(rows, width=terminal.width()):
         click.echo(line)
-
-
-def _imported_json(found: "Imported", new: int | None) -> dict[str, Any]:
-    return {
-        "formats": found.formats,
-        "benchmarks": sorted({run.descriptor.info.name for run, _ in found.history.runs}),
-        "runs": len(found.history.runs),
-        "values": len(found.history.points),
-        "missing": found.missing,
-        "stored_runs": new,
-        "problems": [{"file": one.file, **errors.problem_json(one)} for one in found.problems],
-    }
 
 
 @click.command()

@@ -1,16 +1,13 @@
 """``anubis gc``: what nothing refers to any more is removed, and what is seldom read is packed."""
 
 import time
-from typing import TYPE_CHECKING
 
 import click
 
+from anubis.api.garbage import garbage_to_json
 from anubis.cli.home import open_client
 from anubis.cli.params import SPAN, json_option
 from anubis.cli.views import json_output, units
-
-if TYPE_CHECKING:
-    from anubis.store.garbage import Garbage
 
 GARBAGE_AGE_S = 86_400
 PACK_AGE_S = 30 * 86_400
@@ -40,13 +37,11 @@ def gc(*, dry_run: bool, older_than: float | None, pack: bool, as_json: bool) ->
         done = handle(before_s=before_s, dry_run=dry_run)
     total = sum(each.size_bytes for each in done)
     if as_json:
-        json_output.show({"dry_run": dry_run, "size_bytes": total, "found": [_json(each) for each in done]})
+        json_output.show(
+            {"dry_run": dry_run, "size_bytes": total, "found": [garbage_to_json(each) for each in done]}
+        )
         return
     for each in done:
         click.echo(f"{units.size(each.size_bytes):>10}  {each.kind}  {each.path}")
     verb = "to look at" if dry_run and pack else "would be freed" if dry_run else "freed"
     click.echo(f"{units.size(total)} {verb}" if done else "nothing to do")
-
-
-def _json(garbage: "Garbage") -> dict[str, object]:
-    return {"kind": garbage.kind, "path": str(garbage.path), "size_bytes": garbage.size_bytes}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from anubis.api.runs import row_to_json
 from anubis.cli import terminal
 from anubis.cli.home import open_client
 from anubis.cli.params import MOMENT, PAIR, REF, json_option, mapping
@@ -97,7 +98,7 @@ def history(
         for row in rows:
             click.echo(row.id)
     elif as_json:
-        json_output.show_list(json_output.row_json(row) for row in rows)
+        json_output.show_list(row_to_json(row) for row in rows)
     elif rows:
         _show(rows, metric)
     else:

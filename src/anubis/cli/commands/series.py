@@ -1,16 +1,16 @@
 """``anubis series``: how each metric of each benchmark went, on each kind of machine."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from anubis.cli.commands.alerts import alert_json, show_table
+from anubis.api import series as api_series
+from anubis.api.alerts import alert_to_json
 from anubis.cli.home import open_client
 from anubis.cli.listing import ListGroup
 from anubis.cli.params import PAIR, json_option, mapping
-from anubis.cli.views import json_output, series_view, tables
+from anubis.cli.views import alerts_view, json_output, series_view, tables
 from anubis.model.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def listed(
     """List series: points, level, noise (one deviation), the smallest shift that ten more points confirm."""
     found = _found(benchmark, metric, labels, machine, key)
     if as_json:
-        json_output.show_list(series_view.row_json(one) for one in found)
+        json_output.show_list(api_series.series_row_to_json(one) for one in found)
     elif found:
         tables.show(series_view.COLUMNS, series_view.rows(found))
     else:
@@ -92,13 +92,7 @@ def show(
         raise _not_one(found, benchmark)
     (one,) = found
     if as_json:
-        json_output.show(
-            {
-                **series_view.row_json(one),
-                "changes": series_view.changes_json(one),
-                "points": [asdict(p) for p in one.points],
-            }
-        )
+        json_output.show(api_series.series_to_json(one))
         return
     for line in series_view.picture(one):
         click.echo(line)
@@ -116,9 +110,9 @@ def analyse(*, benchmark: str | None, tell: bool, as_json: bool) -> None:
     with open_client() as client:
         changed = client.series.analyse(benchmark=benchmark, notify=tell)
     if as_json:
-        json_output.show_list(alert_json(alert) for alert in changed)
+        json_output.show_list(alert_to_json(alert) for alert in changed)
     elif changed:
-        show_table(changed)
+        alerts_view.show(changed)
     else:
         click.echo("no alert is different now")
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from anubis.api.runs import event_to_json, run_to_json
 from anubis.cli import terminal
 from anubis.cli.commands.status import about
 from anubis.cli.home import open_client
@@ -31,12 +32,12 @@ def show(*, ref: str, as_json: bool) -> None:
     folder = str(record.folder) if record.folder.exists() else ""
     if as_json:
         extra = {
-            "events": [json_output.event_json(event) for event in events],
+            "events": [event_to_json(event) for event in events],
             "machine": dict(record.facts),
             "exit": dict(record.exit),
             "record": folder or None,
         }
-        json_output.show({**json_output.run_json(run, points), **extra})
+        json_output.show({**run_to_json(run, points), **extra})
         return
     _section("", tables.pairs([*about(run), ("record", folder)], width=terminal.width()))
     _section("timeline", _timeline(events, run.created_s))

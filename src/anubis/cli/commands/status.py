@@ -4,6 +4,7 @@ import time
 
 import click
 
+from anubis.api.runs import run_to_json
 from anubis.cli import terminal
 from anubis.cli.home import open_client
 from anubis.cli.params import family_option, json_option, ref_argument
@@ -23,7 +24,7 @@ def status(*, ref: str, as_json: bool) -> None:
         run = client.runs.get(ref)
         points = client.results.points([run.id])
     if as_json:
-        json_output.show(json_output.run_json(run, points))
+        json_output.show(run_to_json(run, points))
         return
     for line in tables.pairs(about(run), width=terminal.width()):
         click.echo(line)

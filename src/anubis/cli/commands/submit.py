@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from anubis.api.runs import run_to_json
 from anubis.cli.errors import warned
 from anubis.cli.home import open_client
 from anubis.cli.params import json_option, submission_options
@@ -31,7 +32,7 @@ def submit(
         )
         client.workers.start()
     if as_json:
-        json_output.show_list(json_output.run_json(run) for run in runs)
+        json_output.show_list(run_to_json(run) for run in runs)
         return
     for run in runs:
         click.echo(run.id)

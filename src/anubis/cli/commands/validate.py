@@ -4,15 +4,15 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from anubis.api import descriptors as api_descriptors
 from anubis.cli import errors, exit_codes, terminal
 from anubis.cli.params import PAIR, json_option, mapping
 from anubis.cli.views import json_output, tables, units
 from anubis.model.errors import BadInputError
-from anubis.model.plain import to_plain
 from anubis.model.problem import Problem, Severity
 
 if TYPE_CHECKING:
@@ -48,7 +48,14 @@ def validate(
         return exit_codes.OK
     reports = [_report(file, mapping(overrides)) for file in files]
     if as_json:
-        json_output.show([_report_json(report, plan=plan) for report in reports])
+        json_output.show(
+            [
+                api_descriptors.validation_to_json(
+                    str(report.file), report.problems, report.cells if plan else None
+                )
+                for report in reports
+            ]
+        )
     else:
         for report in reports:
             _show(report, plan=plan)
@@ -158,16 +165,3 @@ def _plan_row(cell: "Cell") -> list[tables.Cell]:
         units.duration(executions * measure.timeout_s),
         f"{ml.benchmark_code or '(entry point of the image)'} {ml.args}".rstrip(),
     ]
-
-
-def _report_json(report: _Report, *, plan: bool) -> dict[str, Any]:
-    shown: dict[str, Any] = {
-        "file": str(report.file),
-        "valid": report.valid,
-        "problems": [errors.problem_json(problem) for problem in report.problems],
-    }
-    if plan:
-        shown["runs"] = [
-            {"cell": cell.values, "descriptor": to_plain(cell.descriptor)} for cell in report.cells
-        ]
-    return shown

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import asdict
 
 import click
 
@@ -31,7 +31,7 @@ def doctor(*, noise: bool, as_json: bool) -> int:
     found = list(measured()) if noise else []
     if as_json:
         json_output.show(
-            {"checks": [_check_json(check) for check in checks], "noise": [_noise_json(n) for n in found]}
+            {"checks": [asdict(check) for check in checks], "noise": [asdict(each) for each in found]}
         )
     elif found:
         click.echo()
@@ -61,11 +61,11 @@ def _show_noise(found: Sequence[Noise]) -> None:
         columns,
         [
             [
-                noise.name,
+                noise.kernel,
                 str(noise.executions),
                 units.duration(noise.mean_s),
                 units.share(noise.variation),
-                units.share(noise.floor),
+                units.share(noise.noise_floor),
                 units.share(noise.detectable),
             ]
             for noise in found
@@ -74,18 +74,3 @@ def _show_noise(found: Sequence[Noise]) -> None:
     click.echo(
         f"A change smaller than the last column hides in the noise of this machine with {RUNS} runs a side."
     )
-
-
-def _check_json(check: Check) -> dict[str, Any]:
-    return {"name": check.name, "state": check.state.value, "found": check.found, "remedy": check.remedy}
-
-
-def _noise_json(noise: Noise) -> dict[str, Any]:
-    return {
-        "kernel": noise.name,
-        "executions": noise.executions,
-        "mean_s": noise.mean_s,
-        "variation": noise.variation,
-        "noise_floor": noise.floor,
-        "detectable": noise.detectable,
-    }

@@ -18,14 +18,14 @@ _MEMORY_BYTES = 32 << 20
 class Noise:
     """How much one kernel's time differs between executions."""
 
-    name: str
+    kernel: str
     executions: int
     #: Mean time of one execution, seconds.
     mean_s: float
     #: Standard deviation over mean, as a ratio.
     variation: float
     #: Robust spread of one execution (verdicts use it as the noise floor), as a ratio.
-    floor: float
+    noise_floor: float
     #: Smallest effect that ``RUNS`` runs a side show four times in five, as a ratio.
     detectable: float
 
@@ -47,11 +47,11 @@ def judged(name: str, times: list[float]) -> Noise:
     mean_s = fmean(times)
     detectable = smallest_detectable(floor, RUNS, RUNS)
     return Noise(
-        name=name,
+        kernel=name,
         executions=len(times),
         mean_s=mean_s,
         variation=stdev(times) / mean_s,
-        floor=math.expm1(floor),
+        noise_floor=math.expm1(floor),
         detectable=math.expm1(detectable) if detectable is not None else math.nan,
     )
 

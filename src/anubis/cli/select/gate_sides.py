@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anubis.cli.errors import warned
-from anubis.cli.params import LAST
+from anubis.cli.families import Key, cells_of
 from anubis.cli.select import refs
-from anubis.cli.select.families import Key, cells_of
 from anubis.cli.views.follow import follow
 from anubis.contracts.runs import RunQuery
 from anubis.judging.gate import Contest
@@ -95,7 +94,7 @@ def _stored(client: "Client", what: Sequence[str]) -> list[Run]:
     if what:
         ids = [run_id for term in what for run_id in refs.expand(client, term)]
     else:
-        ids = [row.id for row in client.runs.family(LAST)]
+        ids = [row.id for row in client.runs.family(refs.LAST)]
     found = [client.runs.get(run_id) for run_id in dict.fromkeys(ids)]
     if busy := next((run for run in found if not run.status.final), None):
         raise BadInputError(f"run {busy.id} is not over yet", remedy=f"wait for it: anubis watch {busy.id}")

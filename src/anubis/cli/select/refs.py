@@ -14,6 +14,7 @@ from anubis.model.ids import short_id
 if TYPE_CHECKING:
     from anubis.client import Client
 
+LAST = "@last"
 #: More runs than any side of a comparison has.
 MOST = 100_000
 
@@ -66,12 +67,6 @@ def family(client: "Client", family_id: str) -> Sequence[RunRow]:
     return client.runs.find(RunQuery(family_id=family_id, limit=MOST, newest_first=False))
 
 
-def cell_of(client: "Client", run_id: str) -> dict[str, object]:
-    """What tells a run apart in its family: file, axis values, round."""
-    submitted = next((event for event in client.runs.events(run_id) if event.kind == "submitted"), None)
-    return dict(submitted.data.get("cell", {})) if submitted else {}
-
-
 def completions(incomplete: str) -> Iterator[tuple[str, str]]:
     """Reference and explanation of the latest runs that begin like this; nothing where there is no database."""
     try:
@@ -81,7 +76,7 @@ def completions(incomplete: str) -> Iterator[tuple[str, str]]:
         return
     for back, row in enumerate(rows):
         about = f"{row.name} {row.status} {units.moment(row.created_s)}"
-        ref = "@last" if back == 0 else f"@last~{back}"
+        ref = LAST if back == 0 else f"{LAST}~{back}"
         if incomplete.startswith("@"):
             if ref.startswith(incomplete):
                 yield ref, about

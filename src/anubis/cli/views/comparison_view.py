@@ -1,12 +1,14 @@
 """Two sets of runs judged: the verdicts, what a reader must know about them, and how they are shown."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
 from anubis.analysis.verdict_text import effect_text, next_step, render
+from anubis.api.json_values import Json
+from anubis.api.verdicts import comparison_to_json
 from anubis.cli import exit_codes, terminal
 from anubis.cli.views import tables
 from anubis.cli.views.plot import strips
@@ -116,21 +118,10 @@ def mean_line(comparison: Comparison) -> str:
     return f"geometric mean of {comparison.mean_count} metrics{' (up is better)' if turned else ''}  {text}"
 
 
-def comparison_json(found: Judged) -> dict[str, Any]:
-    """A comparison as scripts read it; effects are ratios minus one."""
-    comparison = found.comparison
-    return {
-        "baseline": list(found.baseline),
-        "contender": list(found.contender),
-        "verdicts": [
-            {**asdict(verdict), "text": render(verdict), "next_step": next_step(verdict)}
-            for verdict in comparison.verdicts
-        ],
-        "mean_effect": comparison.mean_effect,
-        "mean_interval": comparison.mean_interval,
-        "mean_count": comparison.mean_count,
-        "exit_code": exit_code([found]),
-    }
+def as_json(found: Judged) -> Json:
+    """The comparison and the exit status that it causes."""
+    resource = comparison_to_json(found.comparison, baseline=found.baseline, contender=found.contender)
+    return {**resource, "exit_code": exit_code([found])}
 
 
 def exit_code(all_found: Iterable[Judged]) -> int:

@@ -2,18 +2,16 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 import click
 
-from anubis.analysis.verdict_text import next_step, render
+from anubis.api import gate as api_gate
 from anubis.cli import exit_codes, terminal
 from anubis.cli.views import comparison_view
 from anubis.model.errors import BadInputError, NotifyError
-from anubis.model.verdict import Comparison, Judgement
+from anubis.model.verdict import Judgement
 from anubis.reporting import gate_report as reports
 from anubis.reporting import posting
 from anubis.reporting.gate_report import Report, Weighing
@@ -48,7 +46,7 @@ def text(report: Report, *, everything: bool = False) -> Iterator[str]:
     many = len(reports.verdicts(report)) > MOST_SHOWN and not everything
     for weighing in report.weighings:
         yield from _benchmark(weighing, terminal.width(), without_unchanged=many)
-    comparison = overall(report)
+    comparison = api_gate.overall(report)
     if mean := comparison_view.mean_line(comparison):
         yield mean
     yield click.style(reports.title(report), bold=True)
@@ -71,41 +69,6 @@ def _benchmark(weighing: Weighing, width: int | None, *, without_unchanged: bool
 def _subjects(weighing: Weighing) -> str:
     old, new = short_subject(weighing.baseline), short_subject(weighing.contender)
     return f"  {old} -> {new}" if old and new else f"  {new}" if new else ""
-
-
-def overall(report: Report) -> Comparison:
-    """All verdicts as one comparison, for their geometric mean."""
-    from anubis.analysis.samples.multiplicity import mean_effect  # noqa: PLC0415  numpy and scipy
-
-    verdicts = tuple(verdict for _, verdict in reports.verdicts(report))
-    effect, interval, count = mean_effect(verdicts)
-    return Comparison(verdicts=verdicts, mean_effect=effect, mean_interval=interval, mean_count=count)
-
-
-def as_json(report: Report, code: int) -> dict[str, Any]:
-    """The report as scripts read it; effects are ratios minus one."""
-    mean = overall(report)
-    return {
-        "exit_code": code,
-        "title": reports.title(report),
-        "mean_effect": mean.mean_effect,
-        "mean_interval": mean.mean_interval,
-        "mean_count": mean.mean_count,
-        "weighings": [
-            {
-                "benchmark": weighing.benchmark,
-                "baseline": weighing.baseline,
-                "contender": weighing.contender,
-                "failure": weighing.failure,
-                "note": weighing.note,
-                "verdicts": [
-                    {**asdict(verdict), "text": render(verdict), "next_step": next_step(verdict)}
-                    for verdict in (weighing.comparison.verdicts if weighing.comparison else ())
-                ],
-            }
-            for weighing in report.weighings
-        ],
-    }
 
 
 def may_write(paths: Sequence[Path]) -> None:

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from statistics import median, stdev
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from anubis.api.runs import run_to_json
 from anubis.cli import terminal
-from anubis.cli.commands.results import show_points
-from anubis.cli.select.families import Cell, Key, cells_of, two_files, words_of
-from anubis.cli.views import comparison_view, json_output, status_text, tables, units
+from anubis.cli.families import Cell, Key, cells_of, two_files, words_of
+from anubis.cli.views import comparison_view, json_output, status_text, tables, units, values_view
 from anubis.model.ids import short_id
 from anubis.model.points import OWN_METRICS, Point
 from anubis.model.run import Run
@@ -30,7 +30,14 @@ def show_outcome(client: "Client", runs: Sequence[Run], *, as_json: bool) -> Non
     cells = cells_of(client, runs) if len(runs) > 1 else []
     found = _judged(client, cells)
     if as_json:
-        json_output.show(_outcome_json(runs, points, found))
+        json_output.show(
+            {
+                "runs": [
+                    run_to_json(run, [point for point in points if point.run_id == run.id]) for run in runs
+                ],
+                "comparisons": [{"cell": dict(key), **comparison_view.as_json(one)} for key, one in found],
+            }
+        )
         return
     if len(runs) == 1:
         _show_one(client, runs[0], points)
@@ -50,7 +57,7 @@ def _judged(client: "Client", cells: Sequence[Cell]) -> list[tuple[Key, comparis
 
 def _show_one(client: "Client", run: Run, points: Sequence[Point]) -> None:
     if points:
-        show_points(points, client.results.summaries(run.id))
+        values_view.show(points, client.results.summaries(run.id))
         click.echo()
     _show_end(client, run)
 
@@ -142,14 +149,3 @@ def _value(cell: Cell, points: Sequence[Point], metric: str, scale: float) -> st
     spread = stdev(point.value for point in mine) if len(mine) > 1 else mine[0].spread
     text = units.number(middle * scale)
     return text if spread is None or not middle else f"{text} ±{units.share(abs(spread / middle))}"
-
-
-def _outcome_json(
-    runs: Sequence[Run], points: Sequence[Point], found: Sequence[tuple[Key, comparison_view.Judged]]
-) -> dict[str, Any]:
-    return {
-        "runs": [
-            json_output.run_json(run, [point for point in points if point.run_id == run.id]) for run in runs
-        ],
-        "comparisons": [{"cell": dict(key), **comparison_view.comparison_json(one)} for key, one in found],
-    }

@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from anubis.analysis.verdict_text import effect_text
+from anubis.api.series import subject_range
 from anubis.cli import terminal
 from anubis.cli.views import tables, units
 from anubis.cli.views.chart import chart
@@ -105,7 +105,7 @@ def _detects(one: "Surveyed") -> str:
 
 
 def _change(one: "Surveyed", change: ChangePoint) -> Sequence[tables.Cell]:
-    old, new = _range(one, change)
+    old, new = subject_range(one, change)
     unit = one.points[-1].units
     what = "suspected" if change.state.value == "suspected" else change.judgement.value
     return [
@@ -117,40 +117,3 @@ def _change(one: "Surveyed", change: ChangePoint) -> Sequence[tables.Cell]:
         f"{change.n_before}+{change.n_after}",
         tables.Styled(f"{what} ({change.kind.value})", _COLOURS.get(what, "cyan")),
     ]
-
-
-def _range(one: "Surveyed", change: ChangePoint) -> tuple[str, str]:
-    """The last subject that surely was old, and the first that surely was new."""
-    return one.points[max(0, change.earliest - 1)].subject, one.points[change.latest].subject
-
-
-def row_json(one: "Surveyed") -> dict[str, Any]:
-    """A series as scripts read it; shares are ratios."""
-    point, verdict = one.points[-1], one.verdict
-    return {
-        "benchmark": one.benchmark,
-        "labels": dict(one.labels),
-        "series_key": point.series_key,
-        "fingerprint": point.fingerprint,
-        "metric": point.metric,
-        "units": point.units,
-        "better": point.better,
-        "n": verdict.n,
-        "level": verdict.level,
-        "expected": verdict.expected,
-        "noise_floor": verdict.noise_floor,
-        "detectable": verdict.detectable,
-        "state": one.state.value,
-        "last_change": changes[-1] if (changes := changes_json(one)) else None,
-        "suspected": None if verdict.suspected is None else _change_json(one, verdict.suspected),
-    }
-
-
-def changes_json(one: "Surveyed") -> list[dict[str, Any]]:
-    """Its changes of level, oldest first."""
-    return [_change_json(one, change) for change in one.verdict.changes]
-
-
-def _change_json(one: "Surveyed", change: ChangePoint) -> dict[str, Any]:
-    old, new = _range(one, change)
-    return {**asdict(change), "last_old": old, "first_new": new, "run_id": one.points[change.index].run_id}

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anubis.cli.select import refs
 from anubis.model.run import Run
 from anubis.model.status import Status
 
@@ -27,9 +26,15 @@ def cells_of(client: "Client", runs: Sequence[Run]) -> list[Cell]:
     """The cells of a family in the order in which they were submitted."""
     by_key: dict[Key, list[Run]] = {}
     for run in runs:
-        cell = refs.cell_of(client, run.id)
+        cell = cell_of(client, run.id)
         by_key.setdefault(tuple(item for item in cell.items() if item[0] != "round"), []).append(run)
     return [Cell(key, members) for key, members in by_key.items()]
+
+
+def cell_of(client: "Client", run_id: str) -> dict[str, object]:
+    """What tells a run apart in its family: file, axis values, round."""
+    submitted = next((event for event in client.runs.events(run_id) if event.kind == "submitted"), None)
+    return dict(submitted.data.get("cell", {})) if submitted else {}
 
 
 def two_files(cells: Sequence[Cell]) -> Iterator[tuple[Key, list[str], list[str]]]:
