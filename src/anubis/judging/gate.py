@@ -246,7 +246,7 @@ def _names(groups: Sequence[_Group], world: World) -> Iterator[str]:
 
 def _cell(run: Run, world: World) -> list[str]:
     """What tells a run apart in its family, or its labels when it was no part of one."""
-    submitted = next((event for event in world.runs.events(run.id) if event.kind == "submitted"), None)
+    submitted = next((event for event in world.events.read(run.id) if event.kind == "submitted"), None)
     cell = submitted.data.get("cell", {}) if submitted else {}
     words = {name.rpartition(".")[2]: value for name, value in cell.items() if name not in {"round", "file"}}
     return [f"{name}={value}" for name, value in (words or run.descriptor.info.labels).items()]

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from anubis.contracts.points import Points
-from anubis.contracts.runs import RunQuery, Runs
+from anubis.contracts.runs import RunQuery, RunReader, RunWriter
 from anubis.model.errors import BadInputError
 from anubis.model.history import Measurement
 from anubis.model.points import Point
@@ -111,7 +111,7 @@ def import_files(
     )
 
 
-def store(runs: Runs, history: History) -> int:
+def store(runs: RunWriter, history: History) -> int:
     """Store a history, oldest runs first; how many of its runs were not stored already.
 
     Interrupted, it may simply be called again: a run is stored with its points or not at all.
@@ -128,7 +128,7 @@ def store(runs: Runs, history: History) -> int:
     return new
 
 
-def stored(runs: Runs, points: Points, query: RunQuery) -> Iterator[Measurement]:
+def stored(runs: RunReader, points: Points, query: RunQuery) -> Iterator[Measurement]:
     """The points of the runs that a query finds, with the words of their runs."""
     rows = runs.find(query)
     for start in range(0, len(rows), _BATCH):

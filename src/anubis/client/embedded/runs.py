@@ -79,7 +79,7 @@ class Runs(protocol.Runs):
         return self._world.runs.find(replace(query, limit=100_000, newest_first=False))
 
     def events(self, ref: str, *, after_seq: int = 0) -> Sequence[Event]:
-        return self._world.runs.events(self.get(ref).id, after_seq=after_seq)
+        return self._world.events.read(self.get(ref).id, after_seq=after_seq)
 
     def text(self, ref: str) -> str:
         return self._world.runs.text(self.get(ref).id)
