@@ -6,6 +6,7 @@ from enum import StrEnum
 from functools import cached_property
 from math import expm1, log1p
 
+from anubis.analysis.samples.compare import compare
 from anubis.model.verdict import Judgement
 
 #: Runs of the good and of the bad commit that the noise is taken from.
@@ -93,8 +94,6 @@ def side_of(
     the good one, or against the bad one, lies beyond it, and good when it lies before it. The second figure is how
     many more runs would probably tell.
     """
-    from anubis.analysis.samples.compare import compare  # noqa: PLC0415
-
     whole = compare("", good, bad).effect or 0.0
     positive = all(value > 0 for value in (*values, *good, *bad))
     found: set[Side] = set()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import click
 
 from anubis import __version__
-from anubis.cli import errors, exit_codes, terminal
+from anubis.cli import errors, exit_codes, legacy, terminal
 from anubis.cli.lazy import LazyGroup
 
 SECTIONS = {
@@ -90,7 +90,5 @@ def execute(args: Sequence[str], *, translate: Callable[[Sequence[str]], list[st
 def _modern(words: list[str]) -> list[str]:
     """Commands never start with two dashes; the old client's actions always did."""
     if words and words[0].startswith("--") and words[0] not in {"--help", "--version"}:
-        from anubis.cli.legacy import from_old_client  # noqa: PLC0415  only old spellings pay for it
-
-        return from_old_client(words)
+        return legacy.from_old_client(words)
     return words

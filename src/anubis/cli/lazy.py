@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -40,8 +41,6 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in self._places and not args[0].startswith("-") and not ctx.resilient_parsing:
-            from difflib import get_close_matches  # noqa: PLC0415  only a mistake pays for it
-
             near = get_close_matches(args[0], self._places, n=2)
             hint = f": did you mean {' or '.join(near)}?" if near else ""
             raise click.UsageError(f"there is no command {args[0]!r}{hint}", ctx)

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf, isfinite, nextafter
 
+from anubis.analysis.samples.compare import compare_many
+from anubis.analysis.samples.multiplicity import mean_effect
 from anubis.contracts.world import World
 from anubis.judging.baseline import LOOKED_AT, Key, Level, Newcomer, levels
 from anubis.judging.series import in_order, judged_metrics
@@ -56,9 +58,6 @@ def weigh(contests: Iterable[Contest], world: World, *, min_effect: float | None
     ``min_effect`` stands for every metric; None: as the descriptor says, else ``MIN_EFFECT``. Runs that failed, on
     either side, are failures in the report and no evidence.
     """
-    from anubis.analysis.samples.compare import compare_many  # noqa: PLC0415  numpy and scipy are needed only here
-    from anubis.analysis.samples.multiplicity import mean_effect  # noqa: PLC0415
-
     weighings: list[Weighing] = []
     groups: list[_Group] = []
     for contest in contests:

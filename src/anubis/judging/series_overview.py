@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import isfinite
 
+from anubis.analysis.changes.detection import judge_many
 from anubis.contracts.points import SeriesRow
 from anubis.contracts.world import World
 from anubis.judging.alert_events import addresses, alert_event
@@ -48,8 +49,6 @@ class Surveyed:
 
 def survey(world: World, *, benchmark: str | None = None, metric: str | None = None) -> list[Surveyed]:
     """Every series of one benchmark or of all, judged; what every run has anyway only where it is judged or named."""
-    from anubis.analysis.changes.detection import judge_many  # noqa: PLC0415  numpy and scipy are needed only here
-
     rows = {row.series_key: row for row in world.points.series() if benchmark in {None, row.benchmark}}
     wanted = {key: {metric} if metric else _shown(row.metrics) for key, row in rows.items()}
     histories = [

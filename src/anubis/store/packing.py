@@ -9,6 +9,8 @@ import shutil
 import tarfile
 from pathlib import Path
 
+import zstandard
+
 from anubis.submission.safe_tar import extract_member
 
 SUFFIX = ".tar.zst"
@@ -22,8 +24,6 @@ def packed(folder: Path) -> Path:
 
 def pack(folder: Path) -> int:
     """Replace a folder by its file; the bytes that were freed. Links and pipes stay behind."""
-    import zstandard  # noqa: PLC0415  needed only here
-
     file = packed(folder)
     before = _size(folder)
     if not file.exists():
@@ -52,8 +52,6 @@ def unpack(folder: Path) -> None:
     file = packed(folder)
     if folder.exists() or not file.exists():
         return
-    import zstandard  # noqa: PLC0415  needed only here
-
     new = _beside(folder)
     new.mkdir()
     try:

@@ -8,24 +8,28 @@ from typing import TYPE_CHECKING
 import click
 
 from anubis.analysis.verdict_text import effect_text
-from anubis.api.bisections import bisection_to_json
-from anubis.bisection import bisect_request
-from anubis.bisection.bisect_request import Question
-from anubis.bisection.commit_search import Side
 from anubis.cli import exit_codes, terminal
 from anubis.cli.home import open_client
 from anubis.cli.params import PAIR, SHARE, json_option, mapping
 from anubis.cli.views import comparison_view, json_output, units
 from anubis.cli.views.follow import follow
+from anubis.late import late
 from anubis.model.errors import BadInputError
 from anubis.model.run import Run
 from anubis.reporting.markup import one_line
 
 if TYPE_CHECKING:
+    from anubis.api import bisections as api_bisections
+    from anubis.bisection import bisect_request
+    from anubis.bisection.bisect_request import Question
     from anubis.bisection.bisection import Answer, Found
     from anubis.client import Client
+else:  # numpy and scipy
+    api_bisections = late("anubis.api.bisections")
+    bisect_request = late("anubis.bisection.bisect_request")
 
-_COLOURS = {Side.GOOD: "green", Side.BAD: "red", Side.SKIPPED: "yellow"}
+#: By the value of a side.
+_COLOURS = {"good": "green", "bad": "red", "skipped": "yellow"}
 
 
 @click.command()
@@ -93,7 +97,7 @@ def bisect(
             answered=lambda answer: _tell(ask, answer),
         )
     if as_json:
-        json_output.show(bisection_to_json(ask, found))
+        json_output.show(api_bisections.bisection_to_json(ask, found))
     else:
         _show(ask, found)
     return exit_codes.OK if len(found.suspects) == 1 else exit_codes.UNDECIDED
@@ -107,7 +111,7 @@ def _question(
     metric: str | None,
     repository: Path | None,
     overrides: dict[str, str],
-) -> Question:
+) -> "Question":
     if alert_id is not None and not what and not overrides:
         return client.bisections.question_of_alert(alert_id, metric=metric, repository=repository)
     if alert_id is not None or len(what) != 3:
@@ -129,7 +133,7 @@ def _measured(client: "Client", runs: Sequence[Run]) -> Sequence[Run]:
     return follow(client, runs, cancels=True)
 
 
-def _tell(ask: Question, answer: "Answer") -> None:
+def _tell(ask: "Question", answer: "Answer") -> None:
     """One line on standard error for each commit."""
     about = one_line(ask.repository.about(answer.commit), 80)
     verdict = answer.verdict
@@ -148,7 +152,7 @@ def _tell(ask: Question, answer: "Answer") -> None:
     click.echo("  ".join(part for part in parts if part), err=True)
 
 
-def _show(ask: Question, found: "Found") -> None:
+def _show(ask: "Question", found: "Found") -> None:
     if len(found.suspects) > 1:
         click.secho(f"the first bad commit is one of these {len(found.suspects)}", bold=True)
         for commit in found.suspects:

@@ -2,20 +2,25 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from anubis.api import gate as api_gate
 from anubis.cli import exit_codes
 from anubis.cli.home import open_client
 from anubis.cli.params import PAIR, REF, SHARE, json_option, mapping
 from anubis.cli.select.gate_sides import NEWEST, Asked, contests_of
 from anubis.cli.views import gate_view, json_output
 from anubis.cli.views.gate_view import FailOn
+from anubis.late import late
 from anubis.reporting import posting
 from anubis.reporting.gate_report import Report, markdown
 from anubis.reporting.junit import junit
+
+if TYPE_CHECKING:
+    from anubis.api import gate as api_gate
+else:  # numpy and scipy
+    api_gate = late("anubis.api.gate")
 
 FORMATS = ("text", "json", "markdown", "junit")
 

@@ -10,18 +10,23 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from anubis.api.histories import imported_to_json
 from anubis.cli import errors, terminal
 from anubis.cli.home import open_client
 from anubis.cli.params import MOMENT, PAIR, REF, json_option, mapping
 from anubis.cli.views import json_output, tables, units
 from anubis.contracts.runs import RunQuery
+from anubis.late import late
 from anubis.model.errors import BadInputError
 from anubis.model.problem import Problem, Severity
 from anubis.model.status import Status
 
 if TYPE_CHECKING:
-    from anubis.transfer.histories import Imported
+    from anubis.api import histories as api_histories
+    from anubis.transfer import histories
+else:  # the formats of other tools
+    api_histories = late("anubis.api.histories")
+    histories = late("anubis.transfer.histories")
+
 
 #: More problems than this on a terminal hide the summary; ``--json`` has them all.
 MOST_PROBLEMS = 50
@@ -79,9 +84,7 @@ def import_(
 
     Importing twice stores once. What the options say stands in only where a file says nothing.
     """
-    from anubis.transfer.histories import Given  # noqa: PLC0415  formats are needed only here
-
-    given = Given(
+    given = histories.Given(
         time_s=time,
         commit=commit,
         commit_s=commit_time,
@@ -95,12 +98,12 @@ def import_(
         _refuse(found, as_json=as_json, allowed=dry_run or partial)
         new = None if dry_run else client.histories.store(found)
     if as_json:
-        json_output.show(imported_to_json(found, new))
+        json_output.show(api_histories.imported_to_json(found, new))
     else:
         _show(found, new)
 
 
-def _refuse(found: "Imported", *, as_json: bool, allowed: bool) -> None:
+def _refuse(found: "histories.Imported", *, as_json: bool, allowed: bool) -> None:
     """Say what is wrong with the files; raise BadInputError when that keeps them out."""
     wrong = [problem for problem in found.problems if problem.severity is Severity.ERROR]
     refused = found.refused and not allowed
@@ -124,7 +127,7 @@ def _show_problems(problems: tuple[Problem, ...]) -> None:
         terminal.note(f"and {len(problems) - MOST_PROBLEMS} more: --json has them all")
 
 
-def _show(found: "Imported", new: int | None) -> None:
+def _show(found: "histories.Imported", new: int | None) -> None:
     formats = Counter(found.formats.values())
     words = ", ".join(f"{name} ({units.counted(count, 'file')})" for name, count in formats.items())
     runs = units.counted(len(found.history.runs), "run")

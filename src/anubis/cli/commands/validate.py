@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from anubis.api import descriptors as api_descriptors
 from anubis.cli import errors, exit_codes, terminal
 from anubis.cli.params import PAIR, json_option, mapping
 from anubis.cli.views import json_output, tables, units
+from anubis.late import late
 from anubis.model.errors import BadInputError
 from anubis.model.problem import Problem, Severity
 
 if TYPE_CHECKING:
-    from anubis.describe import Cell
+    from anubis import describe
+    from anubis.api import descriptors as api_descriptors
+else:  # pydantic
+    api_descriptors = late("anubis.api.descriptors")
+    describe = late("anubis.describe")
 
 
 @click.command()
@@ -68,8 +72,6 @@ def schema() -> None:
 
     Editors complete and check TOML with it: Even Better TOML, Taplo.
     """
-    from anubis import describe  # noqa: PLC0415  pydantic stands behind it
-
     json_output.show(describe.json_schema())
 
 
@@ -77,7 +79,7 @@ def schema() -> None:
 class _Report:
     file: Path
     problems: tuple[Problem, ...]
-    cells: "tuple[Cell, ...]"
+    cells: "tuple[describe.Cell, ...]"
 
     @property
     def valid(self) -> bool:
@@ -85,8 +87,6 @@ class _Report:
 
 
 def _report(file: Path, overrides: dict[str, str]) -> _Report:
-    from anubis import describe  # noqa: PLC0415  pydantic stands behind it
-
     reading = describe.read(read_file(file), filename=str(file), overrides=overrides)
     if reading.descriptor is None:
         return _Report(file, reading.problems, ())
@@ -97,8 +97,6 @@ def _report(file: Path, overrides: dict[str, str]) -> _Report:
 
 
 def _upgraded(file: Path) -> str:
-    from anubis import describe  # noqa: PLC0415  pydantic stands behind it
-
     try:
         return describe.upgrade(read_file(file))
     except BadInputError as error:
@@ -142,7 +140,7 @@ def _show(report: _Report, *, plan: bool) -> None:
         _show_plan(report.cells)
 
 
-def _show_plan(cells: "Sequence[Cell]") -> None:
+def _show_plan(cells: "Sequence[describe.Cell]") -> None:
     axes = list(cells[0].values)
     columns = [
         *(tables.Column(title=axis.rpartition(".")[2] if len(axes) > 1 else axis) for axis in axes),
@@ -154,7 +152,7 @@ def _show_plan(cells: "Sequence[Cell]") -> None:
     tables.show(columns, [_plan_row(cell) for cell in cells])
 
 
-def _plan_row(cell: "Cell") -> list[tables.Cell]:
+def _plan_row(cell: "describe.Cell") -> list[tables.Cell]:
     descriptor = cell.descriptor
     measure, ml = descriptor.measure, descriptor.ml
     executions = measure.repeats + measure.warmups

@@ -5,6 +5,14 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import fmean, stdev
+from typing import TYPE_CHECKING
+
+from anubis.late import late
+
+if TYPE_CHECKING:
+    from anubis.analysis.samples import spread
+else:  # scipy
+    spread = late("anubis.analysis.samples.spread")
 
 #: What ``anubis doctor --noise`` spends on each kernel, and one execution of a kernel takes about, seconds.
 BUDGET_S = 5.0
@@ -41,11 +49,9 @@ def measured(
 
 def judged(name: str, times: list[float]) -> Noise:
     """What these times of equal work say; at least two of them."""
-    from anubis.analysis.samples.spread import noise_floor, smallest_detectable  # noqa: PLC0415  scipy stands behind it
-
-    floor = noise_floor(sorted(math.log(seconds) for seconds in times)) or 0.0
+    floor = spread.noise_floor(sorted(math.log(seconds) for seconds in times)) or 0.0
     mean_s = fmean(times)
-    detectable = smallest_detectable(floor, RUNS, RUNS)
+    detectable = spread.smallest_detectable(floor, RUNS, RUNS)
     return Noise(
         kernel=name,
         executions=len(times),

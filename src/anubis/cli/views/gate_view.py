@@ -4,12 +4,13 @@ import os
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from anubis.api import gate as api_gate
 from anubis.cli import exit_codes, terminal
 from anubis.cli.views import comparison_view
+from anubis.late import late
 from anubis.model.errors import BadInputError, NotifyError
 from anubis.model.verdict import Judgement
 from anubis.reporting import gate_report as reports
@@ -17,6 +18,11 @@ from anubis.reporting import posting
 from anubis.reporting.gate_report import Report, Weighing
 from anubis.reporting.junit import junit
 from anubis.reporting.markup import short_subject
+
+if TYPE_CHECKING:
+    from anubis.api import gate as api_gate
+else:  # numpy and scipy
+    api_gate = late("anubis.api.gate")
 
 #: With more verdicts than this, those without a change are only counted.
 MOST_SHOWN = 20

@@ -9,12 +9,16 @@ import click
 
 from anubis.cli import terminal
 from anubis.cli.views import status_text
+from anubis.late import late
 from anubis.model.ids import short_id
 from anubis.model.run import Run
 from anubis.model.status import Status
 
 if TYPE_CHECKING:
+    from anubis.cli.views import live
     from anubis.client import Client
+else:  # rich, which only a terminal needs
+    live = late("anubis.cli.views.live")
 
 
 class Progress(Protocol):
@@ -36,9 +40,7 @@ class Progress(Protocol):
 def progress(client: "Client", runs: Sequence[Run]) -> Progress:
     """The view that suits standard error."""
     if terminal.interactive(sys.stderr):
-        from anubis.cli.views.live import LiveView  # noqa: PLC0415  rich is only for terminals
-
-        return LiveView(client, runs)
+        return live.LiveView(client, runs)
     return Lines(runs)
 
 

@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING
 import click
 
 from anubis.analysis.verdict_text import effect_text
-from anubis.api.series import subject_range
 from anubis.cli import terminal
 from anubis.cli.views import tables, units
 from anubis.cli.views.chart import chart
+from anubis.late import late
 from anubis.model.series import ChangePoint
 from anubis.reporting.markup import one_line, short_subject
 
 if TYPE_CHECKING:
+    from anubis.api import series as api_series
     from anubis.judging.series_overview import Surveyed
+else:  # numpy and scipy
+    api_series = late("anubis.api.series")
 
 COLUMNS = (
     tables.Column(title="BENCHMARK", cut=True),
@@ -105,7 +108,7 @@ def _detects(one: "Surveyed") -> str:
 
 
 def _change(one: "Surveyed", change: ChangePoint) -> Sequence[tables.Cell]:
-    old, new = subject_range(one, change)
+    old, new = api_series.subject_range(one, change)
     unit = one.points[-1].units
     what = "suspected" if change.state.value == "suspected" else change.judgement.value
     return [

@@ -3,6 +3,7 @@
 import math
 import re
 import time
+from datetime import datetime
 
 from anubis.analysis.verdict_text import level_text, percent
 
@@ -107,8 +108,6 @@ def parse_span(text: str) -> float:
 
 def parse_moment(text: str, *, now_s: float) -> float:
     """UTC seconds of an ISO 8601 date or time (this machine's zone unless it names one), or of a span before now."""
-    from datetime import datetime  # noqa: PLC0415  only filters pay for it
-
     try:
         return datetime.fromisoformat(text).astimezone().timestamp()
     except (ValueError, OverflowError):
