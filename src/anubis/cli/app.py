@@ -3,12 +3,19 @@
 import io
 import sys
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from anubis import __version__
-from anubis.cli import errors, exit_codes, legacy, terminal
+from anubis.cli import errors, exit_codes, terminal
 from anubis.cli.lazy import LazyGroup
+from anubis.late import late
+
+if TYPE_CHECKING:
+    from anubis.cli import legacy
+else:  # only old spellings need it
+    legacy = late("anubis.cli.legacy")
 
 SECTIONS = {
     "Measure": ("run", "submit", "watch", "cancel", "worker"),

@@ -6,13 +6,19 @@ import tempfile
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from anubis.api.errors import error_to_json
 from anubis.cli import exit_codes, terminal
+from anubis.late import late
 from anubis.model.errors import AnubisError, BadInputError
 from anubis.model.problem import Problem
+
+if TYPE_CHECKING:
+    from anubis.api import errors as api_errors
+else:  # only --json needs them
+    api_errors = late("anubis.api.errors")
 
 
 def report(error: Exception, *, as_json: bool) -> int:
@@ -74,7 +80,7 @@ def located(problem: Problem, file: str) -> str:
 def _print_json(
     message: str, remedy: str, exit_code: int, *, file: str = "", problems: Sequence[Problem] = ()
 ) -> None:
-    plain = error_to_json(message, remedy, exit_code, file=file, problems=problems)
+    plain = api_errors.error_to_json(message, remedy, exit_code, file=file, problems=problems)
     print(json.dumps(plain, ensure_ascii=False), file=sys.stderr)
 
 

@@ -3,13 +3,18 @@
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from anubis.cli import exit_codes
+from anubis.late import late
+
+if TYPE_CHECKING:
+    import difflib
+else:  # only a mistake needs it
+    difflib = late("difflib")
 
 
 class LazyGroup(click.Group):
@@ -41,7 +46,7 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in self._places and not args[0].startswith("-") and not ctx.resilient_parsing:
-            near = get_close_matches(args[0], self._places, n=2)
+            near = difflib.get_close_matches(args[0], self._places, n=2)
             hint = f": did you mean {' or '.join(near)}?" if near else ""
             raise click.UsageError(f"there is no command {args[0]!r}{hint}", ctx)
         return super().resolve_command(ctx, args)
