@@ -17,48 +17,50 @@ if TYPE_CHECKING:
 else:  # only old spellings need it
     legacy = late("anubis.cli.legacy")
 
+#: Heading -> command -> ``module:attribute`` below ``anubis.cli``. A new command needs one entry here.
 SECTIONS = {
-    "Measure": ("run", "submit", "watch", "cancel", "worker"),
-    "Look": ("status", "logs", "results", "show", "descriptor", "history", "compare"),
-    "Judge": ("check", "series", "alerts", "bisect", "notify"),
-    "Descriptors": ("validate", "schema"),
-    "Keep house": ("doctor", "record", "import", "export", "purge", "gc", "completion"),
-}
-
-PLACES = {
-    "alerts": "anubis.cli.commands.alerts:alerts",
-    "bisect": "anubis.cli.commands.bisect:bisect",
-    "cancel": "anubis.cli.commands.cancel:cancel",
-    "check": "anubis.cli.commands.check:check",
-    "compare": "anubis.cli.commands.compare:compare",
-    "completion": "anubis.cli.commands.completion:completion",
-    "descriptor": "anubis.cli.commands.show:descriptor",
-    "doctor": "anubis.cli.doctor.command:doctor",
-    "export": "anubis.cli.commands.exchange:export",
-    "gc": "anubis.cli.commands.gc:gc",
-    "history": "anubis.cli.commands.history:history",
-    "import": "anubis.cli.commands.exchange:import_",
-    "logs": "anubis.cli.commands.logs:logs",
-    "notify": "anubis.cli.commands.notify:notify",
-    "purge": "anubis.cli.commands.cancel:purge",
-    "record": "anubis.cli.commands.record:record",
-    "results": "anubis.cli.commands.results:results",
-    "run": "anubis.cli.commands.run:run",
-    "schema": "anubis.cli.commands.validate:schema",
-    "series": "anubis.cli.commands.series:series",
-    "show": "anubis.cli.commands.show:show",
-    "status": "anubis.cli.commands.status:status",
-    "submit": "anubis.cli.commands.submit:submit",
-    "validate": "anubis.cli.commands.validate:validate",
-    "watch": "anubis.cli.commands.status:watch",
-    "worker": "anubis.cli.commands.submit:worker",
+    "Measure": {
+        "run": "commands.run:run",
+        "submit": "commands.submit:submit",
+        "watch": "commands.status:watch",
+        "cancel": "commands.cancel:cancel",
+        "worker": "commands.submit:worker",
+    },
+    "Look": {
+        "status": "commands.status:status",
+        "logs": "commands.logs:logs",
+        "results": "commands.results:results",
+        "show": "commands.show:show",
+        "descriptor": "commands.show:descriptor",
+        "history": "commands.history:history",
+        "compare": "commands.compare:compare",
+    },
+    "Judge": {
+        "check": "commands.check:check",
+        "series": "commands.series:series",
+        "alerts": "commands.alerts:alerts",
+        "bisect": "commands.bisect:bisect",
+        "notify": "commands.notify:notify",
+    },
+    "Descriptors": {
+        "validate": "commands.validate:validate",
+        "schema": "commands.validate:schema",
+    },
+    "Maintenance": {
+        "doctor": "doctor.command:doctor",
+        "record": "commands.record:record",
+        "import": "commands.exchange:import_",
+        "export": "commands.exchange:export",
+        "purge": "commands.purge:purge",
+        "gc": "commands.gc:gc",
+        "completion": "commands.completion:completion",
+    },
 }
 
 
 @click.group(
     cls=LazyGroup,
     sections=SECTIONS,
-    places=PLACES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, "-v", "--version", message="anubis %(version)s")

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -18,28 +18,27 @@ else:  # only a mistake needs it
 
 
 class LazyGroup(click.Group):
-    """``sections``: heading -> command names; ``places``: command name -> ``module:attribute``."""
+    """``sections``: heading -> command name -> ``module:attribute`` below ``anubis.cli``."""
 
     def __init__(
         self,
         *args: Any,
-        sections: Mapping[str, Sequence[str]],
-        places: Mapping[str, str],
+        sections: Mapping[str, Mapping[str, str]],
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         self._sections = sections
-        self._places = places
+        self._places = {name: place for places in sections.values() for name, place in places.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
-        return [name for names in self._sections.values() for name in names]
+        return list(self._places)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         place = self._places.get(cmd_name)
         if place is None:
             return None
         module, _, attribute = place.partition(":")
-        command: click.Command = getattr(import_module(module), attribute)
+        command: click.Command = getattr(import_module(f"anubis.cli.{module}"), attribute)
         return command
 
     def resolve_command(

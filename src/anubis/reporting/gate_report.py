@@ -1,30 +1,12 @@
-"""What a gate found, in a file: written by a step that runs anybody's code, posted by another that may write.
+"""The report of a gate, and its text for people."""
 
-The file is the only thing that crosses from the first step to the second, so it is read as if an enemy had written
-it: bounded in size, every key and type checked, and all text shown as text. What the file cannot say is where it
-will be posted.
-"""
-
-import json
-import math
-import os
-import stat
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from anubis.analysis.verdict_text import effect_text, level_text, next_step, percent
-from anubis.model.errors import BadInputError
-from anubis.model.plain import to_plain
 from anubis.model.verdict import Comparison, Judgement, Verdict
 from anubis.reporting.markup import code, one_line, short_subject
-from anubis.reporting.strict import strict
 
-#: Version of the file's form.
-SCHEMA = 1
-#: 3,000 verdicts are 1 MB.
-MOST_BYTES = 4 << 20
 MOST_ROWS = 10
 
 _GRAVITY = [
@@ -138,61 +120,6 @@ def markdown(report: Report) -> str:
         for old, new in list(subjects)[:3]
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def write(report: Report, path: Path) -> None:
-    """Write the file that ``read`` reads."""
-    plain = {"schema": SCHEMA, **_finite(to_plain(report))}
-    path.write_text(json.dumps(plain, allow_nan=False) + "\n", encoding="utf-8")
-
-
-def read(path: Path) -> Report:
-    """The report in a file that nobody vouches for; BadInputError when anything about it is not as it must be."""
-    try:
-        plain = json.loads(_bytes(path))
-    except (ValueError, RecursionError):
-        raise _refused("it is not JSON") from None
-    if not isinstance(plain, dict) or plain.pop("schema", None) != SCHEMA:
-        raise _refused(f"its schema is not {SCHEMA}")
-    try:
-        return strict(Report, plain, "report")
-    except ValueError as error:
-        raise _refused(str(error)) from None
-
-
-def _bytes(path: Path) -> bytes:
-    """The content of a regular file of bounded size; no link is followed, no pipe or device is opened."""
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        raise _refused(f"it cannot be opened ({error.strerror})") from None
-    try:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise _refused("it is no regular file")
-        with open(handle, "rb", closefd=False) as stream:
-            content = stream.read(MOST_BYTES + 1)
-    finally:
-        os.close(handle)
-    if len(content) > MOST_BYTES:
-        raise _refused(f"it is larger than {MOST_BYTES >> 20} MiB")
-    return content
-
-
-def _refused(why: str) -> BadInputError:
-    return BadInputError(
-        f"the report cannot be accepted: {why}",
-        remedy="write it with this version's anubis check --report FILE",
-    )
-
-
-def _finite(plain: Any) -> Any:
-    """Null for figures that JSON has no number for, and for an interval with such an end."""
-    if isinstance(plain, dict):
-        return {key: _finite(item) for key, item in plain.items()}
-    if isinstance(plain, list):
-        items = [_finite(item) for item in plain]
-        return None if None in items else items
-    return None if isinstance(plain, float) and not math.isfinite(plain) else plain
 
 
 def _row(benchmark: str, verdict: Verdict) -> str:

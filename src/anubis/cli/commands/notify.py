@@ -1,13 +1,19 @@
 """``anubis notify``: the trusted half of a gate posts what the other half computed."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from anubis.cli import exit_codes
 from anubis.cli.views import gate_view
+from anubis.late import late
 from anubis.model.errors import BadInputError
-from anubis.reporting import gate_report as reports
+
+if TYPE_CHECKING:
+    from anubis.reporting import report_file
+else:  # pydantic
+    report_file = late("anubis.reporting.report_file")
 
 
 @click.command()
@@ -31,5 +37,5 @@ def notify(*, file: Path, names: tuple[str, ...]) -> int:
         raise BadInputError(
             f"{file} is no report that can be posted", remedy="write it with --report report.json"
         )
-    report = reports.read(file)
+    report = report_file.read(file)
     return exit_codes.OK if gate_view.post(report, names) else exit_codes.FAILED

@@ -21,8 +21,10 @@ from anubis.reporting.markup import short_subject
 
 if TYPE_CHECKING:
     from anubis.api import gate as api_gate
-else:  # numpy and scipy
+    from anubis.reporting import report_file
+else:  # numpy and scipy, pydantic
     api_gate = late("anubis.api.gate")
+    report_file = late("anubis.reporting.report_file")
 
 #: With more verdicts than this, those without a change are only counted.
 MOST_SHOWN = 20
@@ -92,7 +94,7 @@ def write(report: Report, path: Path) -> None:
         elif path.suffix == ".md":
             path.write_text(reports.markdown(report), encoding="utf-8")
         else:
-            reports.write(report, path)
+            report_file.write(report, path)
     except OSError as error:
         raise BadInputError(
             f"{path}: {error.strerror}", remedy="give a file in a folder that can be written"
