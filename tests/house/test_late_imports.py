@@ -24,7 +24,6 @@ ALSO_LATE = {
 INNER = {
     "__init__.py": "the agent imports it",
     "cli/__init__.py": "anubis --version imports nothing else",
-    "pipeline/record.py": "most runs of a large sweep have no telemetry",
     "store/sql/drivers.py": "psycopg is an optional extra",
     "wiring.py": "a listing does not need importlib.metadata",
 }

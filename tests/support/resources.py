@@ -6,7 +6,7 @@ from dataclasses import replace
 from anubis.analysis.samples.multiplicity import mean_effect
 from anubis.contracts.points import MetricSummary
 from anubis.contracts.runs import RunRow
-from anubis.judging.series_overview import SeriesState, Surveyed
+from anubis.judging.series_overview import SeriesOverview, SeriesState
 from anubis.model.alert import AlertState
 from anubis.model.cause import Cause
 from anubis.model.descriptor import Subject
@@ -16,7 +16,7 @@ from anubis.model.run import Event, Placement
 from anubis.model.series import ChangeKind, ChangePoint, ChangeState, SeriesVerdict
 from anubis.model.status import Status
 from anubis.model.verdict import Comparison, Judgement
-from anubis.reporting.gate_report import Report, Weighing
+from anubis.reporting.gate_report import BenchmarkComparison, Report
 from anubis.testing.builders import NOW_S, a_descriptor, a_run
 from support.alerts import a_verdict, an_alert
 
@@ -102,9 +102,13 @@ def compared(*verdicts):
 
 COMPARISON = compared(VERDICT, UNKNOWN)
 REPORT = Report(
-    weighings=(
-        Weighing(benchmark="resnet50-train", baseline="beef", contender="c0ffee", comparison=COMPARISON),
-        Weighing(benchmark="bert", baseline="", contender="c0ffee", failure="it failed", note="no history"),
+    comparisons=(
+        BenchmarkComparison(
+            benchmark="resnet50-train", baseline="beef", contender="c0ffee", comparison=COMPARISON
+        ),
+        BenchmarkComparison(
+            benchmark="bert", baseline="", contender="c0ffee", failure="it failed", note="no history"
+        ),
     )
 )
 ALERT = an_alert(why="meant", actor="me", muted_until_s=NOW_S + 60, told=AlertState.CONFIRMED, ordered=True)
@@ -125,7 +129,7 @@ CHANGE = ChangePoint(
     noise_floor=0.01,
     detectable=0.02,
 )
-SERIES = Surveyed(
+SERIES = SeriesOverview(
     benchmark="resnet50-train",
     labels={"team": "vision"},
     points=(OLDER, POINT),

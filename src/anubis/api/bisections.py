@@ -2,11 +2,11 @@
 
 from anubis.api.json_values import Json
 from anubis.api.verdicts import verdict_to_json
-from anubis.bisection.bisect_request import Question
-from anubis.bisection.bisection import Answer, Found
+from anubis.bisection.bisect_request import BisectRequest
+from anubis.bisection.bisection import BisectResult, CommitResult
 
 
-def bisection_to_json(question: Question, found: Found) -> Json:
+def bisection_to_json(question: BisectRequest, found: BisectResult) -> Json:
     return {
         "good": question.good,
         "bad": question.bad,
@@ -16,11 +16,11 @@ def bisection_to_json(question: Question, found: Found) -> Json:
         "suspects": list(found.suspects),
         "last_good": found.last_good,
         "verdict": found.verdict and verdict_to_json(found.verdict),
-        "answers": [_answer_to_json(answer) for answer in found.answers],
+        "answers": [_answer_to_json(answer) for answer in found.commits],
     }
 
 
-def _answer_to_json(answer: Answer) -> Json:
+def _answer_to_json(answer: CommitResult) -> Json:
     verdict = answer.verdict
     return {
         "commit": answer.commit,

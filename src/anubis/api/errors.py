@@ -11,6 +11,7 @@ from anubis.model.errors import (
     AnubisError,
     BadInputError,
     ElsewhereError,
+    FullError,
     LeaseLostError,
     NoCapacityError,
     NotFoundError,
@@ -73,6 +74,7 @@ TYPES = (
         title="A notice cannot be delivered",
         members=("again_after_s", "permanent"),
     ),
+    ErrorType(error=FullError, name="full", status=507, title="The disk or the quota is full"),
     ErrorType(error=StoreError, name="store", status=503, title="The database cannot be used now"),
     ErrorType(error=AnubisError, name="error", status=500, title="The request failed"),
 )

@@ -7,7 +7,7 @@ from anubis.analysis.samples.multiplicity import mean_effect
 from anubis.api.json_values import Json
 from anubis.api.verdicts import verdict_from_json, verdict_to_json
 from anubis.model.verdict import Comparison, Verdict
-from anubis.reporting.gate_report import Report, Weighing, title, verdicts
+from anubis.reporting.gate_report import BenchmarkComparison, Report, title, verdicts
 
 
 def report_to_json(report: Report) -> Json:
@@ -18,13 +18,13 @@ def report_to_json(report: Report) -> Json:
         "mean_effect": mean.mean_effect,
         "mean_interval": mean.mean_interval,
         "mean_count": mean.mean_count,
-        "weighings": [_weighing_to_json(weighing) for weighing in report.weighings],
+        "weighings": [_weighing_to_json(weighing) for weighing in report.comparisons],
     }
 
 
 def report_from_json(plain: Mapping[str, Any]) -> Report:
     """The report; the means of single benchmarks are computed again from their verdicts."""
-    return Report(weighings=tuple(map(_weighing_from_json, plain["weighings"])))
+    return Report(comparisons=tuple(map(_weighing_from_json, plain["weighings"])))
 
 
 def overall(report: Report) -> Comparison:
@@ -32,7 +32,7 @@ def overall(report: Report) -> Comparison:
     return _comparison(tuple(verdict for _, verdict in verdicts(report)))
 
 
-def _weighing_to_json(weighing: Weighing) -> Json:
+def _weighing_to_json(weighing: BenchmarkComparison) -> Json:
     return {
         "benchmark": weighing.benchmark,
         "baseline": weighing.baseline,
@@ -46,9 +46,9 @@ def _weighing_to_json(weighing: Weighing) -> Json:
     }
 
 
-def _weighing_from_json(plain: Mapping[str, Any]) -> Weighing:
+def _weighing_from_json(plain: Mapping[str, Any]) -> BenchmarkComparison:
     found = tuple(map(verdict_from_json, plain["verdicts"]))
-    return Weighing(
+    return BenchmarkComparison(
         benchmark=plain["benchmark"],
         baseline=plain["baseline"],
         contender=plain["contender"],

@@ -2,10 +2,10 @@
 
 from anubis.api.json_values import Json
 from anubis.api.problems import problem_to_json
-from anubis.transfer.histories import Imported
+from anubis.transfer.histories import ImportResult
 
 
-def imported_to_json(imported: Imported, stored_runs: int | None) -> Json:
+def imported_to_json(imported: ImportResult, stored_runs: int | None) -> Json:
     """What was read; ``stored_runs`` is the number of new runs, None if nothing was to be stored."""
     return {
         "formats": imported.formats,

@@ -6,12 +6,12 @@ from typing import Any
 
 from anubis.api.json_values import Json
 from anubis.api.points import point_from_json, point_to_json
-from anubis.judging.series_overview import SeriesState, Surveyed
+from anubis.judging.series_overview import SeriesOverview, SeriesState
 from anubis.model.plain import from_plain
 from anubis.model.series import ChangePoint, SeriesVerdict
 
 
-def series_row_to_json(series: Surveyed) -> Json:
+def series_row_to_json(series: SeriesOverview) -> Json:
     """A series in a listing: its last change and no points."""
     point, verdict = series.points[-1], series.verdict
     changes = verdict.changes
@@ -34,7 +34,7 @@ def series_row_to_json(series: Surveyed) -> Json:
     }
 
 
-def series_to_json(series: Surveyed) -> Json:
+def series_to_json(series: SeriesOverview) -> Json:
     """A series with its changes, oldest first, and its points."""
     return {
         **series_row_to_json(series),
@@ -43,9 +43,9 @@ def series_to_json(series: Surveyed) -> Json:
     }
 
 
-def series_from_json(plain: Mapping[str, Any]) -> Surveyed:
+def series_from_json(plain: Mapping[str, Any]) -> SeriesOverview:
     """The series of ``series_to_json``."""
-    return Surveyed(
+    return SeriesOverview(
         benchmark=plain["benchmark"],
         labels=plain["labels"],
         points=tuple(map(point_from_json, plain["points"])),
@@ -54,12 +54,12 @@ def series_from_json(plain: Mapping[str, Any]) -> Surveyed:
     )
 
 
-def subject_range(series: Surveyed, change: ChangePoint) -> tuple[str, str]:
+def subject_range(series: SeriesOverview, change: ChangePoint) -> tuple[str, str]:
     """The last subject that certainly has the old level, and the first that certainly has the new one."""
     return series.points[max(0, change.earliest - 1)].subject, series.points[change.latest].subject
 
 
-def _change_to_json(series: Surveyed, change: ChangePoint) -> Json:
+def _change_to_json(series: SeriesOverview, change: ChangePoint) -> Json:
     old, new = subject_range(series, change)
     run_id = series.points[change.index].run_id
     return {**asdict(change), "last_old": old, "first_new": new, "run_id": run_id}

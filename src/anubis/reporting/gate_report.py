@@ -9,7 +9,7 @@ from anubis.reporting.markup import code, one_line, short_subject
 
 MOST_ROWS = 10
 
-_GRAVITY = [
+_SEVERITY_ORDER = [
     Judgement.REGRESSED,
     Judgement.CHANGED,
     Judgement.IMPROVED,
@@ -26,8 +26,8 @@ _NAMES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weighing:
-    """One benchmark on both sides."""
+class BenchmarkComparison:
+    """The comparison of one benchmark: all its metrics on both sides."""
 
     benchmark: str
     #: Subjects: commits or versions; empty when unknown.
@@ -35,34 +35,32 @@ class Weighing:
     contender: str
     #: None when a side failed.
     comparison: Comparison | None = None
-    #: What went wrong, in one sentence; empty when both sides were measured.
+    #: Which runs failed and why, one sentence; empty when both sides were measured.
     failure: str = ""
-    #: What was not compared, and why, in one sentence; empty when everything was.
+    #: Which metrics were not compared and why, one sentence; empty when all were.
     note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """Everything one gate weighed."""
+    """All comparisons of one gate."""
 
-    weighings: tuple[Weighing, ...]
+    comparisons: tuple[BenchmarkComparison, ...]
 
     @property
     def is_bad(self) -> bool:
-        """A regression or a failure."""
-        return (
-            any(weighing.failure for weighing in self.weighings) or Judgement.REGRESSED in self._judgements()
-        )
+        """Whether there is a regression or a failure."""
+        return any(entry.failure for entry in self.comparisons) or Judgement.REGRESSED in self._judgements()
 
     @property
     def is_undecided(self) -> bool:
-        """Nothing is bad, and something, or all of it, could not be told."""
-        found = self._judgements()
-        return not self.is_bad and (Judgement.UNDECIDED in found or not found)
+        """Whether the report is not bad, and a verdict is undecided or there is none at all."""
+        judgements = self._judgements()
+        return not self.is_bad and (Judgement.UNDECIDED in judgements or not judgements)
 
     @property
-    def is_news(self) -> bool:
-        """Something changed or failed: worth a comment where there is none yet."""
+    def has_changes(self) -> bool:
+        """Whether a metric changed or a benchmark failed: a reason for a new comment."""
         changed = {Judgement.REGRESSED, Judgement.IMPROVED, Judgement.CHANGED}
         return self.is_bad or bool(changed & set(self._judgements()))
 
@@ -70,35 +68,37 @@ class Report:
         return Counter(verdict.judgement for _, verdict in verdicts(self))
 
 
-def verdicts(report: Report) -> list[tuple[Weighing, Verdict]]:
-    """All verdicts with what they belong to, the gravest and largest first."""
+def verdicts(report: Report) -> list[tuple[BenchmarkComparison, Verdict]]:
+    """All verdicts with the benchmarks they belong to, the most severe and largest first."""
     found = [
-        (weighing, verdict)
-        for weighing in report.weighings
-        if weighing.comparison
-        for verdict in weighing.comparison.verdicts
+        (entry, verdict)
+        for entry in report.comparisons
+        if entry.comparison
+        for verdict in entry.comparison.verdicts
     ]
-    return sorted(found, key=lambda pair: (_GRAVITY.index(pair[1].judgement), -abs(pair[1].effect or 0.0)))
+    return sorted(
+        found, key=lambda pair: (_SEVERITY_ORDER.index(pair[1].judgement), -abs(pair[1].effect or 0.0))
+    )
 
 
 def title(report: Report) -> str:
-    """One line: how many metrics are judged how."""
+    """One line: the number of metrics for each judgement."""
     counts = Counter(verdict.judgement for _, verdict in verdicts(report))
     parts = [
-        f"{counts[kind]} {_NAMES[kind]}{_plural(kind, counts[kind])}" for kind in _GRAVITY if counts[kind]
+        f"{counts[kind]} {_NAMES[kind]}{_plural(kind, counts[kind])}"
+        for kind in _SEVERITY_ORDER
+        if counts[kind]
     ]
-    if failures := sum(bool(weighing.failure) for weighing in report.weighings):
+    if failures := sum(bool(entry.failure) for entry in report.comparisons):
         parts.insert(0, f"{failures} benchmark{'s' * (failures != 1)} failed")
-    return ", ".join(parts) or "nothing was weighed"
+    return ", ".join(parts) or "nothing was compared"
 
 
 def markdown(report: Report) -> str:
-    """The report as Markdown, of bounded length however much was weighed."""
+    """The report as Markdown, of bounded length."""
     parts = [f"**Anubis: {title(report)}**"]
-    failed = [weighing for weighing in report.weighings if weighing.failure]
-    parts += [
-        f"{code(weighing.benchmark)} failed: {code(weighing.failure)}" for weighing in failed[:MOST_ROWS]
-    ]
+    failed = [entry for entry in report.comparisons if entry.failure]
+    parts += [f"{code(entry.benchmark)} failed: {code(entry.failure)}" for entry in failed[:MOST_ROWS]]
     if len(failed) > MOST_ROWS:
         parts.append(f"and {len(failed) - MOST_ROWS} more failed")
     if shown := verdicts(report)[:MOST_ROWS]:
@@ -106,15 +106,15 @@ def markdown(report: Report) -> str:
             "| Benchmark | Metric | Before, after | Effect | n | Noise | Verdict |",
             "|---|---|---|---|---|---|---|",
         ]
-        parts.append("\n".join(rows + [_row(weighing.benchmark, verdict) for weighing, verdict in shown]))
+        parts.append("\n".join(rows + [_row(entry.benchmark, verdict) for entry, verdict in shown]))
         if (more := len(verdicts(report)) - len(shown)) > 0:
             parts.append(f"and {more} more")
-        gravest = shown[0][1]
-        parts.append(f"{code(gravest.metric)}: {next_step(gravest)}")
-    noted = [weighing for weighing in report.weighings if weighing.note]
-    parts += [f"{code(weighing.benchmark)}: {code(weighing.note, 200)}" for weighing in noted[:MOST_ROWS]]
-    compared = [weighing for weighing in report.weighings if weighing.comparison]
-    subjects = dict.fromkeys((weighing.baseline, weighing.contender) for weighing in compared)
+        worst = shown[0][1]
+        parts.append(f"{code(worst.metric)}: {next_step(worst)}")
+    noted = [entry for entry in report.comparisons if entry.note]
+    parts += [f"{code(entry.benchmark)}: {code(entry.note, 200)}" for entry in noted[:MOST_ROWS]]
+    compared = [entry for entry in report.comparisons if entry.comparison]
+    subjects = dict.fromkeys((entry.baseline, entry.contender) for entry in compared)
     parts += [
         f"Baseline {code(short_subject(old))}, contender {code(short_subject(new))}; in brackets the 95 % interval."
         for old, new in list(subjects)[:3]

@@ -9,6 +9,7 @@ import math
 import os
 import stat
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from anubis.model.errors import BadInputError
 from anubis.model.plain import to_plain
-from anubis.reporting.gate_report import Report
+from anubis.reporting.gate_report import BenchmarkComparison, Report
 
 #: Version of the format.
 SCHEMA = 1
@@ -27,9 +28,16 @@ MOST_BYTES = 4 << 20
 _MOST_DIGITS = 16
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _File:
+    """The content of the file without its version. ``weighings`` is the key of version 1 of the format."""
+
+    weighings: tuple[BenchmarkComparison, ...]
+
+
 def write(report: Report, path: Path) -> None:
     """Write the file that ``read`` reads."""
-    plain = {"schema": SCHEMA, **_finite(to_plain(report))}
+    plain = {"schema": SCHEMA, **_finite(to_plain(_File(weighings=report.comparisons)))}
     path.write_text(json.dumps(plain, allow_nan=False) + "\n", encoding="utf-8")
 
 
@@ -42,25 +50,29 @@ def read(path: Path) -> Report:
     if not isinstance(plain, dict) or plain.pop("schema", None) != SCHEMA:
         raise _refused(f"its schema is not {SCHEMA}")
     try:
-        return _adapter().validate_json(json.dumps([plain]))[0]
+        file = _adapter().validate_json(json.dumps([plain]))[0]
     except ValidationError as error:
         detail = error.errors(include_url=False, include_context=False, include_input=False)[0]
         raise _refused(_reason(detail["type"], detail["loc"][1:], detail["msg"])) from None
+    return Report(comparisons=file.weighings)
 
 
 @cache
-def _adapter() -> TypeAdapter[tuple[Report]]:
+def _adapter() -> TypeAdapter[tuple[_File]]:
     # A plain dataclass takes no configuration of its own; inside a tuple it inherits the tuple's.
-    return TypeAdapter(tuple[Report], config=ConfigDict(strict=True, extra="forbid", allow_inf_nan=False))
+    return TypeAdapter(tuple[_File], config=ConfigDict(strict=True, extra="forbid", allow_inf_nan=False))
 
 
 def _reason(kind: str, place: Sequence[str | int], message: str) -> str:
     unknown = kind == "unexpected_keyword_argument"
-    known = place[:-1] if unknown else place  # the name of an unknown field is the writer's
+    known = place[:-1] if unknown else place  # the writer of the file chose the name of an unknown key
     path = "report" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in known)
     if unknown:
-        return f"{path} has an unknown field"
-    return f"{path} is missing" if kind == "missing" else f"{path}: {message[:1].lower()}{message[1:]}"
+        return f"{path} has an unknown key"
+    if kind == "missing":
+        return f"{path} is missing"
+    expected = message.removeprefix("Input should ")
+    return f"{path}: {message}" if expected == message else f"{path} must {expected}"
 
 
 def _whole(digits: str) -> int | float:
@@ -68,14 +80,14 @@ def _whole(digits: str) -> int | float:
 
 
 def _bytes(path: Path) -> bytes:
-    """The content of a regular file of bounded size; no link is followed, no pipe or device is opened."""
+    """The content of a regular file of bounded size. Follows no link; opens no pipe or device."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise _refused(f"it cannot be opened ({error.strerror})") from None
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise _refused("it is no regular file")
+            raise _refused("it is not a regular file")
         with open(handle, "rb", closefd=False) as stream:
             content = stream.read(MOST_BYTES + 1)
     finally:
@@ -87,13 +99,13 @@ def _bytes(path: Path) -> bytes:
 
 def _refused(why: str) -> BadInputError:
     return BadInputError(
-        f"the report cannot be accepted: {why}",
+        f"the report is not valid: {why}",
         remedy="write it with this version's anubis check --report FILE",
     )
 
 
 def _finite(plain: Any) -> Any:
-    """Null for figures that JSON has no number for, and for an interval with such an end."""
+    """Replace numbers that JSON cannot represent, and intervals that contain one, by null."""
     if isinstance(plain, dict):
         return {key: _finite(item) for key, item in plain.items()}
     if isinstance(plain, list):

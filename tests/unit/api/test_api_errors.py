@@ -28,6 +28,7 @@ EXAMPLES = [
     NotifyError("refused", permanent=True),
     NotifyError("busy", again_after_s=30.0),
     errors.StoreError("locked"),
+    errors.FullError("no space left"),
 ]
 
 

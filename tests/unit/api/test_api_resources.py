@@ -25,12 +25,12 @@ from anubis.api import (
     verdicts,
 )
 from anubis.api.json_values import finite
-from anubis.bisection.bisection import Answer, Found
+from anubis.bisection.bisection import BisectResult, CommitResult
 from anubis.bisection.commit_search import Side
 from anubis.describe import Cell
 from anubis.model.garbage import Garbage
 from anubis.model.run import Run
-from anubis.transfer.histories import Imported
+from anubis.transfer.histories import ImportResult
 from anubis.transfer.measurements import History
 from support import resources
 from support.tree import ROOT
@@ -43,14 +43,16 @@ GARBAGE = Garbage("record", Path("/home/x"), 512)
 
 def bisection():
     asked = SimpleNamespace(good="g", bad="b", metric="throughput", family="fam")
-    bad = Answer(commit="b", side=Side.BAD, verdict=resources.VERDICT, why="", suspects=1, steps_left=0)
-    skipped = Answer(commit="s", side=Side.SKIPPED, verdict=None, why="it failed", suspects=2, steps_left=1)
-    found = Found(suspects=("b",), last_good="g", verdict=resources.VERDICT, answers=(bad, skipped))
+    bad = CommitResult(commit="b", side=Side.BAD, verdict=resources.VERDICT, why="", suspects=1, steps_left=0)
+    skipped = CommitResult(
+        commit="s", side=Side.SKIPPED, verdict=None, why="it failed", suspects=2, steps_left=1
+    )
+    found = BisectResult(suspects=("b",), last_good="g", verdict=resources.VERDICT, commits=(bad, skipped))
     return bisections.bisection_to_json(asked, found)
 
 
 def imported():
-    found = Imported(
+    found = ImportResult(
         history=History([(resources.RUN, "")], [resources.POINT]),
         problems=(resources.PROBLEM,),
         refused=True,

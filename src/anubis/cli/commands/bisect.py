@@ -21,8 +21,8 @@ from anubis.reporting.markup import one_line
 if TYPE_CHECKING:
     from anubis.api import bisections as api_bisections
     from anubis.bisection import bisect_request
-    from anubis.bisection.bisect_request import Question
-    from anubis.bisection.bisection import Answer, Found
+    from anubis.bisection.bisect_request import BisectRequest
+    from anubis.bisection.bisection import BisectResult, CommitResult
     from anubis.client import Client
 else:  # numpy and scipy
     api_bisections = late("anubis.api.bisections")
@@ -90,7 +90,7 @@ def bisect(
         ask = _question(
             client, what, alert_id, metric=metric, repository=repository, overrides=mapping(overrides)
         )
-        ask = replace(ask, most_runs=runs, min_effect=min_effect, all_parents=all_parents)
+        ask = replace(ask, max_runs=runs, min_effect=min_effect, all_parents=all_parents)
         found = client.bisections.search(
             ask,
             measure=lambda due: _measured(client, due),
@@ -111,7 +111,7 @@ def _question(
     metric: str | None,
     repository: Path | None,
     overrides: dict[str, str],
-) -> "Question":
+) -> "BisectRequest":
     if alert_id is not None and not what and not overrides:
         return client.bisections.question_of_alert(alert_id, metric=metric, repository=repository)
     if alert_id is not None or len(what) != 3:
@@ -133,7 +133,7 @@ def _measured(client: "Client", runs: Sequence[Run]) -> Sequence[Run]:
     return follow(client, runs, cancels=True)
 
 
-def _tell(ask: "Question", answer: "Answer") -> None:
+def _tell(ask: "BisectRequest", answer: "CommitResult") -> None:
     """One line on standard error for each commit."""
     about = one_line(ask.repository.about(answer.commit), 80)
     verdict = answer.verdict
@@ -152,7 +152,7 @@ def _tell(ask: "Question", answer: "Answer") -> None:
     click.echo("  ".join(part for part in parts if part), err=True)
 
 
-def _show(ask: "Question", found: "Found") -> None:
+def _show(ask: "BisectRequest", found: "BisectResult") -> None:
     if len(found.suspects) > 1:
         click.secho(f"the first bad commit is one of these {len(found.suspects)}", bold=True)
         for commit in found.suspects:

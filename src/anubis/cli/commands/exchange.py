@@ -84,7 +84,7 @@ def import_(
 
     Importing twice stores once. What the options say stands in only where a file says nothing.
     """
-    given = histories.Given(
+    given = histories.ImportDefaults(
         time_s=time,
         commit=commit,
         commit_s=commit_time,
@@ -103,7 +103,7 @@ def import_(
         _show(found, new)
 
 
-def _refuse(found: "histories.Imported", *, as_json: bool, allowed: bool) -> None:
+def _refuse(found: "histories.ImportResult", *, as_json: bool, allowed: bool) -> None:
     """Say what is wrong with the files; raise BadInputError when that keeps them out."""
     wrong = [problem for problem in found.problems if problem.severity is Severity.ERROR]
     refused = found.refused and not allowed
@@ -127,7 +127,7 @@ def _show_problems(problems: tuple[Problem, ...]) -> None:
         terminal.note(f"and {len(problems) - MOST_PROBLEMS} more: --json has them all")
 
 
-def _show(found: "histories.Imported", new: int | None) -> None:
+def _show(found: "histories.ImportResult", new: int | None) -> None:
     formats = Counter(found.formats.values())
     words = ", ".join(f"{name} ({units.counted(count, 'file')})" for name, count in formats.items())
     runs = units.counted(len(found.history.runs), "run")

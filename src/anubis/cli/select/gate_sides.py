@@ -40,7 +40,7 @@ class Asked:
     labels: Mapping[str, str]
 
 
-def contests_of(client: "Client", asked: Asked) -> "list[gate.Contest]":
+def contests_of(client: "Client", asked: Asked) -> "list[gate.GateSides]":
     """The contender (descriptor files are run first) and its baseline.
 
     Raises BadInputError for a combination that means nothing, NotFoundError for a baseline that does not exist.
@@ -71,7 +71,7 @@ def contests_of(client: "Client", asked: Asked) -> "list[gate.Contest]":
         opponents = _newest(client, contender, RunQuery(subject=asked.subject), asked.subject)
     if opponents and (both := {run.id for run in contender} & {run.id for run in opponents}):
         raise BadInputError(f"run {min(both)} is on both sides", remedy="name each run on one side only")
-    return [gate.Contest(contender=contender, baseline=opponents)]
+    return [gate.GateSides(contender=contender, baseline=opponents)]
 
 
 def _is_file(word: str) -> bool:
@@ -104,7 +104,7 @@ def _stored(client: "Client", what: Sequence[str]) -> list[Run]:
     return found
 
 
-def _two_sides(client: "Client", runs: Sequence[Run]) -> "list[gate.Contest]":
+def _two_sides(client: "Client", runs: Sequence[Run]) -> "list[gate.GateSides]":
     """A family of two files is its own contest, the first file the baseline; nothing for any other runs."""
     if len({run.family_id for run in runs}) != 1 or runs[0].family_id is None:
         return []
@@ -116,7 +116,7 @@ def _two_sides(client: "Client", runs: Sequence[Run]) -> "list[gate.Contest]":
     for cell in cells:
         rest = tuple(item for item in cell.key if item[0] != "file")
         sides.setdefault(rest, ([], []))[files.index(dict(cell.key).get("file"))].extend(cell.runs)
-    return [gate.Contest(contender=new, baseline=old) for old, new in sides.values()]
+    return [gate.GateSides(contender=new, baseline=old) for old, new in sides.values()]
 
 
 def _newest(client: "Client", contender: Sequence[Run], query: RunQuery, words: str) -> list[Run]:

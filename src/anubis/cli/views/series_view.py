@@ -16,7 +16,7 @@ from anubis.reporting.markup import one_line, short_subject
 
 if TYPE_CHECKING:
     from anubis.api import series as api_series
-    from anubis.judging.series_overview import Surveyed
+    from anubis.judging.series_overview import SeriesOverview
 else:  # numpy and scipy
     api_series = late("anubis.api.series")
 
@@ -45,7 +45,7 @@ _STATE_COLOURS = {"stable": "green", "suspected": "yellow", "unstable": "red", "
 _COLOURS = {"regressed": "red", "improved": "green", "changed": "yellow"}
 
 
-def rows(found: "Sequence[Surveyed]") -> Iterator[Sequence[tables.Cell]]:
+def rows(found: "Sequence[SeriesOverview]") -> Iterator[Sequence[tables.Cell]]:
     """A line for each series. Series and machine are shown only where there are several."""
     keys = Counter((one.benchmark, key) for one in found for key in {one.points[-1].series_key})
     several_keys = Counter(benchmark for benchmark, _ in keys)
@@ -66,7 +66,7 @@ def rows(found: "Sequence[Surveyed]") -> Iterator[Sequence[tables.Cell]]:
         ]
 
 
-def _last_change(one: "Surveyed") -> str:
+def _last_change(one: "SeriesOverview") -> str:
     if not one.verdict.changes:
         return ""
     change = one.verdict.changes[-1]
@@ -74,7 +74,7 @@ def _last_change(one: "Surveyed") -> str:
     return f"{effect_text(change.effect, change.interval)}{f' at {at}' if at else ''}"
 
 
-def picture(one: "Surveyed") -> Iterator[str]:
+def picture(one: "SeriesOverview") -> Iterator[str]:
     """The history drawn, what is known of it, and its changes of level."""
     point, verdict = one.points[-1], one.verdict
     changes = [change.index for change in verdict.changes]
@@ -101,13 +101,13 @@ def picture(one: "Surveyed") -> Iterator[str]:
         yield from tables.lines(_CHANGES, [_change(one, each) for each in found], width=terminal.width())
 
 
-def _detects(one: "Surveyed") -> str:
+def _detects(one: "SeriesOverview") -> str:
     if one.verdict.detectable is None:
         return ""
     return f"{units.share(one.verdict.detectable)} with ten more points, four times in five"
 
 
-def _change(one: "Surveyed", change: ChangePoint) -> Sequence[tables.Cell]:
+def _change(one: "SeriesOverview", change: ChangePoint) -> Sequence[tables.Cell]:
     old, new = api_series.subject_range(one, change)
     unit = one.points[-1].units
     what = "suspected" if change.state.value == "suspected" else change.judgement.value

@@ -40,7 +40,7 @@ def test_figures_json_cannot_hold_become_unknown(tmp_path):
         a_verdict(detectable=float("inf"), interval=(float("-inf"), 0.1), noise_floor=float("nan"))
     )
     report_file.write(infinite, tmp_path / "r.json")
-    verdict = report_file.read(tmp_path / "r.json").weighings[0].comparison.verdicts[0]
+    verdict = report_file.read(tmp_path / "r.json").comparisons[0].comparison.verdicts[0]
     assert (verdict.detectable, verdict.interval, verdict.noise_floor) == (None, None, None)
 
 
@@ -49,20 +49,20 @@ def test_figures_json_cannot_hold_become_unknown(tmp_path):
     [
         (lambda plain: plain.update(schema=2), "schema"),
         (lambda plain: plain.pop("schema"), "schema"),
-        (lambda plain: plain.update(number=12), "unknown field"),
-        (lambda plain: plain["weighings"][0].update(commit="0" * 40), "unknown field"),
+        (lambda plain: plain.update(number=12), "unknown key"),
+        (lambda plain: plain["weighings"][0].update(commit="0" * 40), "unknown key"),
         (lambda plain: plain["weighings"][0].pop("benchmark"), "benchmark is missing"),
         (
             lambda plain: plain["weighings"][0].update(benchmark=["x"]),
-            "benchmark: input should be a valid string",
+            "benchmark must be a valid string",
         ),
-        (lambda plain: plain.update(weighings={}), "weighings: input should be a valid array"),
-        (lambda plain: verdict(plain).update(effect="1"), "effect: input should be a "),
-        (lambda plain: verdict(plain).update(effect=10**400), "effect: input should be a "),
-        (lambda plain: verdict(plain).update(effect=float("nan")), "effect: input should be a "),
-        (lambda plain: verdict(plain).update(n_baseline=True), "n_baseline: input should be a valid integer"),
+        (lambda plain: plain.update(weighings={}), "weighings must be a valid array"),
+        (lambda plain: verdict(plain).update(effect="1"), "effect must be a "),
+        (lambda plain: verdict(plain).update(effect=10**400), "effect must be a "),
+        (lambda plain: verdict(plain).update(effect=float("nan")), "effect must be a "),
+        (lambda plain: verdict(plain).update(n_baseline=True), "n_baseline must be a valid integer"),
         (lambda plain: verdict(plain).update(interval=[1]), "interval\\[1\\] is missing"),
-        (lambda plain: verdict(plain).update(judgement="fine"), "judgement: input should be 'regressed'"),
+        (lambda plain: verdict(plain).update(judgement="fine"), "judgement must be 'regressed'"),
     ],
 )
 def test_every_deviation_is_refused_by_its_place(file, change, word):
@@ -147,13 +147,13 @@ def test_hostile_names_are_shown_and_not_obeyed():
 )
 def test_what_a_report_means(judgements, bad, undecided, news):
     report = a_report(*(a_verdict(judgement=judgement) for judgement in judgements))
-    assert (report.is_bad, report.is_undecided, report.is_news) == (bad, undecided, news)
+    assert (report.is_bad, report.is_undecided, report.has_changes) == (bad, undecided, news)
 
 
 def test_a_failed_benchmark_is_bad_news_and_said_first():
     report = a_report(failure="out of memory", benchmark="b")
     assert report.is_bad
-    assert report.is_news
+    assert report.has_changes
     assert reports.title(report).startswith("1 benchmark failed")
     assert "`b` failed: `out of memory`" in reports.markdown(report)
 
