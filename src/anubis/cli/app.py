@@ -1,4 +1,4 @@
-"""The root of the command line: which commands there are, and what becomes of their errors."""
+"""The root of the command line: the table of commands, and the handling of errors."""
 
 import io
 import sys
@@ -66,9 +66,9 @@ SECTIONS = {
 @click.version_option(__version__, "-v", "--version", message="anubis %(version)s")
 @click.pass_context
 def app(ctx: click.Context) -> None:
-    """Weigh machine-learning systems: one descriptor in, a measured and judged run out.
+    """Benchmark machine-learning systems: measure what a descriptor describes, and judge the results.
 
-    A run is named by its id, by the beginning of it, or by @last, @last~1 and so on.
+    Name a run by its id, by a unique prefix of it, or by @last, @last~1 and so on.
     """
     if not terminal.colour_wanted():
         ctx.color = False

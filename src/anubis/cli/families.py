@@ -1,4 +1,4 @@
-"""The runs of a family by what tells them apart: file and axis values."""
+"""The cells of a family: runs by file and axis values."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Key = tuple[tuple[str, object], ...]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Runs that differ in nothing but their round."""
+    """Runs that differ only in their round."""
 
     key: Key
     runs: Sequence[Run]
@@ -32,7 +32,7 @@ def cells_of(client: "Client", runs: Sequence[Run]) -> list[Cell]:
 
 
 def cell_of(client: "Client", run_id: str) -> dict[str, object]:
-    """What tells a run apart in its family: file, axis values, round."""
+    """What distinguishes a run in its family: file, axis values, round."""
     submitted = next((event for event in client.runs.events(run_id) if event.kind == "submitted"), None)
     return dict(submitted.data.get("cell", {})) if submitted else {}
 
@@ -40,7 +40,7 @@ def cell_of(client: "Client", run_id: str) -> dict[str, object]:
 def two_files(cells: Sequence[Cell]) -> Iterator[tuple[Key, list[str], list[str]]]:
     """Baseline and contender of a family of two files: (other axes, ids, ids) for each combination of the other axes.
 
-    Runs that did not succeed are no evidence. Nothing for a family of any other kind.
+    Runs that did not succeed are left out. Nothing for any other kind of family.
     """
     files = list(dict.fromkeys(dict(cell.key).get("file") for cell in cells))
     if len(files) != 2:
@@ -56,6 +56,6 @@ def two_files(cells: Sequence[Cell]) -> Iterator[tuple[Key, list[str], list[str]
             yield rest, old, new
 
 
-def words_of(key: Key) -> str:
-    """``BATCH=16, threads=2``; empty where nothing tells cells apart."""
+def key_text(key: Key) -> str:
+    """``BATCH=16, threads=2``; empty for a single cell."""
     return ", ".join(f"{name}={value}" for name, value in key)

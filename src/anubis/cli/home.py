@@ -1,4 +1,4 @@
-"""Opens the client. Imported at the moment of use: a mistake on the command line is told without it."""
+"""Opens the client."""
 
 from typing import TYPE_CHECKING
 

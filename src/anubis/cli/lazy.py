@@ -1,4 +1,4 @@
-"""A click group whose commands are imported when they are asked for, and listed in sections."""
+"""A click group that imports a command when it is used and lists commands in sections."""
 
 import os
 import sys
@@ -47,7 +47,7 @@ class LazyGroup(click.Group):
         if args and args[0] not in self._places and not args[0].startswith("-") and not ctx.resilient_parsing:
             near = difflib.get_close_matches(args[0], self._places, n=2)
             hint = f": did you mean {' or '.join(near)}?" if near else ""
-            raise click.UsageError(f"there is no command {args[0]!r}{hint}", ctx)
+            raise click.UsageError(f"unknown command {args[0]!r}{hint}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -68,7 +68,7 @@ class LazyGroup(click.Group):
             formatter.write_dl([(str(code), text) for code, text in exit_codes.MEANINGS.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
-        """The command's exit status. A reader that went away is no error worth a message."""
+        """The command's exit status. A closed pipe is not reported as an error."""
         try:
             answer = super().invoke(ctx)
             sys.stdout.flush()

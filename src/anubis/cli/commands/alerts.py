@@ -1,4 +1,4 @@
-"""``anubis alerts``: what changed for good, and what people decided about it."""
+"""``anubis alerts``: confirmed changes, and decisions about them."""
 
 import time
 from collections.abc import Callable
@@ -20,20 +20,20 @@ from anubis.model.run import Event
 from anubis.reporting import alert_text
 from anubis.reporting.markup import one_line
 
-#: What somebody has something to decide about, or has put off.
+#: States in which an alert needs a decision now or later.
 CURRENT = (AlertState.CONFIRMED, AlertState.ACKNOWLEDGED, AlertState.MUTED)
 
 
 @click.group(cls=ListGroup)
 def alerts() -> None:
-    """Look at alerts and decide about them: one for each level shift, over all metrics that it moved.
+    """Show alerts and decide about them: one for each level shift, over all metrics that it moved.
 
-    Without a command: those that are open.
+    Without a command: list the open alerts.
     """
 
 
 @alerts.command(name="list")
-@click.option("--all", "everything", is_flag=True, help="Also suspected, accepted and resolved ones.")
+@click.option("--all", "everything", is_flag=True, help="Include suspected, accepted and resolved alerts.")
 @click.option("--benchmark", metavar="NAME", help="Only those of this benchmark.")
 @json_option
 def listed(*, everything: bool, benchmark: str | None, as_json: bool) -> None:
@@ -52,7 +52,7 @@ def listed(*, everything: bool, benchmark: str | None, as_json: bool) -> None:
 @click.argument("alert_id", metavar="ALERT")
 @json_option
 def show(*, alert_id: str, as_json: bool) -> None:
-    """Show every metric of an alert, what to do next, and everything that was decided about it."""
+    """Show every metric of an alert, the next steps, and all decisions about it."""
     with open_client() as client:
         alert, trail = client.alerts.get(alert_id)
     if as_json:
@@ -60,21 +60,21 @@ def show(*, alert_id: str, as_json: bool) -> None:
         return
     click.echo(alert_text.text(alert), nl=False)
     click.echo()
-    click.secho("what happened", bold=True)
+    click.secho("history", bold=True)
     for event in trail:
-        click.echo(f"  {_told(event)}")
+        click.echo(f"  {_event_line(event)}")
 
 
-def _decision(ruling: TriageAction, text: str) -> Callable[..., Any]:
-    """The command of one ruling; only a muting has an end."""
+def _decision(action: TriageAction, text: str) -> Callable[..., Any]:
+    """The command of one decision; only muting has an end."""
 
     def decided(*, alert_id: str, why: str | None, as_json: bool, until: float | None = None) -> None:
         until_s = None if until is None else time.time() + until
         if why is None and not terminal.can_ask():
-            raise BadInputError("the decision has no reason", remedy="say why: --why TEXT")
+            raise BadInputError("the decision has no reason", remedy="give a reason: --why TEXT")
         why = click.prompt("Why", err=True) if why is None else why
         with open_client() as client:
-            alert = client.alerts.decide(alert_id, ruling, why=why, until_s=until_s)
+            alert = client.alerts.decide(alert_id, action, why=why, until_s=until_s)
         if as_json:
             json_output.show(alert_to_json(alert))
         else:
@@ -83,11 +83,13 @@ def _decision(ruling: TriageAction, text: str) -> Callable[..., Any]:
     options: list[Callable[..., Any]] = [
         click.argument("alert_id", metavar="ALERT"),
         click.option(
-            "--why", metavar="TEXT", help="Kept with your name and the time; asked for on a terminal."
+            "--why",
+            metavar="TEXT",
+            help="Reason, stored with your name and the time; a terminal asks for it.",
         ),
         json_option,
     ]
-    if ruling is TriageAction.MUTE:
+    if action is TriageAction.MUTE:
         end = click.option(
             "--until", type=SPAN, required=True, metavar="SPAN", help="For how long: 12h, 7d, 2w."
         )
@@ -95,19 +97,19 @@ def _decision(ruling: TriageAction, text: str) -> Callable[..., Any]:
     command: Callable[..., Any] = decided
     for decorate in reversed(options):
         command = decorate(command)
-    return alerts.command(name=ruling.value, help=text)(command)
+    return alerts.command(name=action.value, help=text)(command)
 
 
-ack = _decision(TriageAction.ACK, "Say that you look after an alert.")
-accept = _decision(TriageAction.ACCEPT, "Make the new level the baseline: the change is meant.")
-mute = _decision(TriageAction.MUTE, "Tell nobody about an alert for a while.")
+ack = _decision(TriageAction.ACK, "Acknowledge an alert: you take care of it.")
+accept = _decision(TriageAction.ACCEPT, "Make the new level the baseline: the change is intended.")
+mute = _decision(TriageAction.MUTE, "Send no notices about an alert for some time.")
 resolve = _decision(
-    TriageAction.RESOLVE, "Close an alert: it is over, or never was; the same shift opens it no more."
+    TriageAction.RESOLVE, "Close an alert: it is over or was wrong; the same shift does not open it again."
 )
-reopen = _decision(TriageAction.REOPEN, "Take back whatever was decided about an alert.")
+reopen = _decision(TriageAction.REOPEN, "Revoke the decision about an alert.")
 
 
-def _told(event: Event) -> str:
+def _event_line(event: Event) -> str:
     who = f" by {one_line(event.actor, 60)}" if event.actor else ""
-    told = f" (told {', '.join(map(one_line, event.data['to']))})" if event.data.get("to") else ""
-    return f"{units.moment(event.time_s)}  {one_line(event.message)}{who}{told}"
+    receivers = f" (sent to {', '.join(map(one_line, event.data['to']))})" if event.data.get("to") else ""
+    return f"{units.moment(event.time_s)}  {one_line(event.message)}{who}{receivers}"

@@ -1,4 +1,4 @@
-"""``anubis bisect``: which commit changed a metric."""
+"""``anubis bisect``: searches the commit that changed a metric."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -35,13 +35,15 @@ _COLOURS = {"good": "green", "bad": "red", "skipped": "yellow"}
 @click.command()
 @click.argument("what", nargs=-1, metavar="[GOOD BAD FILE]")
 @click.option("--alert", "alert_id", metavar="ALERT", help="Search the range of this alert instead.")
-@click.option("--metric", help="What changed (default: the only one declared, or the alert's gravest).")
+@click.option(
+    "--metric", help="Metric that changed (default: the only one declared, or the most severe of the alert)."
+)
 @click.option(
     "--runs",
     type=click.IntRange(3, 1000),
     default=12,
     show_default=True,
-    help="Run no commit more often than that.",
+    help="Maximum number of runs for each commit.",
 )
 @click.option(
     "--min-effect",
@@ -49,13 +51,13 @@ _COLOURS = {"good": "green", "bad": "red", "skipped": "yellow"}
     default="2%",
     show_default=True,
     metavar="SHARE",
-    help="Smaller effects do not count.",
+    help="Ignore smaller effects.",
 )
 @click.option(
     "--repository",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     metavar="DIR",
-    help="Repository of the commits (default: the one FILE lies in).",
+    help="Repository of the commits (default: that of FILE).",
 )
 @click.option("--all-parents", is_flag=True, help="Look inside merged branches too.")
 @click.option(
@@ -79,12 +81,12 @@ def bisect(
     overrides: tuple[tuple[str, str], ...],
     as_json: bool,
 ) -> int:
-    """Find the first commit after GOOD, up to BAD, since which a metric of FILE is different.
+    """Find the first commit after GOOD, up to BAD, that changed a metric of FILE.
 
-    Each commit is checked out into a folder of its own and measured with as few runs as the noise allows; runs that
-    are stored already count. Interrupted, the same command goes on where it stopped.
+    Each commit is checked out into a separate folder and measured with as few runs as the noise allows; stored runs
+    are used. After an interruption, the same command continues where it stopped.
 
-    Exits 4 when GOOD and BAD do not differ, or several commits are left that could not be measured.
+    Exits 4 if GOOD and BAD do not differ, or if several commits remain that could not be measured.
     """
     with open_client() as client:
         ask = _question(
@@ -158,7 +160,7 @@ def _show(ask: "BisectRequest", found: "BisectResult") -> None:
         for commit in found.suspects:
             click.echo(f"  {commit}  {one_line(ask.repository.about(commit), 120)}")
         click.echo(
-            "All but the last could not be told: see the lines above; then mend one, or allow more --runs."
+            "All but the last are undecided: see the lines above; repair one of them, or allow more --runs."
         )
         return
     (first,) = found.suspects

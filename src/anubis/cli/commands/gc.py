@@ -1,4 +1,4 @@
-"""``anubis gc``: what nothing refers to any more is removed, and what is seldom read is packed."""
+"""``anubis gc``: deletes files without an owner and compresses old records."""
 
 import time
 
@@ -14,21 +14,21 @@ PACK_AGE_S = 30 * 86_400
 
 
 @click.command()
-@click.option("--dry-run", "-n", is_flag=True, help="Only say what would be removed or packed.")
+@click.option("--dry-run", "-n", is_flag=True, help="Only print what would be deleted or compressed.")
 @click.option(
     "--older-than",
     type=SPAN,
     metavar="SPAN",
-    help="Leave alone what is younger: 12h, 30d.  [default: 1d; with --pack, 30d since a run's end]",
+    help="Keep what is younger: 12h, 30d.  [default: 1d; with --pack, 30d since a run's end]",
 )
 @click.option("--pack", is_flag=True, help="Compress the records of runs that ended long ago instead.")
 @json_option
 def gc(*, dry_run: bool, older_than: float | None, pack: bool, as_json: bool) -> None:
-    """Remove files that nothing refers to, or pack old records.
+    """Delete files without an owner, or compress old records.
 
-    Removed are records without a run, unfinished files, and scripts of purged runs.
+    Deletes records without a run, unfinished files, and scripts of purged runs.
 
-    A packed record is unpacked by itself when somebody reads it.
+    A compressed record is decompressed automatically when it is read.
     """
     age_s = older_than if older_than is not None else PACK_AGE_S if pack else GARBAGE_AGE_S
     before_s = time.time() - age_s

@@ -1,4 +1,4 @@
-"""``anubis results``: the values of a run and the samples behind them."""
+"""``anubis results``: the values of a run and their samples."""
 
 import csv
 import sys
@@ -26,13 +26,13 @@ _SAMPLE_FIELDS = ("time_s", "repeat", "step", "value")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @json_option
 def results(*, ref: str, metric: str | None, as_csv: bool, as_json: bool) -> None:
-    """Show what a run measured.
+    """Show the values of a run.
 
     A value is the median over the repeats, its spread their standard deviation. Samples of warm-ups have a
     negative repeat.
     """
     if as_csv and as_json:
-        raise BadInputError("--csv and --json exclude one another", remedy="give one of them")
+        raise BadInputError("--csv and --json cannot be combined", remedy="use one of them")
     with open_client() as client:
         run = client.runs.get(ref)
         if metric is not None:

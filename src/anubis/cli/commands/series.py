@@ -1,4 +1,4 @@
-"""``anubis series``: how each metric of each benchmark went, on each kind of machine."""
+"""``anubis series``: all points of each metric over time, on each kind of machine."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -35,7 +35,7 @@ def _narrowing(function: Callable[..., Any]) -> Callable[..., Any]:
                 "--machine", default="", metavar="ID", help="Only this machine, by its fingerprint."
             ),
             click.option(
-                "--series", "key", default="", metavar="ID", help="Only series whose key begins so."
+                "--series", "key", default="", metavar="ID", help="Only series whose key has this prefix."
             ),
         )
     ):
@@ -45,9 +45,9 @@ def _narrowing(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group(cls=ListGroup)
 def series() -> None:
-    """Look at histories: levels, noise, what could be detected, and every change of level.
+    """Show series: levels, noise, detectable effects, and every change of level.
 
-    Without a command: all of them.
+    Without a command: list all series.
     """
 
 
@@ -77,7 +77,7 @@ def listed(
 
 @series.command()
 @click.argument("benchmark", metavar="BENCHMARK")
-@click.option("--metric", help="Needed where the benchmark has several.")
+@click.option("--metric", help="Required if the benchmark has several.")
 @_narrowing
 @json_option
 def show(
@@ -103,12 +103,12 @@ def show(
 
 @series.command()
 @click.option("--benchmark", metavar="NAME", help="Only series of this benchmark.")
-@click.option("--tell", is_flag=True, help="Tell those who asked for it in the descriptors.")
+@click.option("--tell", is_flag=True, help="Notify the receivers named in the descriptors.")
 @json_option
 def analyse(*, benchmark: str | None, tell: bool, as_json: bool) -> None:
-    """Judge all of history again: after an import, after runs were purged, after an upgrade.
+    """Judge all series again: after an import, a purge or an upgrade.
 
-    Alerts are opened, brought up to date and resolved; nobody hears of it unless --tell is given.
+    Opens, updates and resolves alerts; sends notices only with --tell.
     """
     with open_client() as client:
         changed = client.series.analyse(benchmark=benchmark, notify=tell)
@@ -117,7 +117,7 @@ def analyse(*, benchmark: str | None, tell: bool, as_json: bool) -> None:
     elif changed:
         alerts_view.show(changed)
     else:
-        click.echo("no alert is different now")
+        click.echo("no alert changed")
 
 
 def _found(
@@ -136,7 +136,9 @@ def _found(
 
 def _not_one(found: "Sequence[SeriesOverview]", benchmark: str) -> NotFoundError:
     if not found:
-        return NotFoundError(f"no such series of {benchmark}", remedy="anubis series lists them")
+        return NotFoundError(
+            f"no series matches benchmark {benchmark!r}", remedy="list them with anubis series"
+        )
     points = [one.points[-1] for one in found]
     for option, values in (
         ("--metric", {point.metric for point in points}),
@@ -145,9 +147,7 @@ def _not_one(found: "Sequence[SeriesOverview]", benchmark: str) -> NotFoundError
     ):
         if len(values) > 1:
             return NotFoundError(
-                f"{benchmark} has {len(found)} such series",
+                f"{benchmark} has {len(found)} matching series",
                 remedy=f"choose with {option}: {', '.join(sorted(values))}",
             )
-    return NotFoundError(
-        f"{benchmark} has values in several units", remedy="look at them with anubis history"
-    )
+    return NotFoundError(f"{benchmark} has values in several units", remedy="see anubis history")

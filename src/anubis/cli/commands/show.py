@@ -1,4 +1,4 @@
-"""``anubis show`` and ``anubis descriptor``: everything that is known about one run."""
+"""``anubis show`` and ``anubis descriptor``: details of one run."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -14,9 +14,9 @@ from anubis.cli.views import json_output, tables, units
 from anubis.model.run import Event
 from anubis.record.reading import Record
 
-#: Facts that are shown elsewhere or say how others were made.
+#: Facts that are shown elsewhere or are inputs of others.
 _NOT_SHOWN = {"version", "run_id", "started_s", "fingerprint_inputs"}
-#: Longer lists of facts (CPU features, packages) are left to ``--json``.
+#: Longer lists of facts (CPU features, packages) are only in ``--json``.
 MOST_CHARACTERS = 100
 
 
@@ -66,7 +66,7 @@ def _section(title: str, lines: Iterable[str]) -> None:
 
 
 def _timeline(events: Sequence[Event], created_s: float) -> Iterator[str]:
-    """When, how long after the submission, what; what else an event carries stands behind or below its message."""
+    """Time, time since submission, kind and message of each event; its data follow the message."""
     width = max((len(event.kind) for event in events), default=0)
     room = terminal.width()
     for event in events:
@@ -109,7 +109,7 @@ def _execution(execution: Mapping[str, Any]) -> list[tables.Cell]:
 
 
 def flat(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Nested facts as dotted names and texts; what is empty or too long for a line is left out."""
+    """Nested facts as dotted names and texts; empty values and values too long for a line are left out."""
     for key, value in facts.items():
         name = f"{prefix}{key}"
         if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""``anubis status`` and ``anubis watch``: how far runs are."""
+"""``anubis status`` and ``anubis watch``."""
 
 import time
 
@@ -19,7 +19,7 @@ from anubis.model.run import Run
 @ref_argument
 @json_option
 def status(*, ref: str, as_json: bool) -> None:
-    """Say how far a run is."""
+    """Show the status of a run."""
     with open_client() as client:
         run = client.runs.get(ref)
         points = client.results.points([run.id])
@@ -31,7 +31,7 @@ def status(*, ref: str, as_json: bool) -> None:
 
 
 def about(run: Run) -> list[tuple[str, str]]:
-    """What there is to say about a run in a few lines."""
+    """Names and values that describe a run."""
     state = click.style(run.status.value, fg=status_text.status_cell(run.status).colour)
     meaning = status_text.MEANINGS.get(run.status)
     remedy = f"{run.cause.value}: {run.cause.remedy}" if run.cause else ""
@@ -54,9 +54,9 @@ def about(run: Run) -> list[tuple[str, str]]:
 @family_option
 @json_option
 def watch(*, ref: str, family: bool, as_json: bool) -> int:
-    """Stay with a run until it is final, then show its values.
+    """Wait until a run is final, then show its values.
 
-    Exits as "anubis run" does. Ctrl-C leaves and lets the run go on.
+    Exits as "anubis run" does. After Ctrl-C the run continues.
     """
     with open_client() as client:
         runs = [client.runs.get(run_id) for run_id in refs.ids_of(client, [ref], families=family)]

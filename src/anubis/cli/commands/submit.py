@@ -1,4 +1,4 @@
-"""``anubis submit`` and ``anubis worker``: runs that go on without their terminal."""
+"""``anubis submit`` and ``anubis worker``: runs in the background."""
 
 from pathlib import Path
 
@@ -22,9 +22,9 @@ def submit(
     script: Path | None,
     as_json: bool,
 ) -> None:
-    """Store runs and return; a background worker carries them on.
+    """Store runs and return; a background worker drives them.
 
-    Prints the id of every run, one a line.
+    Prints the id of every run, one per line.
     """
     with open_client() as client:
         runs = client.runs.submit(
@@ -40,7 +40,7 @@ def submit(
 
 @click.command()
 def worker() -> None:
-    """Carry on all unfinished runs, then end. Started by itself when there is something to do."""
+    """Drive all unfinished runs, then exit. Started automatically when there are unfinished runs."""
     with open_client() as client:
         if not client.workers.run():
-            click.echo("another worker is at work", err=True)
+            click.echo("another worker is active", err=True)

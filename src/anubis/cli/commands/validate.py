@@ -1,4 +1,4 @@
-"""``anubis validate`` and ``anubis schema``: descriptors before anything runs."""
+"""``anubis validate`` and ``anubis schema``."""
 
 import sys
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ else:  # pydantic
     "--set", "overrides", type=PAIR, multiple=True, metavar="PATH=VALUE", help="Override a field; repeatable."
 )
 @click.option("--upgrade", is_flag=True, help="Print the file in the spelling of version 1.0, comments kept.")
-@click.option("--plan", is_flag=True, help="Show every run the file stands for.")
+@click.option("--plan", is_flag=True, help="Show every run that the file describes.")
 @json_option
 def validate(
     *,
@@ -39,13 +39,13 @@ def validate(
     plan: bool,
     as_json: bool,
 ) -> int:
-    """Check descriptor files and tell every problem at once.
+    """Check descriptor files and print all problems.
 
-    Exits 2 when any file has an error; warnings name old spellings that still work.
+    Exits 2 if any file has an error; warnings name old spellings that still work.
     """
     if upgrade and (len(files) > 1 or as_json or plan):
         raise BadInputError(
-            "--upgrade prints one file and nothing else", remedy="give one FILE and no --json or --plan"
+            "--upgrade prints only one file", remedy="name one FILE, without --json and --plan"
         )
     if upgrade:
         click.echo(_upgraded(files[0]), nl=False)
@@ -70,7 +70,7 @@ def validate(
 def schema() -> None:
     """Print the JSON Schema of descriptors.
 
-    Editors complete and check TOML with it: Even Better TOML, Taplo.
+    Editors use it to complete and check TOML: Even Better TOML, Taplo.
     """
     json_output.show(describe.json_schema())
 
@@ -119,7 +119,7 @@ def read_file(file: Path) -> bytes:
 
 
 def _show(report: _Report, *, plan: bool) -> None:
-    """Findings go where errors go; what is fine goes to standard output."""
+    """Print problems on standard error, a valid file on standard output."""
     file = str(report.file)
     found = [problem for problem in report.problems if problem.severity is Severity.ERROR]
     warnings = [problem for problem in report.problems if problem.severity is Severity.WARNING]
@@ -135,7 +135,7 @@ def _show(report: _Report, *, plan: bool) -> None:
     first = report.cells[0].descriptor
     runs = units.counted(len(report.cells), "run")
     metrics = units.counted(len(first.output.metrics), "metric")
-    click.echo(f"{file}: fine: {first.info.name}, {runs}, {metrics}")
+    click.echo(f"{file}: valid: {first.info.name}, {runs}, {metrics}")
     if plan:
         _show_plan(report.cells)
 

@@ -1,4 +1,4 @@
-"""``anubis doctor``: whether runs will work here, and whether their figures can be trusted."""
+"""``anubis doctor``: checks of the installation and of the machine."""
 
 import os
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ import click
 
 from anubis.cli import exit_codes
 from anubis.cli.doctor.installation_checks import Check, State, installation
-from anubis.cli.doctor.machine_checks import knobs
+from anubis.cli.doctor.machine_checks import machine_checks
 from anubis.cli.doctor.noise_floor import BUDGET_S, RUNS, Noise, measured
 from anubis.cli.params import json_option
 from anubis.cli.views import json_output, tables, units
@@ -21,11 +21,11 @@ _COLOURS = {State.OK: "green", State.WARN: "yellow", State.FAIL: "red"}
 @click.option("--noise", is_flag=True, help=f"Measure this machine's noise floor ({2 * BUDGET_S:g} s).")
 @json_option
 def doctor(*, noise: bool, as_json: bool) -> int:
-    """Check this installation, and what disturbs measurements here.
+    """Check this installation, and the machine for sources of noise.
 
-    Exits 1 when something would keep runs from working; warnings are about the quality of their figures.
+    Exits 1 if runs cannot work here; warnings are about the precision of measurements.
     """
-    checks = [*installation(Settings.from_env(os.environ)), *knobs()]
+    checks = [*installation(Settings.from_env(os.environ)), *machine_checks()]
     if not as_json:
         _show(checks)
     found = list(measured()) if noise else []
@@ -55,7 +55,7 @@ def _show_noise(found: Sequence[Noise]) -> None:
         tables.Column(title="TIME", right=True),
         tables.Column(title="VARIATION", right=True),
         tables.Column(title="NOISE FLOOR", right=True),
-        tables.Column(title=f"{RUNS}+{RUNS} RUNS SHOW", right=True),
+        tables.Column(title=f"{RUNS}+{RUNS} RUNS DETECT", right=True),
     )
     tables.show(
         columns,
@@ -72,5 +72,5 @@ def _show_noise(found: Sequence[Noise]) -> None:
         ],
     )
     click.echo(
-        f"A change smaller than the last column hides in the noise of this machine with {RUNS} runs a side."
+        f"With {RUNS} runs on each side, changes smaller than the last column are not detected on this machine."
     )

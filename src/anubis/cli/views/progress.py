@@ -1,4 +1,4 @@
-"""What a person sees while runs go on: one line for each change, or a live view on a terminal."""
+"""Progress of runs: one line for each change, or a live view on a terminal."""
 
 import sys
 import time
@@ -22,14 +22,14 @@ else:  # rich, which only a terminal needs
 
 
 class Progress(Protocol):
-    """Hears of every change of the runs it was made for."""
+    """Shows the changes of the runs for which it was created."""
 
     def changed(self, run: Run) -> None:
         """A run has a new status or reason."""
         ...
 
     def say(self, text: str) -> None:
-        """A sentence for the person who waits."""
+        """Show a sentence to the user."""
         ...
 
     def __enter__(self) -> Self: ...
@@ -58,7 +58,7 @@ class Lines:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Nothing to tidy."""
+        """Does nothing: there is nothing to clean up."""
 
     def changed(self, run: Run) -> None:
         last, self._runs[run.id] = self._runs[run.id].status, run
@@ -66,7 +66,7 @@ class Lines:
             self._tell(run)
 
     def say(self, text: str) -> None:
-        """What may be done is for people; nobody watches."""
+        """Does nothing: hints are for terminals only."""
 
     def _tell(self, run: Run) -> None:
         took = status_text.took(run.placed_s, run.ended_s) if run.status.final else ""

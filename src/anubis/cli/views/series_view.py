@@ -1,4 +1,4 @@
-"""Series as the command line shows them: a line each, a picture with its changes, JSON for scripts."""
+"""Series: a table, and a chart with the changes of one series."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -46,7 +46,7 @@ _COLOURS = {"regressed": "red", "improved": "green", "changed": "yellow"}
 
 
 def rows(found: "Sequence[SeriesOverview]") -> Iterator[Sequence[tables.Cell]]:
-    """A line for each series. Series and machine are shown only where there are several."""
+    """A line for each series. Series key and machine are shown only if there are several."""
     keys = Counter((one.benchmark, key) for one in found for key in {one.points[-1].series_key})
     several_keys = Counter(benchmark for benchmark, _ in keys)
     machines = {one.points[-1].fingerprint for one in found}
@@ -75,7 +75,7 @@ def _last_change(one: "SeriesOverview") -> str:
 
 
 def picture(one: "SeriesOverview") -> Iterator[str]:
-    """The history drawn, what is known of it, and its changes of level."""
+    """The chart of a series, its properties, and its changes of level."""
     point, verdict = one.points[-1], one.verdict
     changes = [change.index for change in verdict.changes]
     yield click.style(f"{one_line(one.benchmark)}  {one_line(point.metric)}", bold=True)
@@ -104,7 +104,7 @@ def picture(one: "SeriesOverview") -> Iterator[str]:
 def _detects(one: "SeriesOverview") -> str:
     if one.verdict.detectable is None:
         return ""
-    return f"{units.share(one.verdict.detectable)} with ten more points, four times in five"
+    return f"{units.share(one.verdict.detectable)} with ten more points and 80 % power"
 
 
 def _change(one: "SeriesOverview", change: ChangePoint) -> Sequence[tables.Cell]:

@@ -27,7 +27,7 @@ def show(points: Sequence[Point], summaries: Sequence[MetricSummary]) -> None:
     ordered = sorted(points, key=lambda point: own_last(point.metric))
     tables.show(_COLUMNS, [_row(point, behind.get(point.metric)) for point in ordered])
     if any(point.contaminated for point in points):
-        click.echo("* the machine was disturbed meanwhile: see anubis show")
+        click.echo("* the machine was disturbed during the run: see anubis show")
 
 
 def _row(point: Point, summary: MetricSummary | None) -> list[tables.Cell]:
