@@ -107,6 +107,7 @@ def is_settings(kind, module):
 PARTS = {
     "adapter_settings": adapter_settings,
     "causes": causes,
+    "errors": "anubis.api.errors:reference",
     "descriptor": "anubis.describe:reference_markdown",
     "names": names,
     "settings": "anubis.settings:reference",

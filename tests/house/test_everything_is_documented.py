@@ -9,7 +9,7 @@ from importlib.metadata import entry_points
 import click
 import pytest
 
-from anubis.cli.app import PLACES, SECTIONS, app
+from anubis.cli.app import app
 from anubis.cli.exit_codes import MEANINGS
 from anubis.cli.listing import ListGroup
 from anubis.model.cause import Cause
@@ -80,10 +80,6 @@ def unknown(words):
     options |= {"-h", "--help"}
     given = {word.partition("=")[0] for word in words[at:] if re.match(r"--?[a-z]", word)}
     return " ".join(sorted(given - options)) or None
-
-
-def test_every_command_stands_in_a_section():
-    assert sorted(name for names in SECTIONS.values() for name in names) == sorted(PLACES)
 
 
 @pytest.mark.parametrize("words", [words for words in KNOWN if words], ids=" ".join)

@@ -3,9 +3,13 @@
 import html
 import os
 import re
+import smtplib
+import ssl
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.utils import format_datetime
 from urllib.parse import unquote, urlsplit
 
 from anubis.contracts.world import Surroundings
@@ -14,11 +18,6 @@ from anubis.model.errors import NotifyError
 from anubis.reporting import alert_text
 from anubis.reporting.markup import one_line
 from anubis.settings import load, setting
-
-if TYPE_CHECKING:
-    import smtplib
-    import ssl
-    from email.message import EmailMessage
 
 TIMEOUT_S = 20.0
 _PORTS = {"smtp": 25, "smtps": 465}
@@ -92,14 +91,11 @@ def build(surroundings: Surroundings) -> "Email":
 class Email:
     """Sends alerts to ``mailto:team@example.org``, or to several addresses separated by commas."""
 
-    def __init__(self, settings: EmailSettings, context: "ssl.SSLContext | None" = None) -> None:
+    def __init__(self, settings: EmailSettings, context: ssl.SSLContext | None = None) -> None:
         self._settings = settings
         self._context = context
 
     def notify(self, to: str, alert: Alert) -> None:
-        import smtplib  # noqa: PLC0415  20 ms that only a mail has to pay
-        import ssl  # noqa: PLC0415  see above
-
         server = self._settings.server
         if server is None:
             raise NotifyError("no mail server is known", permanent=True, remedy="set ANUBIS_SMTP_URL")
@@ -126,11 +122,8 @@ class Email:
                 server, f"refused {', '.join(sorted(refused))}", permanent=min(codes) >= _PERMANENT
             )
 
-    def _connection(self, at: MailServer) -> "smtplib.SMTP":
-        """A connection, encrypted if the server can, always before a password is said."""
-        import smtplib  # noqa: PLC0415  see notify
-        import ssl  # noqa: PLC0415  see notify
-
+    def _connection(self, at: MailServer) -> smtplib.SMTP:
+        """A connection, encrypted if the server can, always before a password is sent."""
         context = self._context or ssl.create_default_context()
         if at.tls:
             server: smtplib.SMTP = smtplib.SMTP_SSL(at.host, at.port, timeout=TIMEOUT_S, context=context)
@@ -168,16 +161,12 @@ def recipients(to: str) -> list[str]:
     return [address for address in found if address]
 
 
-def message(alert: Alert, sender: str, to: list[str]) -> "EmailMessage":
+def message(alert: Alert, sender: str, to: list[str]) -> EmailMessage:
     """Text and HTML. Message-ID is made of alert and state, so that a message sent twice is kept once.
 
     Every state answers the first one told, which makes a thread of them (RFC 5322, section 3.6.4); the subject
     stays that of the alert, because some programs keep threads by subject.
     """
-    from email.headerregistry import Address  # noqa: PLC0415  see notify
-    from email.message import EmailMessage  # noqa: PLC0415  see notify
-    from email.utils import format_datetime  # noqa: PLC0415  see notify
-
     domain = sender.rpartition("@")[2]
     content = EmailMessage()
     again = "" if alert.state is AlertState.CONFIRMED else "Re: "

@@ -1,7 +1,4 @@
-"""What ``anubis doctor`` looks at: the installation first, then what on this machine makes figures differ.
-
-Every check guards by capability: where a file of the kernel is not there, nothing is said about it.
-"""
+"""Checks of the installation: Python, home folder, disk, database, engines."""
 
 import os
 import platform
@@ -24,7 +21,7 @@ OLDEST_PYTHON = (3, 11)
 
 
 class State(StrEnum):
-    """FAIL: runs will not work. WARN: they will, and their figures may differ for no good reason."""
+    """FAIL: runs do not work. WARN: runs work, but their measurements may vary more than necessary."""
 
     OK = "ok"
     WARN = "warn"
@@ -33,13 +30,13 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One line of the doctor's report."""
+    """One line of the report."""
 
     name: str
     state: State
-    #: What was found, in a few words.
+    #: The observed state, a few words.
     found: str
-    #: What to do about it; empty where nothing needs to be done.
+    #: What to do; empty if nothing needs to be done.
     remedy: str = ""
 
 
@@ -81,10 +78,12 @@ def _home(home: Path) -> Check:
     try:
         home.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        remedy = "set ANUBIS_HOME to a folder that can be made"
+        remedy = "set ANUBIS_HOME to a folder that can be created"
         return Check("home", State.FAIL, f"{home}: {error.strerror}", remedy)
     if not os.access(home, os.W_OK | os.X_OK):
-        return Check("home", State.FAIL, f"{home} is not writable", "set ANUBIS_HOME to a folder of yours")
+        return Check(
+            "home", State.FAIL, f"{home} is not writable", "set ANUBIS_HOME to a folder that you own"
+        )
     return Check("home", State.OK, str(home))
 
 
@@ -94,7 +93,7 @@ def _disk(settings: Settings) -> Check:
     if free < settings.min_free_bytes:
         needed = units.size(settings.min_free_bytes)
         return Check(
-            "disk", State.FAIL, f"{found}, {needed} are needed", "free space: anubis gc, anubis purge"
+            "disk", State.FAIL, f"{found}, at least {needed} required", "free space: anubis gc, anubis purge"
         )
     if free < 10 * settings.min_free_bytes:
         return Check("disk", State.WARN, found, "free space: anubis gc, anubis purge")
@@ -102,7 +101,7 @@ def _disk(settings: Settings) -> Check:
 
 
 def _database(settings: Settings) -> str:
-    """Where it is, without a password, and how large."""
+    """Its address without a password, and its size."""
     scheme, _, rest = settings.database_url.partition("://")
     if scheme == "sqlite":
         path = Path(rest[1:])
