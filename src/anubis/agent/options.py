@@ -10,6 +10,10 @@ from anubis.record import layout
 TOO_QUIET = 75
 
 
+#: The environment variable with the token for ``--ship``. Benchmarks do not get it.
+SHIP_VARIABLE = "ANUBIS_SHIP_TOKEN"
+
+
 class WrongOptionsError(ValueError):
     """The command line cannot be understood."""
 
@@ -27,6 +31,8 @@ class Options:
         "repeats",
         "run_id",
         "seed",
+        "ship",
+        "ship_token",
         "timeout_s",
         "warmups",
     )
@@ -46,6 +52,10 @@ class Options:
         #: Path of ``{metric: {"pattern": ..., "units": ...}}``; empty: none declared.
         self.patterns = ""
         self.seed = 0
+        #: Address of the receiver of the record; empty: the record stays on this machine.
+        self.ship = ""
+        #: A private file with the token of the receiver; empty: it is in the environment.
+        self.ship_token = ""
         #: Read the whole output again instead of going on where the last extraction stopped.
         self.fresh = False
         #: Exec form.
