@@ -20,21 +20,16 @@ T = TypeVar("T")
 
 
 class WallClock:
-    """The machine's time. ``wake`` ends a wait early."""
-
-    def __init__(self) -> None:
-        self._wake = threading.Event()
+    """The machine's time."""
 
     def now_s(self) -> float:
         return time.time()
 
-    def wait(self, seconds: float) -> None:
-        if self._wake.wait(seconds):
-            self._wake.clear()
+    def monotonic_s(self) -> float:
+        return time.monotonic()
 
-    def wake(self) -> None:
-        """There is something to do; safe from signal handlers and other threads."""
-        self._wake.set()
+    def wait(self, event: threading.Event, seconds: float) -> None:
+        event.wait(seconds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from anubis.model.alert import Alert, AlertState
 from anubis.model.errors import NotFoundError
 from anubis.model.run import Event
-from anubis.testing.memory_state import Shelf
+from anubis.testing.memory_state import MemoryState
 
 
 class FakeAlerts:
     """``Alerts`` in memory."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: MemoryState) -> None:
         self._shelf = shelf
 
     def put(self, alerts: Sequence[Alert], events: Sequence[Event]) -> None:
@@ -54,7 +54,7 @@ class FakeAlerts:
 class FakeCursors:
     """``Cursors`` in memory."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: MemoryState) -> None:
         self._shelf = shelf
 
     def all(self, prefix: str) -> Mapping[str, int]:

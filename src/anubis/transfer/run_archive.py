@@ -53,7 +53,7 @@ _REMEDY = "export the run again where it was measured"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Archived:
+class ArchivedRun:
     """Everything about a run but its files."""
 
     run: Run
@@ -64,10 +64,10 @@ class Archived:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unpacked:
+class UnpackedArchive:
     """An archive that was read: its rows, and where its files lie now."""
 
-    archived: Archived
+    archived: ArchivedRun
     #: The files of its record, and where they are now.
     files: Mapping[tuple[RecordKey, str], Path]
     #: None when the run had no script.
@@ -83,7 +83,7 @@ class _Stored:
     size_bytes: int
 
 
-def write(archived: Archived, records: Records, script: bytes | None, out: BinaryIO) -> None:
+def write(archived: ArchivedRun, records: Records, script: bytes | None, out: BinaryIO) -> None:
     """Write the archive of a run with the files of all its attempts."""
     rows = json.dumps(to_plain(archived), sort_keys=True, ensure_ascii=False).encode()
     members: dict[str, _Stored | bytes] = {_ROWS: rows}
@@ -108,7 +108,7 @@ def write(archived: Archived, records: Records, script: bytes | None, out: Binar
             _add(tar, name, content)
 
 
-def read(stream: BinaryIO, folder: Path) -> Unpacked:
+def read(stream: BinaryIO, folder: Path) -> UnpackedArchive:
     """Check an archive and unpack it into an empty folder. Raises BadInputError for anything that is not as it should be."""
     try:
         with (
@@ -120,7 +120,7 @@ def read(stream: BinaryIO, folder: Path) -> Unpacked:
         raise BadInputError(f"this is no archive of a run: {error}", remedy=_REMEDY) from error
 
 
-def _read(tar: tarfile.TarFile, folder: Path) -> Unpacked:
+def _read(tar: tarfile.TarFile, folder: Path) -> UnpackedArchive:
     members = iter(tar)
     first = next(members, None)
     if first is None or first.name != _MANIFEST:
@@ -138,7 +138,7 @@ def _read(tar: tarfile.TarFile, folder: Path) -> Unpacked:
     for member in members:
         facts = listed[_checked_name(member)]
         if member.name == _ROWS:
-            archived = from_plain(Archived, json.loads(_verified(tar, member, facts)))
+            archived = from_plain(ArchivedRun, json.loads(_verified(tar, member, facts)))
         else:
             _check_size(member)
             _unpack(tar, member, facts, folder / member.name)
@@ -150,7 +150,7 @@ def _read(tar: tarfile.TarFile, folder: Path) -> Unpacked:
         raise BadInputError("the archive contradicts itself about its run", remedy=_REMEDY)
     files = {_file_of(name, run.id): folder / name for name in listed if name not in {_ROWS, _SCRIPT}}
     script = folder / _SCRIPT
-    return Unpacked(archived=archived, files=files, script=script if script.exists() else None)
+    return UnpackedArchive(archived=archived, files=files, script=script if script.exists() else None)
 
 
 def _file_of(name: str, run_id: str) -> tuple[RecordKey, str]:

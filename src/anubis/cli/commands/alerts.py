@@ -13,7 +13,7 @@ from anubis.cli.home import open_client
 from anubis.cli.listing import ListGroup
 from anubis.cli.params import SPAN, json_option
 from anubis.cli.views import json_output, tables, units
-from anubis.judging.alert_triage import Ruling
+from anubis.judging.alert_triage import TriageAction
 from anubis.model.alert import Alert, AlertKind, AlertState
 from anubis.model.errors import BadInputError
 from anubis.model.run import Event
@@ -78,7 +78,7 @@ def show(*, alert_id: str, as_json: bool) -> None:
         click.echo(f"  {_told(event)}")
 
 
-def _decision(ruling: Ruling, text: str) -> Callable[..., Any]:
+def _decision(ruling: TriageAction, text: str) -> Callable[..., Any]:
     """The command of one ruling; only a muting has an end."""
 
     def decided(*, alert_id: str, why: str | None, as_json: bool, until: float | None = None) -> None:
@@ -91,7 +91,7 @@ def _decision(ruling: Ruling, text: str) -> Callable[..., Any]:
         if as_json:
             json_output.show(alert_json(alert))
         else:
-            click.echo(f"{alert.id}  {alert.state}  {alert_text.title(alert, standing=False)}")
+            click.echo(f"{alert.id}  {alert.state}  {alert_text.title(alert, with_state=False)}")
 
     options: list[Callable[..., Any]] = [
         click.argument("alert_id", metavar="ALERT"),
@@ -100,7 +100,7 @@ def _decision(ruling: Ruling, text: str) -> Callable[..., Any]:
         ),
         json_option,
     ]
-    if ruling is Ruling.MUTE:
+    if ruling is TriageAction.MUTE:
         end = click.option(
             "--until", type=SPAN, required=True, metavar="SPAN", help="For how long: 12h, 7d, 2w."
         )
@@ -111,13 +111,13 @@ def _decision(ruling: Ruling, text: str) -> Callable[..., Any]:
     return alerts.command(name=ruling.value, help=text)(command)
 
 
-ack = _decision(Ruling.ACK, "Say that you look after an alert.")
-accept = _decision(Ruling.ACCEPT, "Make the new level the baseline: the change is meant.")
-mute = _decision(Ruling.MUTE, "Tell nobody about an alert for a while.")
+ack = _decision(TriageAction.ACK, "Say that you look after an alert.")
+accept = _decision(TriageAction.ACCEPT, "Make the new level the baseline: the change is meant.")
+mute = _decision(TriageAction.MUTE, "Tell nobody about an alert for a while.")
 resolve = _decision(
-    Ruling.RESOLVE, "Close an alert: it is over, or never was; the same shift opens it no more."
+    TriageAction.RESOLVE, "Close an alert: it is over, or never was; the same shift opens it no more."
 )
-reopen = _decision(Ruling.REOPEN, "Take back whatever was decided about an alert.")
+reopen = _decision(TriageAction.REOPEN, "Take back whatever was decided about an alert.")
 
 
 def show_table(found: Sequence[Alert]) -> None:

@@ -11,7 +11,7 @@ from anubis.cli.select import refs
 from anubis.cli.select.families import Key, cells_of
 from anubis.cli.views.follow import follow
 from anubis.contracts.runs import RunQuery
-from anubis.judging.gate import Contest
+from anubis.judging.gate import GateSides
 from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.run import Run
 from anubis.model.status import Status
@@ -38,7 +38,7 @@ class Asked:
     labels: Mapping[str, str]
 
 
-def contests_of(client: "Client", asked: Asked) -> list[Contest]:
+def contests_of(client: "Client", asked: Asked) -> list[GateSides]:
     """The contender (descriptor files are run first) and its baseline.
 
     Raises BadInputError for a combination that means nothing, NotFoundError for a baseline that does not exist.
@@ -69,7 +69,7 @@ def contests_of(client: "Client", asked: Asked) -> list[Contest]:
         opponents = _newest(client, contender, RunQuery(subject=asked.subject), asked.subject)
     if opponents and (both := {run.id for run in contender} & {run.id for run in opponents}):
         raise BadInputError(f"run {min(both)} is on both sides", remedy="name each run on one side only")
-    return [Contest(contender=contender, baseline=opponents)]
+    return [GateSides(contender=contender, baseline=opponents)]
 
 
 def _is_file(word: str) -> bool:
@@ -102,7 +102,7 @@ def _stored(client: "Client", what: Sequence[str]) -> list[Run]:
     return found
 
 
-def _two_sides(client: "Client", runs: Sequence[Run]) -> list[Contest]:
+def _two_sides(client: "Client", runs: Sequence[Run]) -> list[GateSides]:
     """A family of two files is its own contest, the first file the baseline; nothing for any other runs."""
     if len({run.family_id for run in runs}) != 1 or runs[0].family_id is None:
         return []
@@ -114,7 +114,7 @@ def _two_sides(client: "Client", runs: Sequence[Run]) -> list[Contest]:
     for cell in cells:
         rest = tuple(item for item in cell.key if item[0] != "file")
         sides.setdefault(rest, ([], []))[files.index(dict(cell.key).get("file"))].extend(cell.runs)
-    return [Contest(contender=new, baseline=old) for old, new in sides.values()]
+    return [GateSides(contender=new, baseline=old) for old, new in sides.values()]
 
 
 def _newest(client: "Client", contender: Sequence[Run], query: RunQuery, words: str) -> list[Run]:

@@ -24,9 +24,9 @@ class Alerts(protocol.Alerts):
         return alert_triage.get(self._world, alert_id)
 
     def decide(
-        self, alert_id: str, decision: alert_triage.Ruling, *, why: str, until_s: float | None = None
+        self, alert_id: str, decision: alert_triage.TriageAction, *, why: str, until_s: float | None = None
     ) -> Alert:
         actor = self._installation.settings.client_id
-        alert = alert_triage.rule(self._world, alert_id, decision, actor=actor, why=why, until_s=until_s)
+        alert = alert_triage.triage(self._world, alert_id, decision, actor=actor, why=why, until_s=until_s)
         deliver(self._installation)
         return alert

@@ -18,19 +18,19 @@ class Bisections(protocol.Bisections):
 
     def search(
         self,
-        question: bisect_request.Question,
+        question: bisect_request.BisectRequest,
         *,
         measure: Callable[[Sequence[Run]], Sequence[Run]] | None = None,
-        answered: Callable[[bisection.Answer], None] | None = None,
-    ) -> bisection.Found:
+        answered: Callable[[bisection.CommitResult], None] | None = None,
+    ) -> bisection.BisectResult:
         wait = measure or (lambda runs: drive(self._installation, [run.id for run in runs]))
         return bisection.bisect(
-            question, self._installation.world, self._installation.settings, measure=wait, told=answered
+            question, self._installation.world, self._installation.settings, measure=wait, on_commit=answered
         )
 
     def question_of_alert(
         self, alert_id: str, *, metric: str | None = None, repository: Path | None = None
-    ) -> bisect_request.Question:
+    ) -> bisect_request.BisectRequest:
         world = self._installation.world
         return bisect_request.from_alert(
             world.alerts.get(alert_id), world, metric=metric, repository=repository

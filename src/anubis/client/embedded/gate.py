@@ -43,8 +43,8 @@ class Gate(protocol.Gate):
         min_effect: float | None = None,
     ) -> Report:
         new, old = ([find_run(self._world.runs, ref) for ref in refs] for refs in (contender, baseline or ()))
-        contest = gate.Contest(contender=new, baseline=None if baseline is None else old)
+        contest = gate.GateSides(contender=new, baseline=None if baseline is None else old)
         return self.judge([contest], min_effect=min_effect)
 
-    def judge(self, contests: Sequence[gate.Contest], *, min_effect: float | None = None) -> Report:
-        return gate.weigh(contests, self._world, min_effect=min_effect)
+    def judge(self, contests: Sequence[gate.GateSides], *, min_effect: float | None = None) -> Report:
+        return gate.compare_sides(contests, self._world, min_effect=min_effect)

@@ -22,11 +22,11 @@ class Histories(protocol.Histories):
         addresses: Sequence[str],
         *,
         format_name: str | None = None,
-        given: histories.Given | None = None,
-    ) -> histories.Imported:
+        given: histories.ImportDefaults | None = None,
+    ) -> histories.ImportResult:
         return histories.import_files(addresses, owner=self._owner, format_name=format_name, given=given)
 
-    def store(self, imported: histories.Imported) -> int:
+    def store(self, imported: histories.ImportResult) -> int:
         return histories.store(self._world.runs, imported.history)
 
     def export(self, query: RunQuery, out: BinaryIO, *, format_name: str = "csv") -> Sequence[Problem]:

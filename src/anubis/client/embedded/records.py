@@ -44,4 +44,4 @@ class Records(protocol.Records):
         return run
 
     def bring_in(self, file: Path) -> Run:
-        return run_transfer.bring_in(file, self._world, self._home)
+        return run_transfer.import_archive(file, self._world, self._home)

@@ -17,10 +17,10 @@ class Series(protocol.Series):
 
     def find(
         self, *, benchmark: str | None = None, metric: str | None = None
-    ) -> Sequence[series_overview.Surveyed]:
-        return series_overview.survey(self._installation.world, benchmark=benchmark, metric=metric)
+    ) -> Sequence[series_overview.SeriesOverview]:
+        return series_overview.series_overviews(self._installation.world, benchmark=benchmark, metric=metric)
 
     def analyse(self, *, benchmark: str | None = None, notify: bool = False) -> Sequence[Alert]:
-        changed = series_overview.judge_again(self._installation.world, benchmark=benchmark, tell=notify)
+        changed = series_overview.rejudge(self._installation.world, benchmark=benchmark, tell=notify)
         deliver(self._installation)
         return changed

@@ -8,9 +8,9 @@ from anubis.model.run import Event
 from anubis.model.verdict import Comparison
 
 if TYPE_CHECKING:
-    from anubis.judging.alert_triage import Ruling
-    from anubis.judging.gate import Contest
-    from anubis.judging.series_overview import Surveyed
+    from anubis.judging.alert_triage import TriageAction
+    from anubis.judging.gate import GateSides
+    from anubis.judging.series_overview import SeriesOverview
     from anubis.reporting.gate_report import Report
 
 
@@ -38,7 +38,7 @@ class Gate(Protocol):
         """Judge runs against other runs, or against the current level of their series; the report of a gate."""
         ...
 
-    def judge(self, contests: "Sequence[Contest]", *, min_effect: float | None = None) -> "Report":
+    def judge(self, contests: "Sequence[GateSides]", *, min_effect: float | None = None) -> "Report":
         """Judge several contenders, each against its baseline, and adjust all verdicts together."""
         ...
 
@@ -54,7 +54,9 @@ class Alerts(Protocol):
         """An alert by id or unique prefix, and all its events. Raises NotFoundError."""
         ...
 
-    def decide(self, alert_id: str, decision: "Ruling", *, why: str, until_s: float | None = None) -> Alert:
+    def decide(
+        self, alert_id: str, decision: "TriageAction", *, why: str, until_s: float | None = None
+    ) -> Alert:
         """Decide about an alert; stored with actor, time and reason. Raises BadInputError if its state forbids it."""
         ...
 
@@ -62,7 +64,7 @@ class Alerts(Protocol):
 class Series(Protocol):
     """All points of each metric over time, and their changes of level."""
 
-    def find(self, *, benchmark: str | None = None, metric: str | None = None) -> "Sequence[Surveyed]":
+    def find(self, *, benchmark: str | None = None, metric: str | None = None) -> "Sequence[SeriesOverview]":
         """Every series with its points and its verdict."""
         ...
 

@@ -9,10 +9,10 @@ from anubis.model.problem import Problem
 from anubis.model.run import Run
 
 if TYPE_CHECKING:
-    from anubis.bisection.bisect_request import Question
-    from anubis.bisection.bisection import Answer, Found
+    from anubis.bisection.bisect_request import BisectRequest
+    from anubis.bisection.bisection import BisectResult, CommitResult
     from anubis.store.garbage import Garbage
-    from anubis.transfer.histories import Given, Imported
+    from anubis.transfer.histories import ImportDefaults, ImportResult
 
 
 class Bisections(Protocol):
@@ -20,11 +20,11 @@ class Bisections(Protocol):
 
     def search(
         self,
-        question: "Question",
+        question: "BisectRequest",
         *,
         measure: Callable[[Sequence[Run]], Sequence[Run]] | None = None,
-        answered: "Callable[[Answer], None] | None" = None,
-    ) -> "Found":
+        answered: "Callable[[CommitResult], None] | None" = None,
+    ) -> "BisectResult":
         """Find the commit; ``anubis.bisection.bisect_request.from_file`` makes a question from a descriptor file.
 
         ``measure`` waits for runs (None: ``Runs.wait``); ``answered`` is called after each commit. An interrupted
@@ -34,7 +34,7 @@ class Bisections(Protocol):
 
     def question_of_alert(
         self, alert_id: str, *, metric: str | None = None, repository: Path | None = None
-    ) -> "Question":
+    ) -> "BisectRequest":
         """The question which commit in the range of an alert changed its most severe metric."""
         ...
 
@@ -43,12 +43,16 @@ class Histories(Protocol):
     """Files of other tools."""
 
     def read(
-        self, addresses: Sequence[str], *, format_name: str | None = None, given: "Given | None" = None
-    ) -> "Imported":
+        self,
+        addresses: Sequence[str],
+        *,
+        format_name: str | None = None,
+        given: "ImportDefaults | None" = None,
+    ) -> "ImportResult":
         """The runs and points in other tools' files; nothing is stored. Raises BadInputError."""
         ...
 
-    def store(self, imported: "Imported") -> int:
+    def store(self, imported: "ImportResult") -> int:
         """Store what was read; the number of runs that were not stored before."""
         ...
 

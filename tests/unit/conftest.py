@@ -8,7 +8,7 @@ import pytest
 from anubis.contracts.records import RecordKey, RoleFiles
 from anubis.contracts.world import World
 from anubis.pipeline.reconciler import Reconciler
-from anubis.testing import FakeClock, FakeEngine, FakeObjects, FakeRecords, FakeStore
+from anubis.testing import FakeClock, FakeEngine, FakeObjects, FakeRecords, FakeStore, FakeThreads
 from anubis.testing.builders import NOW_S
 
 
@@ -37,12 +37,19 @@ def house():
         leases=store.leases,
         events=store.events,
         points=store.points,
+        threads=FakeThreads(),
     )
 
 
 @pytest.fixture
-def reconciler(house):
-    return Reconciler(house.world, "one")
+def new_reconciler(house):
+    """Makes a reconciler whose threads run when the test says so."""
+    return lambda owner, **options: Reconciler(house.world, owner, start=house.threads, **options)
+
+
+@pytest.fixture
+def reconciler(new_reconciler):
+    return new_reconciler("one")
 
 
 @pytest.fixture
