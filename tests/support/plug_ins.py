@@ -16,12 +16,13 @@ def install(folder, name, entry_points, modules):
 
 
 def install_broken(folder):
-    """One distribution with an engine and a notifier that cannot be loaded, each for another reason."""
+    """One distribution with an engine, notifiers and a history format that cannot be loaded, for several reasons."""
     install(
         folder,
         "acme-anubis",
         {
             "anubis.engines": {"acme": "acme_engine:build"},
+            "anubis.histories": {"acme": "acme_engine:FORMAT"},
             "anubis.notifiers": {"pigeon": "acme_notifier:build", "owl": "acme_notifier:gone"},
         },
         {

@@ -41,7 +41,10 @@ def observed(record: Path) -> Observation | None:
 
 
 def cancel(record: Path) -> None:
-    """Ask the agent to end. The request is kept in the record: an agent that has not appeared yet gets it later."""
+    """Ask the agent to end. The request is kept in the record: an agent that has not appeared yet gets it later.
+
+    Only for agents that share this machine's process ids: the record names the agent by its id.
+    """
     with contextlib.suppress(OSError):  # no record, or the disk is full: then one signal must do
         (record / layout.CANCEL).touch(exist_ok=False)
     liveness.cancel(str(record))

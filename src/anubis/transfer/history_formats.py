@@ -113,9 +113,21 @@ class Format:
 
 @cache
 def formats() -> dict[str, Format]:
-    """Every installed format by name."""
-    found: list[Format] = [entry.load() for entry in entry_points(group="anubis.histories")]
+    """Every installed format by name, without those that cannot be loaded."""
+    found = [each for each in _loaded().values() if isinstance(each, Format)]
     return {each.name: each for each in sorted(found, key=lambda each: each.name)}
+
+
+@cache
+def _loaded() -> dict[str, Format | str]:
+    """Every format by entry name, or why it cannot be loaded."""
+    loaded: dict[str, Format | str] = {}
+    for entry in entry_points(group="anubis.histories"):
+        try:
+            loaded[entry.name] = entry.load()
+        except (Exception, SystemExit) as error:  # noqa: BLE001  a plug-in may fail in any way, and only it
+            loaded[entry.name] = f"{type(error).__name__}: {error}"
+    return loaded
 
 
 def named(name: str, *, writing: bool = False) -> Format:
@@ -123,6 +135,10 @@ def named(name: str, *, writing: bool = False) -> Format:
     able = {
         key: each for key, each in formats().items() if (each.write if writing else each.read) is not None
     }
+    if isinstance(failure := _loaded().get(name), str):
+        raise BadInputError(
+            f'format "{name}" cannot be loaded: {failure}', remedy="update or uninstall its package"
+        )
     if name not in able:
         verb = "export to" if writing else "import from"
         raise BadInputError(f'"{name}" is no format to {verb}', remedy=f"choose one of: {', '.join(able)}")
