@@ -11,10 +11,12 @@ from anubis.agent.options import Options, WrongOptionsError
 
 USAGE = """usage: anubis-agent exec --record DIR [--repeats N] [--warmups N] [--timeout-s S] [--grace-s S] [--cwd DIR]
                          [--run-id ID] [--patterns FILE] [--seed N] [--ship URL] [--ship-token FILE]
-                         -- COMMAND ARG...
+                         [--options FILE] -- COMMAND ARG...
        anubis-agent extract --record DIR [--patterns FILE] [--fresh]
        anubis-agent sample --record DIR
        anubis-agent ship --record DIR --ship URL [--ship-token FILE]
+
+--options FILE reads a JSON object of the same options: {"record": "DIR", "timeout_s": 60}
 """
 
 
