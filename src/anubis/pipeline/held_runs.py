@@ -115,7 +115,7 @@ class HeldRuns:
         """Drop the runs whose leases were lost or ran out; what was asked about them does not count any more."""
         lost = [run_id for run_id in self.keeper.lost() if self._by_id.pop(run_id, None)]
         if lost:
-            log.warning("lost the leases on %d runs: %s", len(lost), ", ".join(lost))
+            log.warning("gave up runs whose leases were lost: %s", ", ".join(lost))
             self._leases.release(self._owner, [run_id for run_id in lost if run_id not in self.busy])
 
     def forget(self, held: Held) -> None:
