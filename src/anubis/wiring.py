@@ -79,9 +79,10 @@ def build(settings: Settings | None = None) -> Installation:
         events=store.events,
         points=store.points,
         alerts=store.alerts,
+        deliveries=store.deliveries,
         clock=clock,
     )
-    relay = Relay(store.events, store.alerts, store.cursors, notifiers, clock)
+    relay = Relay(store.deliveries, store.alerts, notifiers, clock)
     return Installation(settings, store, clock, world, relay)
 
 

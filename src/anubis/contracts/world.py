@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from anubis.contracts.alerts import Alerts
 from anubis.contracts.clock import Clock
+from anubis.contracts.deliveries import Deliveries
 from anubis.contracts.engine import Engine
 from anubis.contracts.events import Events
 from anubis.contracts.leases import Leases
@@ -27,6 +28,7 @@ class World:
     events: Events
     points: Points
     alerts: Alerts
+    deliveries: Deliveries
     clock: Clock
 
 

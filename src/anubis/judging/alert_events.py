@@ -1,22 +1,24 @@
-"""The event that records the state of an alert, and the addresses that receive it."""
+"""The event that records the state of an alert, and the deliveries that follow from it."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from anubis.judging.confirmation import listeners
 from anubis.model.alert import Alert, AlertKind, AlertState
+from anubis.model.delivery import Delivery
 from anubis.model.run import Event, Run
 
 
-def alert_event(run: Run, alert: Alert, now_s: float, to: Sequence[str] = ()) -> Event:
-    """The event that records the alert as it is now; ``to`` are the addresses that must receive it."""
-    told = f", told {len(to)} {'address' if len(to) == 1 else 'addresses'}" if to else ""
-    message = f"{alert.kind} {alert.state}{told}" + (f": {alert.why}" if alert.why else "")
-    data = {"alert": alert.id, "state": alert.state} | ({"to": list(to)} if to else {})
+def alert_event(run: Run, alert: Alert, now_s: float) -> Event:
+    """The event that records the alert as it is now."""
+    message = f"{alert.kind} {alert.state}" + (f": {alert.why}" if alert.why else "")
+    data = {"alert": alert.id, "state": alert.state}
     return Event(run_id=run.id, kind="alert", time_s=now_s, message=message, data=data, actor=alert.actor)
 
 
-def addresses(run: Run, alert: Alert) -> list[str]:
-    """The addresses that receive the alert as it is now, by the descriptor of this run."""
-    told = replace(alert, kind=AlertKind.RECOVERY) if alert.state is AlertState.RESOLVED else alert
-    return [notify.to for notify in listeners(run, told)]
+def deliveries_of(run: Run, alert: Alert, now_s: float) -> list[Delivery]:
+    """A delivery of the alert as it is now for each address that the descriptor of this run names for it."""
+    about = replace(alert, kind=AlertKind.RECOVERY) if alert.state is AlertState.RESOLVED else alert
+    return [
+        Delivery(alert_id=alert.id, state=alert.state, to=to, run_id=run.id, created_s=now_s, due_s=now_s)
+        for to in dict.fromkeys(notify.to for notify in listeners(run, about))
+    ]

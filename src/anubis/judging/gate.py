@@ -65,7 +65,7 @@ def weigh(contests: Iterable[Contest], world: World, *, min_effect: float | None
         weighings += _failures(contest)
         groups += _opposed(contest, world, min_effect)
     verdicts = iter(compare_many(side for group in groups for side in group.sides).verdicts)
-    for group, name in zip(groups, _names(groups, world), strict=True):
+    for group, name in zip(groups, _names(groups), strict=True):
         own = tuple(next(verdicts) for _ in group.sides)
         effect, interval, count = mean_effect(own)
         comparison = Comparison(verdicts=own, mean_effect=effect, mean_interval=interval, mean_count=count)
@@ -232,21 +232,21 @@ def _note(group: _Group, measured: Mapping[tuple[str, str], set[str]], *, is_nam
     return f"{what} no earlier values: these are the first of their history"
 
 
-def _names(groups: Sequence[_Group], world: World) -> Iterator[str]:
+def _names(groups: Sequence[_Group]) -> Iterator[str]:
     """The name of each benchmark, with what tells it apart where several have that name."""
     names = Counter(group.run.descriptor.info.name for group in groups)
     keys = Counter(group.series_key for group in groups)
     for group in groups:
         name = group.run.descriptor.info.name
-        parts = _cell(group.run, world) if names[name] > keys[group.series_key] else []
+        parts = _cell(group.run) if names[name] > keys[group.series_key] else []
         if keys[group.series_key] > 1:
             parts.append(f"machine {group.fingerprint[:8]}")
         yield f"{name} ({', '.join(parts)})" if parts else name
 
 
-def _cell(run: Run, world: World) -> list[str]:
-    """What tells a run apart in its family, or its labels when it was no part of one."""
-    submitted = next((event for event in world.events.read(run.id) if event.kind == "submitted"), None)
-    cell = submitted.data.get("cell", {}) if submitted else {}
-    words = {name.rpartition(".")[2]: value for name, value in cell.items() if name not in {"round", "file"}}
+def _cell(run: Run) -> list[str]:
+    """What distinguishes a run in its family, or its labels if it belongs to none."""
+    words = {
+        name.rpartition(".")[2]: value for name, value in run.cell.items() if name not in {"round", "file"}
+    }
     return [f"{name}={value}" for name, value in (words or run.descriptor.info.labels).items()]

@@ -5,7 +5,8 @@ import sqlite3
 from dataclasses import dataclass
 
 from anubis.model.errors import AnubisError
-from anubis.store.alerts import StoredAlerts, StoredCursors
+from anubis.store.alerts import StoredAlerts
+from anubis.store.deliveries import StoredDeliveries
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import StoredEvents
 from anubis.store.leases import StoredLeases
@@ -15,7 +16,7 @@ from anubis.store.sql.database import Database, Session, statements_of
 from anubis.store.sql.drivers import driver_for
 
 #: The newest revision in ``migrations/versions``; what ``create`` in the ``.sql`` files makes. Revisions count up.
-VERSION = "0001"
+VERSION = "0002"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +28,7 @@ class Store:
     events: StoredEvents
     points: StoredPoints
     alerts: StoredAlerts
-    cursors: StoredCursors
+    deliveries: StoredDeliveries
     database: Database
 
     def close(self) -> None:
@@ -61,7 +62,7 @@ def open_store(url: str) -> Store:
         events=StoredEvents(database, dictionaries),
         points=StoredPoints(database),
         alerts=StoredAlerts(database, dictionaries),
-        cursors=StoredCursors(database),
+        deliveries=StoredDeliveries(database, dictionaries),
         database=database,
     )
 

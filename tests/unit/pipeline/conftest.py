@@ -25,6 +25,7 @@ def house(tmp_path):
         events=store.events,
         points=store.points,
         alerts=store.alerts,
+        deliveries=store.deliveries,
         clock=clock,
     )
     return SimpleNamespace(

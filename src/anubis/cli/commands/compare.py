@@ -78,7 +78,7 @@ def _sides(
         within = RunQuery(labels=labels)
         return [((), refs.expand(client, baseline, within), refs.expand(client, contender, within))]
     runs = [client.get(row.id) for row in client.family(baseline)]
-    sides = list(two_files(cells_of(client, runs)))
+    sides = list(two_files(cells_of(runs)))
     if not sides:
         raise BadInputError(
             f"{baseline} is no comparison of two files, so the contender must be named",

@@ -2,14 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from anubis.cli.select import refs
 from anubis.model.run import Run
 from anubis.model.status import Status
-
-if TYPE_CHECKING:
-    from anubis.client import Client
 
 #: Axis -> value, in the order of the descriptor; without the round.
 Key = tuple[tuple[str, object], ...]
@@ -23,12 +18,11 @@ class Cell:
     runs: Sequence[Run]
 
 
-def cells_of(client: "Client", runs: Sequence[Run]) -> list[Cell]:
+def cells_of(runs: Sequence[Run]) -> list[Cell]:
     """The cells of a family in the order in which they were submitted."""
     by_key: dict[Key, list[Run]] = {}
     for run in runs:
-        cell = refs.cell_of(client, run.id)
-        by_key.setdefault(tuple(item for item in cell.items() if item[0] != "round"), []).append(run)
+        by_key.setdefault(tuple(item for item in run.cell.items() if item[0] != "round"), []).append(run)
     return [Cell(key, members) for key, members in by_key.items()]
 
 

@@ -66,12 +66,6 @@ def family(client: "Client", family_id: str) -> Sequence[RunRow]:
     return client.find(RunQuery(family_id=family_id, limit=MOST, newest_first=False))
 
 
-def cell_of(client: "Client", run_id: str) -> dict[str, object]:
-    """What tells a run apart in its family: file, axis values, round."""
-    submitted = next((event for event in client.events(run_id) if event.kind == "submitted"), None)
-    return dict(submitted.data.get("cell", {})) if submitted else {}
-
-
 def completions(incomplete: str) -> Iterator[tuple[str, str]]:
     """Reference and explanation of the latest runs that begin like this; nothing where there is no database."""
     try:

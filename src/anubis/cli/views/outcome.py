@@ -27,7 +27,7 @@ TAIL_LINES = 5
 def show_outcome(client: "Client", runs: Sequence[Run], *, as_json: bool) -> None:
     """Print the values of final runs on standard output."""
     points = client.points([run.id for run in runs])
-    cells = cells_of(client, runs) if len(runs) > 1 else []
+    cells = cells_of(runs) if len(runs) > 1 else []
     found = _judged(client, cells)
     if as_json:
         json_output.show(_outcome_json(runs, points, found))
