@@ -7,13 +7,13 @@ from anubis.model.alert import Alert, AlertState
 from anubis.model.delivery import Delivery
 from anubis.model.errors import NotFoundError
 from anubis.model.run import Event
-from anubis.testing.memory_state import Shelf
+from anubis.testing.memory_state import MemoryState
 
 
 class FakeAlerts:
     """``Alerts`` in memory."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: MemoryState) -> None:
         self._shelf = shelf
 
     def put(

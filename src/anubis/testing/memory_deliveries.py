@@ -5,13 +5,13 @@ from dataclasses import replace
 
 from anubis.model.delivery import Delivery, DeliveryStatus
 from anubis.model.run import Event
-from anubis.testing.memory_state import Lease, Shelf
+from anubis.testing.memory_state import Lease, MemoryState
 
 
 class FakeDeliveries:
     """``Deliveries`` in memory."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: MemoryState) -> None:
         self._shelf = shelf
 
     def claim(self, owner: str, *, now_s: float, lease_s: float, limit: int) -> Sequence[Delivery]:

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from anubis.model.run import Event
-from anubis.testing.memory_state import Shelf
+from anubis.testing.memory_state import MemoryState
 
 
 class FakeEvents:
     """``Events`` in memory."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: MemoryState) -> None:
         self._shelf = shelf
 
     def append(self, events: Sequence[Event]) -> None:

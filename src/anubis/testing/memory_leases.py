@@ -5,13 +5,13 @@ from dataclasses import replace
 
 from anubis.model.errors import LeaseLostError
 from anubis.model.run import Run, Step, stepped
-from anubis.testing.memory_state import Lease, Shelf
+from anubis.testing.memory_state import Lease, MemoryState
 
 
 class FakeLeases:
     """``Leases`` in memory."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: MemoryState) -> None:
         self._shelf = shelf
 
     def claim(self, owner: str, *, now_s: float, lease_s: float, limit: int) -> Sequence[Run]:

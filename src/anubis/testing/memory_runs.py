@@ -7,13 +7,13 @@ from anubis.contracts.runs import RunQuery, RunRow
 from anubis.model.errors import NotFoundError
 from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Event, Run
-from anubis.testing.memory_state import Shelf
+from anubis.testing.memory_state import MemoryState
 
 
 class FakeRuns:
     """``Runs`` in memory."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: MemoryState) -> None:
         self._shelf = shelf
 
     def get(self, run_id: str) -> Run:

@@ -17,7 +17,7 @@ class Lease:
 
 
 @dataclass(slots=True)
-class Shelf:
+class MemoryState:
     """Everything that the in-memory store holds."""
 
     runs: dict[str, Run] = field(default_factory=dict)

@@ -6,14 +6,14 @@ from anubis.testing.memory_events import FakeEvents
 from anubis.testing.memory_leases import FakeLeases
 from anubis.testing.memory_points import FakePoints
 from anubis.testing.memory_runs import FakeRuns
-from anubis.testing.memory_state import Shelf
+from anubis.testing.memory_state import MemoryState
 
 
 class FakeStore:
     """All of them together, as ``anubis.store.open_store`` gives them."""
 
     def __init__(self) -> None:
-        shelf = Shelf()
+        shelf = MemoryState()
         self.runs = FakeRuns(shelf)
         self.leases = FakeLeases(shelf)
         self.events = FakeEvents(shelf)

@@ -20,7 +20,7 @@ def export(run: Run, world: World, out: BinaryIO) -> None:
     """Write everything about a final run. Raises BadInputError for one that is not final."""
     if not run.status.final:
         raise BadInputError(f"run {run.id} is not final yet", remedy=f"wait for it: anubis watch {run.id}")
-    archived = run_archive.Archived(
+    archived = run_archive.ArchivedRun(
         run=run,
         text=world.runs.text(run.id),
         events=tuple(world.events.read(run.id, limit=1_000_000)),
@@ -40,7 +40,7 @@ def _script(run: Run, world: World) -> bytes | None:
         return None
 
 
-def bring_in(file: Path, world: World, home: Path) -> Run:
+def import_archive(file: Path, world: World, home: Path) -> Run:
     """Store the run of an archive with its record. Raises BadInputError, having stored nothing."""
     try:
         stream = file.open("rb")
@@ -64,7 +64,7 @@ def bring_in(file: Path, world: World, home: Path) -> Run:
     return run
 
 
-def _with_cell(archived: run_archive.Archived) -> Run:
+def _with_cell(archived: run_archive.ArchivedRun) -> Run:
     """The run; in archives of earlier versions its cell is data of the event that records the submission."""
     submitted = next((event for event in archived.events if event.kind == "submitted"), None)
     if archived.run.cell or submitted is None:
@@ -72,7 +72,7 @@ def _with_cell(archived: run_archive.Archived) -> Run:
     return replace(archived.run, cell=submitted.data.get("cell", {}))
 
 
-def _keep_files(unpacked: run_archive.Unpacked, world: World) -> None:
+def _keep_files(unpacked: run_archive.UnpackedArchive, world: World) -> None:
     """Files come before rows: an interruption leaves files without a run, which the next import replaces."""
     run = unpacked.archived.run
     world.records.remove(run.id)

@@ -133,7 +133,7 @@ def test_a_level_that_came_back_resolves_its_alert_and_tells_of_the_recovery(his
     history.add(90.0, 12)
     [found] = history.add(100.0, 12)
 
-    assert (found.state, found.why) == (AlertState.RESOLVED, "the level came back")
+    assert (found.state, found.why) == (AlertState.RESOLVED, "the level is restored")
     assert [state for state, _ in history.told()] == ["confirmed", "resolved"]
 
 

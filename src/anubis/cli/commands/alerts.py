@@ -13,8 +13,9 @@ from anubis.cli.home import open_client
 from anubis.cli.listing import ListGroup
 from anubis.cli.params import SPAN, json_option
 from anubis.cli.views import json_output, tables, units
-from anubis.judging.alert_triage import Ruling
+from anubis.judging.alert_triage import TriageAction
 from anubis.model.alert import Alert, AlertKind, AlertState
+from anubis.model.delivery import Delivery, DeliveryStatus, redacted
 from anubis.model.errors import BadInputError
 from anubis.model.run import Event
 from anubis.reporting import alert_text
@@ -34,6 +35,19 @@ _COLUMNS = (
     tables.Column(title="CHANGED"),
     tables.Column(title="WHY", cut=True),
 )
+_DELIVERY_COLUMNS = (
+    tables.Column(title="TO", cut=True),
+    tables.Column(title="ABOUT"),
+    tables.Column(title="DELIVERY"),
+    tables.Column(title="ATTEMPTS", right=True),
+    tables.Column(title="WHEN"),
+    tables.Column(title="LAST ERROR", cut=True),
+)
+_DELIVERY_COLOURS = {
+    DeliveryStatus.PENDING: "yellow",
+    DeliveryStatus.DELIVERED: "green",
+    DeliveryStatus.REFUSED: "red",
+}
 _BAD = {AlertKind.REGRESSION, AlertKind.FAILURE, AlertKind.THRESHOLD, AlertKind.DRIFT}
 
 
@@ -52,7 +66,7 @@ def alerts() -> None:
 def listed(*, everything: bool, benchmark: str | None, as_json: bool) -> None:
     """List open alerts, the newest first."""
     with open_client() as client:
-        found = client.alerts(states=() if everything else CURRENT, benchmark=benchmark)
+        found = client.alerts.find(states=() if everything else CURRENT, benchmark=benchmark)
     if as_json:
         json_output.show_list(alert_json(alert) for alert in found)
     elif found:
@@ -67,18 +81,28 @@ def listed(*, everything: bool, benchmark: str | None, as_json: bool) -> None:
 def show(*, alert_id: str, as_json: bool) -> None:
     """Show every metric of an alert, what to do next, and everything that was decided about it."""
     with open_client() as client:
-        alert, trail = client.alert(alert_id)
+        alert, trail = client.alerts.get(alert_id)
+        deliveries = client.alerts.deliveries(alert.id)
     if as_json:
-        json_output.show({**alert_json(alert), "trail": [json_output.event_json(event) for event in trail]})
+        json_output.show(
+            {
+                **alert_json(alert),
+                "trail": [json_output.event_json(event) for event in trail],
+                "deliveries": [_delivery_json(delivery) for delivery in deliveries],
+            }
+        )
         return
     click.echo(alert_text.text(alert), nl=False)
     click.echo()
     click.secho("what happened", bold=True)
     for event in trail:
-        click.echo(f"  {_told(event)}")
+        click.echo(f"  {_event_line(event)}")
+    if deliveries:
+        click.echo()
+        tables.show(_DELIVERY_COLUMNS, map(_delivery_cells, deliveries))
 
 
-def _decision(ruling: Ruling, text: str) -> Callable[..., Any]:
+def _decision(ruling: TriageAction, text: str) -> Callable[..., Any]:
     """The command of one ruling; only a muting has an end."""
 
     def decided(*, alert_id: str, why: str | None, as_json: bool, until: float | None = None) -> None:
@@ -87,11 +111,11 @@ def _decision(ruling: Ruling, text: str) -> Callable[..., Any]:
             raise BadInputError("the decision has no reason", remedy="say why: --why TEXT")
         why = click.prompt("Why", err=True) if why is None else why
         with open_client() as client:
-            alert = client.rule(alert_id, ruling, why=why, until_s=until_s)
+            alert = client.alerts.decide(alert_id, ruling, why=why, until_s=until_s)
         if as_json:
             json_output.show(alert_json(alert))
         else:
-            click.echo(f"{alert.id}  {alert.state}  {alert_text.title(alert, standing=False)}")
+            click.echo(f"{alert.id}  {alert.state}  {alert_text.title(alert, with_state=False)}")
 
     options: list[Callable[..., Any]] = [
         click.argument("alert_id", metavar="ALERT"),
@@ -100,7 +124,7 @@ def _decision(ruling: Ruling, text: str) -> Callable[..., Any]:
         ),
         json_option,
     ]
-    if ruling is Ruling.MUTE:
+    if ruling is TriageAction.MUTE:
         end = click.option(
             "--until", type=SPAN, required=True, metavar="SPAN", help="For how long: 12h, 7d, 2w."
         )
@@ -111,13 +135,13 @@ def _decision(ruling: Ruling, text: str) -> Callable[..., Any]:
     return alerts.command(name=ruling.value, help=text)(command)
 
 
-ack = _decision(Ruling.ACK, "Say that you look after an alert.")
-accept = _decision(Ruling.ACCEPT, "Make the new level the baseline: the change is meant.")
-mute = _decision(Ruling.MUTE, "Tell nobody about an alert for a while.")
+ack = _decision(TriageAction.ACK, "Say that you look after an alert.")
+accept = _decision(TriageAction.ACCEPT, "Make the new level the baseline: the change is meant.")
+mute = _decision(TriageAction.MUTE, "Tell nobody about an alert for a while.")
 resolve = _decision(
-    Ruling.RESOLVE, "Close an alert: it is over, or never was; the same shift opens it no more."
+    TriageAction.RESOLVE, "Close an alert: it is over, or never was; the same shift opens it no more."
 )
-reopen = _decision(Ruling.REOPEN, "Take back whatever was decided about an alert.")
+reopen = _decision(TriageAction.REOPEN, "Take back whatever was decided about an alert.")
 
 
 def show_table(found: Sequence[Alert]) -> None:
@@ -148,7 +172,24 @@ def _cells(alert: Alert) -> Sequence[tables.Cell]:
     ]
 
 
-def _told(event: Event) -> str:
+def _event_line(event: Event) -> str:
     who = f" by {one_line(event.actor, 60)}" if event.actor else ""
-    told = f" (told {', '.join(map(one_line, event.data['to']))})" if event.data.get("to") else ""
-    return f"{units.moment(event.time_s)}  {one_line(event.message)}{who}{told}"
+    return f"{units.moment(event.time_s)}  {one_line(event.message)}{who}"
+
+
+def _delivery_json(delivery: Delivery) -> dict[str, Any]:
+    """A delivery as scripts read it; the address may hold a secret, so it is redacted."""
+    return {**asdict(delivery), "to": redacted(delivery.to)}
+
+
+def _delivery_cells(delivery: Delivery) -> Sequence[tables.Cell]:
+    pending = delivery.status is DeliveryStatus.PENDING
+    at_s = delivery.due_s if pending or delivery.ended_s is None else delivery.ended_s
+    return [
+        one_line(redacted(delivery.to), 60),
+        delivery.state.value,
+        tables.Styled(delivery.status.value, _DELIVERY_COLOURS[delivery.status]),
+        str(delivery.attempts),
+        f"{'due ' if pending else ''}{units.short_moment(at_s, now_s=time.time())}",
+        one_line(delivery.error, 200),
+    ]

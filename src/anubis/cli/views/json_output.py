@@ -52,6 +52,7 @@ def row_json(row: RunRow) -> dict[str, Any]:
         "family_id": row.family_id,
         "labels": row.labels,
         "subject": row.subject,
+        "cell": row.cell,
         "metrics": {
             metric: {"value": value, "units": units} for metric, (value, units) in row.values.items()
         },
@@ -74,6 +75,7 @@ def run_json(run: Run, points: Sequence[Point] = ()) -> dict[str, Any]:
         "family_id": run.family_id,
         "labels": run.descriptor.info.labels,
         "subject": subject.version or subject.commit or "",
+        "cell": run.cell,
         "attempt": run.attempt,
         "owner": run.owner,
         "digest": run.digest,
