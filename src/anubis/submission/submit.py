@@ -65,7 +65,8 @@ def runs_of(
         if rounds > 1:
             run = replace(run, cell=run.cell | {"round": round_number})
         stored.append((run, submission.text))
-        events.append(Event(run_id=run.id, kind="submitted", time_s=run.created_s, actor=owner))
+        data = {"cell": run.cell} if run.cell else {}
+        events.append(Event(run_id=run.id, kind="submitted", time_s=run.created_s, actor=owner, data=data))
     return stored, events
 
 
