@@ -25,6 +25,8 @@ FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 300.0
 #: How long a delivery belongs to a relay that no longer renews it, seconds.
 LEASE_S = 60.0
+#: While an attempt is under way, how often to look for others that became due, seconds.
+LOOK_EVERY_S = 1.0
 #: Addresses that are served at the same time.
 AT_ONCE = 8
 
@@ -78,7 +80,7 @@ class Relay:
             if not self._under_way:
                 return
             with suppress(Empty):
-                self._under_way.discard(self._ended.get(timeout=self._lease_s / 3))
+                self._under_way.discard(self._ended.get(timeout=min(LOOK_EVERY_S, self._lease_s / 3)))
             now_s = self._clock.now_s()
             if self._under_way and now_s - renewed_s >= self._lease_s / 3:
                 renewed_s = now_s

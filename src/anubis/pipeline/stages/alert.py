@@ -30,10 +30,9 @@ def alert(run: Run, world: World) -> Step:
             current = replace(one, ordered=True)
         if _is_untold(current, now_s):
             current = replace(current, told=current.state)
-            to = deliveries_of(run, current, now_s)
-            deliveries += to
-            if to or current.state is not one.state:
-                events.append(alert_event(run, current, now_s))
+            deliveries += deliveries_of(run, current, now_s)
+        if current.state is not one.state:
+            events.append(alert_event(run, current, now_s))
         if current != one:
             changed.append(current)
     step = conclude(run, now_s, run.cause, run.reason, alerts=changed, events=events, spawned=spawned)
