@@ -38,4 +38,3 @@ class Surroundings:
 
     settings: Settings
     objects: Objects
-    records: Records

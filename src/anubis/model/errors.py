@@ -92,3 +92,7 @@ class StoreError(AnubisError):
     """The database cannot be reached or written at the moment (gone, locked, disk full). The call changed nothing and may
     be repeated; only when the connection broke during the commit itself it may have changed everything.
     """
+
+
+class FullError(StoreError):
+    """The disk or the quota of the store is full. A prefix of the data may be stored; the call may be repeated."""

@@ -38,7 +38,7 @@ class Relay:
     An outcome is stored after the attempt: a relay that dies in between repeats the attempt and loses nothing.
     """
 
-    name = "deliveries"
+    name = "relay"
 
     def __init__(
         self,

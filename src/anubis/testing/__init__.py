@@ -12,6 +12,7 @@ The suites import pytest; fakes and builders need nothing but Anubis.
 from anubis.testing.builders import a_descriptor, a_placement, a_point, a_run, an_event, block_of, samples_of
 from anubis.testing.fake_clock import FakeClock
 from anubis.testing.fake_engine import FakeEngine
+from anubis.testing.fake_threads import FakeThreads
 from anubis.testing.memory_alerts import FakeAlerts
 from anubis.testing.memory_deliveries import FakeDeliveries
 from anubis.testing.memory_events import FakeEvents
@@ -33,6 +34,7 @@ __all__ = [
     "FakeRecords",
     "FakeRuns",
     "FakeStore",
+    "FakeThreads",
     "a_descriptor",
     "a_placement",
     "a_point",
