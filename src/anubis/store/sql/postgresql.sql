@@ -1,4 +1,4 @@
--- Made by `python -m anubis.store.sql.compile` from schema.py, queries.py, bulk.py and statements.py: change those.
+-- Made by `python -m anubis.store.sql.compile` from schema.py, queries.py, bulk.py, outbox.py and statements.py: change those.
 
 -- name: create
 CREATE TABLE alerts (
@@ -445,6 +445,23 @@ INSERT INTO deliveries (alert, state, address, run, created_s, due_s, status, at
 FROM runs 
 WHERE runs.id = %(run_id)s), %(created_s)s, %(due_s)s, %(status)s::SMALLINT, %(attempts)s::INTEGER) ON CONFLICT (alert, address) WHERE status = 0 DO UPDATE SET state = excluded.state, run = excluded.run, created_s = excluded.created_s RETURNING deliveries.no
 
+-- name: claimed_deliveries
+SELECT deliveries.no, deliveries.alert, deliveries.state, deliveries.address, deliveries.run, deliveries.created_s, deliveries.due_s, deliveries.status, deliveries.attempts, deliveries.error, deliveries.ended_s, deliveries.holder, deliveries.until_s, runs.id 
+FROM deliveries LEFT OUTER JOIN runs ON runs.no = deliveries.run 
+WHERE deliveries.no IN ({numbers}) ORDER BY deliveries.no
+
+-- name: next_delivery
+SELECT min(CASE WHEN (deliveries.until_s > deliveries.due_s) THEN deliveries.until_s ELSE deliveries.due_s END) AS due_s 
+FROM deliveries 
+WHERE deliveries.status = 0 AND NOT (EXISTS (SELECT * 
+FROM deliveries AS earlier 
+WHERE earlier.status = 0 AND earlier.address = deliveries.address AND earlier.no < deliveries.no))
+
+-- name: deliveries
+SELECT deliveries.no, deliveries.alert, deliveries.state, deliveries.address, deliveries.run, deliveries.created_s, deliveries.due_s, deliveries.status, deliveries.attempts, deliveries.error, deliveries.ended_s, deliveries.holder, deliveries.until_s, runs.id 
+FROM deliveries LEFT OUTER JOIN runs ON runs.no = deliveries.run 
+WHERE deliveries.alert = %(alert)s::VARCHAR ORDER BY deliveries.no
+
 -- name: claim_deliveries
 WITH ready AS 
 (SELECT deliveries.no AS no 
@@ -455,11 +472,6 @@ WHERE earlier.status = 0 AND earlier.address = deliveries.address AND earlier.no
  LIMIT %(most)s FOR UPDATE SKIP LOCKED)
  UPDATE deliveries SET holder=%(owner)s::VARCHAR, until_s=%(until_s)s WHERE deliveries.no IN (SELECT ready.no 
 FROM ready) RETURNING deliveries.no
-
--- name: claimed_deliveries
-SELECT deliveries.no, deliveries.alert, deliveries.state, deliveries.address, deliveries.run, deliveries.created_s, deliveries.due_s, deliveries.status, deliveries.attempts, deliveries.error, deliveries.ended_s, deliveries.holder, deliveries.until_s, runs.id 
-FROM deliveries LEFT OUTER JOIN runs ON runs.no = deliveries.run 
-WHERE deliveries.no IN ({numbers}) ORDER BY deliveries.no
 
 -- name: renew_deliveries
 UPDATE deliveries SET until_s=%(until_s)s WHERE deliveries.status = 0 AND deliveries.holder = %(owner)s::VARCHAR AND deliveries.no IN ({numbers}) RETURNING deliveries.no
@@ -477,18 +489,6 @@ UPDATE deliveries SET due_s=%(due_s)s, status=%(status)s::SMALLINT, attempts=%(a
 
 -- name: replaced_delivery
 UPDATE deliveries SET due_s=deliveries.created_s, holder=NULL, until_s=NULL WHERE deliveries.status = 0 AND deliveries.holder = %(owner)s::VARCHAR AND deliveries.no = %(no)s::INTEGER RETURNING deliveries.run
-
--- name: next_delivery
-SELECT min(CASE WHEN (deliveries.until_s > deliveries.due_s) THEN deliveries.until_s ELSE deliveries.due_s END) AS due_s 
-FROM deliveries 
-WHERE deliveries.status = 0 AND NOT (EXISTS (SELECT * 
-FROM deliveries AS earlier 
-WHERE earlier.status = 0 AND earlier.address = deliveries.address AND earlier.no < deliveries.no))
-
--- name: deliveries
-SELECT deliveries.no, deliveries.alert, deliveries.state, deliveries.address, deliveries.run, deliveries.created_s, deliveries.due_s, deliveries.status, deliveries.attempts, deliveries.error, deliveries.ended_s, deliveries.holder, deliveries.until_s, runs.id 
-FROM deliveries LEFT OUTER JOIN runs ON runs.no = deliveries.run 
-WHERE deliveries.alert = %(alert)s::VARCHAR ORDER BY deliveries.no
 
 -- name: measured_runs
 SELECT ranked.no, ranked.id, ranked.order_s, ranked.subject, ranked.series 

@@ -1,4 +1,4 @@
--- Made by `python -m anubis.store.sql.compile` from schema.py, queries.py, bulk.py and statements.py: change those.
+-- Made by `python -m anubis.store.sql.compile` from schema.py, queries.py, bulk.py, outbox.py and statements.py: change those.
 
 -- name: create
 CREATE TABLE alerts (
@@ -447,6 +447,23 @@ INSERT INTO deliveries (alert, state, address, run, created_s, due_s, status, at
 FROM runs 
 WHERE runs.id = :run_id), :created_s, :due_s, :status, :attempts) ON CONFLICT (alert, address) WHERE status = 0 DO UPDATE SET state = excluded.state, run = excluded.run, created_s = excluded.created_s
 
+-- name: claimed_deliveries
+SELECT deliveries.no, deliveries.alert, deliveries.state, deliveries.address, deliveries.run, deliveries.created_s, deliveries.due_s, deliveries.status, deliveries.attempts, deliveries.error, deliveries.ended_s, deliveries.holder, deliveries.until_s, runs.id 
+FROM deliveries LEFT OUTER JOIN runs ON runs.no = deliveries.run 
+WHERE deliveries.no IN ({numbers}) ORDER BY deliveries.no
+
+-- name: next_delivery
+SELECT min(CASE WHEN (deliveries.until_s > deliveries.due_s) THEN deliveries.until_s ELSE deliveries.due_s END) AS due_s 
+FROM deliveries 
+WHERE deliveries.status = 0 AND NOT (EXISTS (SELECT * 
+FROM deliveries AS earlier 
+WHERE earlier.status = 0 AND earlier.address = deliveries.address AND earlier.no < deliveries.no))
+
+-- name: deliveries
+SELECT deliveries.no, deliveries.alert, deliveries.state, deliveries.address, deliveries.run, deliveries.created_s, deliveries.due_s, deliveries.status, deliveries.attempts, deliveries.error, deliveries.ended_s, deliveries.holder, deliveries.until_s, runs.id 
+FROM deliveries LEFT OUTER JOIN runs ON runs.no = deliveries.run 
+WHERE deliveries.alert = :alert ORDER BY deliveries.no
+
 -- name: claim_deliveries
 WITH ready AS 
 (SELECT deliveries.no AS no 
@@ -457,11 +474,6 @@ WHERE earlier.status = 0 AND earlier.address = deliveries.address AND earlier.no
  LIMIT :most OFFSET 0)
  UPDATE deliveries SET holder=:owner, until_s=:until_s WHERE deliveries.no IN (SELECT ready.no 
 FROM ready) RETURNING no
-
--- name: claimed_deliveries
-SELECT deliveries.no, deliveries.alert, deliveries.state, deliveries.address, deliveries.run, deliveries.created_s, deliveries.due_s, deliveries.status, deliveries.attempts, deliveries.error, deliveries.ended_s, deliveries.holder, deliveries.until_s, runs.id 
-FROM deliveries LEFT OUTER JOIN runs ON runs.no = deliveries.run 
-WHERE deliveries.no IN ({numbers}) ORDER BY deliveries.no
 
 -- name: renew_deliveries
 UPDATE deliveries SET until_s=:until_s WHERE deliveries.status = 0 AND deliveries.holder = :owner AND deliveries.no IN ({numbers}) RETURNING no
@@ -479,18 +491,6 @@ UPDATE deliveries SET due_s=:due_s, status=:status, attempts=:attempts, error=:e
 
 -- name: replaced_delivery
 UPDATE deliveries SET due_s=deliveries.created_s, holder=NULL, until_s=NULL WHERE deliveries.status = 0 AND deliveries.holder = :owner AND deliveries.no = :no RETURNING run
-
--- name: next_delivery
-SELECT min(CASE WHEN (deliveries.until_s > deliveries.due_s) THEN deliveries.until_s ELSE deliveries.due_s END) AS due_s 
-FROM deliveries 
-WHERE deliveries.status = 0 AND NOT (EXISTS (SELECT * 
-FROM deliveries AS earlier 
-WHERE earlier.status = 0 AND earlier.address = deliveries.address AND earlier.no < deliveries.no))
-
--- name: deliveries
-SELECT deliveries.no, deliveries.alert, deliveries.state, deliveries.address, deliveries.run, deliveries.created_s, deliveries.due_s, deliveries.status, deliveries.attempts, deliveries.error, deliveries.ended_s, deliveries.holder, deliveries.until_s, runs.id 
-FROM deliveries LEFT OUTER JOIN runs ON runs.no = deliveries.run 
-WHERE deliveries.alert = :alert ORDER BY deliveries.no
 
 -- name: measured_runs
 SELECT ranked.no, ranked.id, ranked.order_s, ranked.subject, ranked.series 

@@ -13,21 +13,18 @@ from sqlalchemy import (
     and_,
     case,
     delete,
-    exists,
     func,
     insert,
     literal_column,
     null,
-    or_,
     select,
     update,
 )
 
-from anubis.store.sql.codes import FIRST_FINAL, PENDING
+from anubis.store.sql import outbox
+from anubis.store.sql.codes import FIRST_FINAL
 from anubis.store.sql.queries import among, event_rows, given
 from anubis.store.sql.schema import (
-    alerts,
-    deliveries,
     descriptors,
     event_count,
     events,
@@ -63,8 +60,7 @@ def statements(upsert: Callable[..., Any]) -> dict[str, Executable]:
         | _reading()
         | _points()
         | _samples()
-        | _alerts(upsert)
-        | _deliveries(upsert)
+        | outbox.statements(upsert)
     )
 
 
@@ -314,82 +310,4 @@ def _samples() -> dict[str, Executable]:
         .where(metrics.c.name == given("name"))
         .order_by(samples.c.start),
         "summaries": of_run(summaries, *summary),
-    }
-
-
-def _alerts(upsert: Callable[..., Any]) -> dict[str, Executable]:
-    alert = upsert(alerts).values({column.name: given(column.name) for column in alerts.c})
-    new = {name: alert.excluded[name] for name in ("benchmark", "state", "opened_s", "body")}
-    prefix = func.substr(alerts.c.id, literal_column("1"), func.length(given("prefix")))
-    return {
-        "put_alert": alert.on_conflict_do_update(index_elements=[alerts.c.id], set_=new),
-        "alert": select(alerts.c.body)
-        .where(prefix == given("prefix"))
-        .order_by(alerts.c.id)
-        .limit(given("most")),
-    }
-
-
-def _deliveries(upsert: Callable[..., Any]) -> dict[str, Executable]:
-    # Spelt out for the planner, like ``_first_final``.
-    pending = deliveries.c.status == literal_column(str(PENDING))
-    held = and_(pending, deliveries.c.holder == given("owner"))
-    earlier = deliveries.alias("earlier")
-    first = ~exists().where(
-        earlier.c.status == literal_column(str(PENDING)),
-        earlier.c.address == deliveries.c.address,
-        earlier.c.no < deliveries.c.no,
-    )
-    ready = (
-        select(deliveries.c.no)
-        .where(
-            pending,
-            first,
-            deliveries.c.due_s <= given("now_s"),
-            or_(deliveries.c.until_s.is_(None), deliveries.c.until_s <= given("now_s")),
-        )
-        .order_by(deliveries.c.due_s, deliveries.c.no)
-        .limit(given("most"))
-        .with_for_update(skip_locked=True)
-        .cte("ready")
-    )
-    free = {"holder": null(), "until_s": null()}
-    run = select(runs.c.no).where(runs.c.id == given("run_id")).scalar_subquery()
-    columns = ("alert", "state", "address", "created_s", "due_s", "status", "attempts")
-    new = upsert(deliveries).values({name: given(name) for name in columns} | {"run": run})
-    outcome = ("status", "attempts", "error", "due_s", "ended_s")
-    this = and_(held, deliveries.c.no == given("no"))
-    claimable_s = case(
-        (deliveries.c.until_s > deliveries.c.due_s, deliveries.c.until_s), else_=deliveries.c.due_s
-    )
-    rows = select(*deliveries.c, runs.c.id).outerjoin_from(deliveries, runs, runs.c.no == deliveries.c.run)
-    return {
-        "add_delivery": new.on_conflict_do_update(
-            index_elements=[deliveries.c.alert, deliveries.c.address],
-            index_where=pending,
-            set_={name: new.excluded[name] for name in ("state", "run", "created_s")},
-        ),
-        "claim_deliveries": update(deliveries)
-        .where(deliveries.c.no.in_(select(ready.c.no)))
-        .values(holder=given("owner"), until_s=given("until_s"))
-        .returning(deliveries.c.no),
-        "claimed_deliveries": rows.where(among(deliveries.c.no, "numbers")).order_by(deliveries.c.no),
-        "renew_deliveries": update(deliveries)
-        .where(held, among(deliveries.c.no, "numbers"))
-        .values(until_s=given("until_s"))
-        .returning(deliveries.c.no),
-        "release_deliveries": update(deliveries).where(held).values(free).returning(deliveries.c.no),
-        "delivery_owners": select(deliveries.c.holder)
-        .where(pending, deliveries.c.holder.is_not(None))
-        .distinct(),
-        "apply_delivery": update(deliveries)
-        .where(this, deliveries.c.state == given("state"))
-        .values({name: given(name) for name in outcome} | free)
-        .returning(deliveries.c.run),
-        "replaced_delivery": update(deliveries)
-        .where(this)
-        .values({"due_s": deliveries.c.created_s} | free)
-        .returning(deliveries.c.run),
-        "next_delivery": select(func.min(claimable_s).label("due_s")).where(pending, first),
-        "deliveries": rows.where(deliveries.c.alert == given("alert")).order_by(deliveries.c.no),
     }
