@@ -34,7 +34,8 @@ class Delivery:
     alert_id: str
     #: State of the alert that the receiver must learn.
     state: AlertState
-    #: Address of the receiver. It may hold a secret: show ``redacted`` instead.
+    #: Address of the receiver. It may hold a secret: show ``redacted`` instead, which also replaces it when the
+    #: delivery has ended.
     to: str = field(repr=False)
     #: Run whose timeline records the outcome; None: the run was removed.
     run_id: str | None
@@ -54,7 +55,10 @@ class Delivery:
 
 
 def redacted(address: str) -> str:
-    """The address in a form that may be shown: no credentials, path or query of a URL, and no long token."""
+    """The address in a form that may be shown: no credentials, path or query of a URL, and no long token.
+
+    A redacted address stays as it is.
+    """
     scheme, colon, target = address.partition(":")
     if target.startswith("//"):
         host = re.split(r"[/?#]", target[2:], maxsplit=1)[0].rpartition("@")[2]

@@ -74,16 +74,15 @@ class Relay:
 
     def _deliver_due(self) -> None:
         """Start what is due, renew the leases of what takes long, until nothing is due or under way."""
-        renewed_s = self._clock.now_s()
+        renewed_s = self._clock.monotonic_s()
         while True:
             self._start_due()
             if not self._under_way:
                 return
             with suppress(Empty):
                 self._under_way.discard(self._ended.get(timeout=min(LOOK_EVERY_S, self._lease_s / 3)))
-            now_s = self._clock.now_s()
-            if self._under_way and now_s - renewed_s >= self._lease_s / 3:
-                renewed_s = now_s
+            if self._under_way and self._clock.monotonic_s() - renewed_s >= self._lease_s / 3:
+                renewed_s, now_s = self._clock.monotonic_s(), self._clock.now_s()
                 self._deliveries.renew(self._owner, list(self._under_way), now_s=now_s, lease_s=self._lease_s)
 
     def _start_due(self) -> None:
@@ -92,9 +91,9 @@ class Relay:
             return
         now_s = self._clock.now_s()
         for delivery in self._deliveries.claim(self._owner, now_s=now_s, lease_s=self._lease_s, limit=room):
-            self._under_way.add(delivery.no or 0)
             # A daemon: a program that ends need not wait for receivers; the lease of a dead owner is released.
             threading.Thread(target=self._deliver, args=(delivery,), name=self.name, daemon=True).start()
+            self._under_way.add(delivery.no or 0)
 
     def _deliver(self, delivery: Delivery) -> None:
         try:
@@ -136,23 +135,25 @@ class Relay:
                 "notifier %s: %s\n%s", scheme, text, "".join(traceback.format_tb(error.__traceback__))
             )
             return self._failed(tried, NotifyError(text))
-        return replace(tried, status=DeliveryStatus.DELIVERED, ended_s=self._clock.now_s())
+        return self._ended_as(DeliveryStatus.DELIVERED, tried)
+
+    def _ended_as(self, status: DeliveryStatus, tried: Delivery) -> Delivery:
+        return replace(tried, status=status, to=redacted(tried.to), ended_s=self._clock.now_s())
 
     def _failed(self, tried: Delivery, error: NotifyError) -> Delivery:
-        now_s = self._clock.now_s()
         text, to = without_address(str(error), tried.to), redacted(tried.to)
         if error.permanent:
             log.warning("cannot deliver to %s: %s; not retried", to, text)
-            return replace(tried, status=DeliveryStatus.REFUSED, error=text, ended_s=now_s)
+            return self._ended_as(DeliveryStatus.REFUSED, replace(tried, error=text))
         pause_s = min(FIRST_PAUSE_S * 2.0 ** min(tried.attempts - 1, 30), LONGEST_PAUSE_S)
         wait_s = pause_s if error.again_after_s is None else error.again_after_s
         log.warning("cannot deliver to %s, retrying in %g s: %s", to, wait_s, text)
-        return replace(tried, due_s=now_s + wait_s, error=text)
+        return replace(tried, due_s=self._clock.now_s() + wait_s, error=text)
 
 
 def _event(after: Delivery, alert: Alert | None, now_s: float) -> Event:
-    """The event that records the end of a delivery. The address may hold a secret, so it is redacted."""
-    to, state = redacted(after.to), alert.state if alert else after.state
+    """The event that records the end of a delivery, whose address is redacted by then."""
+    to, state = after.to, alert.state if alert else after.state
     if after.status is DeliveryStatus.DELIVERED:
         tries = "" if after.attempts == 1 else f" after {after.attempts} attempts"
         kind, message = "delivered", f"{state} delivered to {to}{tries}"

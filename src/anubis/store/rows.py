@@ -204,6 +204,7 @@ def outcome_values(delivery: Delivery) -> dict[str, Any]:
     return {
         "no": delivery.no,
         "state": ALERT_STATE_CODES[delivery.state],
+        "address": clean(delivery.to),
         "status": DELIVERY_STATUS_CODES[delivery.status],
         "attempts": delivery.attempts,
         "error": clean(delivery.error) or None,

@@ -22,6 +22,7 @@ from anubis.model.delivery import Delivery, redacted, without_address
 )
 def test_only_what_is_no_secret_is_shown(address, shown):
     assert redacted(address) == shown
+    assert redacted(shown) == shown
 
 
 @pytest.mark.parametrize(

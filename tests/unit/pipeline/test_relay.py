@@ -317,6 +317,7 @@ def test_no_secret_of_an_address_is_written_down(office, caplog, trouble):
 
     (delivery,) = office.store.deliveries.of(an_alert(1).id)
     assert delivery.status is DeliveryStatus.REFUSED
+    assert delivery.to == "https://x.org/…"
     assert "s3cret" not in caplog.text + delivery.error + str(office.events())
     assert "https://x.org/…" in caplog.text
 

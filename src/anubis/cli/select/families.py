@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
+from anubis.contracts.runs import RunRow
 from anubis.model.run import Run
 from anubis.model.status import Status
 
@@ -10,23 +12,26 @@ from anubis.model.status import Status
 Key = tuple[tuple[str, object], ...]
 
 
+T = TypeVar("T", Run, RunRow)
+
+
 @dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Generic[T]):
     """Runs that differ in nothing but their round."""
 
     key: Key
-    runs: Sequence[Run]
+    runs: Sequence[T]
 
 
-def cells_of(runs: Sequence[Run]) -> list[Cell]:
+def cells_of(runs: Sequence[T]) -> list[Cell[T]]:
     """The cells of a family in the order in which they were submitted."""
-    by_key: dict[Key, list[Run]] = {}
+    by_key: dict[Key, list[T]] = {}
     for run in runs:
         by_key.setdefault(tuple(item for item in run.cell.items() if item[0] != "round"), []).append(run)
     return [Cell(key, members) for key, members in by_key.items()]
 
 
-def two_files(cells: Sequence[Cell]) -> Iterator[tuple[Key, list[str], list[str]]]:
+def two_files(cells: Sequence[Cell[T]]) -> Iterator[tuple[Key, list[str], list[str]]]:
     """Baseline and contender of a family of two files: (other axes, ids, ids) for each combination of the other axes.
 
     Runs that did not succeed are no evidence. Nothing for a family of any other kind.

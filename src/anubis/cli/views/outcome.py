@@ -44,7 +44,7 @@ def show_outcome(client: "Client", runs: Sequence[Run], *, as_json: bool) -> Non
         comparison_view.show(one, about=words_of(key), plot=terminal.width() is not None)
 
 
-def _judged(client: "Client", cells: Sequence[Cell]) -> list[tuple[Key, comparison_view.Judged]]:
+def _judged(client: "Client", cells: Sequence[Cell[Run]]) -> list[tuple[Key, comparison_view.Judged]]:
     return [(key, comparison_view.judged(client, old, new)) for key, old, new in two_files(cells)]
 
 
@@ -77,7 +77,7 @@ def _last_words(client: "Client", run: Run) -> list[str]:
     return words or tailing.last_lines(files, layout.STDOUT, TAIL_LINES)
 
 
-def _show_cells(cells: Sequence[Cell], points: Sequence[Point]) -> None:
+def _show_cells(cells: Sequence[Cell[Run]], points: Sequence[Point]) -> None:
     """One line for each cell, or one for each cell and metric where there are too many metrics for a line."""
     metrics = _metrics(points)
     names = list(dict.fromkeys(name for cell in cells for name, _ in cell.key))
@@ -121,7 +121,7 @@ def _heading(metric: str, scaled: tuple[float, str]) -> str:
     return f"{metric} [{scaled[1]}]" if scaled[1] else metric
 
 
-def _about(cell: Cell, names: Sequence[str], *, alone: bool) -> list[tables.Cell]:
+def _about(cell: Cell[Run], names: Sequence[str], *, alone: bool) -> list[tables.Cell]:
     values = dict(cell.key)
     statuses = [run.status for run in cell.runs]
     bad = len(statuses) - statuses.count(Status.SUCCEEDED)
@@ -131,7 +131,7 @@ def _about(cell: Cell, names: Sequence[str], *, alone: bool) -> list[tables.Cell
     return [runs, *(str(values.get(name, "")) for name in names), status]
 
 
-def _value(cell: Cell, points: Sequence[Point], metric: str, scale: float) -> str:
+def _value(cell: Cell[Run], points: Sequence[Point], metric: str, scale: float) -> str:
     """Median over the runs, with the relative spread between them (or between the repeats of a single one)."""
     ids = {run.id for run in cell.runs}
     mine = [point for point in points if point.metric == metric and point.run_id in ids]

@@ -73,7 +73,7 @@ def _delivery_leases() -> dict[str, Executable]:
     held = and_(_pending, deliveries.c.holder == given("owner"))
     this = and_(held, deliveries.c.no == given("no"))
     free = {"holder": null(), "until_s": null()}
-    outcome = ("status", "attempts", "error", "due_s", "ended_s")
+    outcome = ("address", "status", "attempts", "error", "due_s", "ended_s")
     ready = (
         select(deliveries.c.no)
         .where(

@@ -485,7 +485,7 @@ FROM deliveries
 WHERE deliveries.status = 0 AND deliveries.holder IS NOT NULL
 
 -- name: apply_delivery
-UPDATE deliveries SET due_s=%(due_s)s, status=%(status)s::SMALLINT, attempts=%(attempts)s::INTEGER, error=%(error)s::VARCHAR, ended_s=%(ended_s)s, holder=NULL, until_s=NULL WHERE deliveries.status = 0 AND deliveries.holder = %(owner)s::VARCHAR AND deliveries.no = %(no)s::INTEGER AND deliveries.state = %(state)s::SMALLINT RETURNING deliveries.run
+UPDATE deliveries SET address=%(address)s::VARCHAR, due_s=%(due_s)s, status=%(status)s::SMALLINT, attempts=%(attempts)s::INTEGER, error=%(error)s::VARCHAR, ended_s=%(ended_s)s, holder=NULL, until_s=NULL WHERE deliveries.status = 0 AND deliveries.holder = %(owner)s::VARCHAR AND deliveries.no = %(no)s::INTEGER AND deliveries.state = %(state)s::SMALLINT RETURNING deliveries.run
 
 -- name: replaced_delivery
 UPDATE deliveries SET due_s=deliveries.created_s, holder=NULL, until_s=NULL WHERE deliveries.status = 0 AND deliveries.holder = %(owner)s::VARCHAR AND deliveries.no = %(no)s::INTEGER RETURNING deliveries.run

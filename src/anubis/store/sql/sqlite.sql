@@ -487,7 +487,7 @@ FROM deliveries
 WHERE deliveries.status = 0 AND deliveries.holder IS NOT NULL
 
 -- name: apply_delivery
-UPDATE deliveries SET due_s=:due_s, status=:status, attempts=:attempts, error=:error, ended_s=:ended_s, holder=NULL, until_s=NULL WHERE deliveries.status = 0 AND deliveries.holder = :owner AND deliveries.no = :no AND deliveries.state = :state RETURNING run
+UPDATE deliveries SET address=:address, due_s=:due_s, status=:status, attempts=:attempts, error=:error, ended_s=:ended_s, holder=NULL, until_s=NULL WHERE deliveries.status = 0 AND deliveries.holder = :owner AND deliveries.no = :no AND deliveries.state = :state RETURNING run
 
 -- name: replaced_delivery
 UPDATE deliveries SET due_s=deliveries.created_s, holder=NULL, until_s=NULL WHERE deliveries.status = 0 AND deliveries.holder = :owner AND deliveries.no = :no RETURNING run
