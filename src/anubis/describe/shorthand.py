@@ -6,6 +6,7 @@ them twice changes nothing, so a tree made from a Descriptor passes unchanged.
 
 import re
 from typing import Any
+from urllib.parse import urlsplit
 
 from anubis.describe.check.limits import quoted
 from anubis.describe.paths import METRIC_LISTS, SOURCE_LISTS, Path, get
@@ -54,8 +55,6 @@ def _probe(rewriter: Rewriter, path: Path) -> None:
 
 def _probe_table(url: str) -> dict[str, Any] | None:
     """A probe's URL, or its path alone, as a table. The host is the server's in any case."""
-    from urllib.parse import urlsplit  # noqa: PLC0415  few descriptors have a probe
-
     if url.startswith("/"):
         return {"path": url}
     try:

@@ -10,15 +10,17 @@ import time
 from collections.abc import Collection, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
+from urllib.request import getproxies_environment, proxy_bypass
 
-from anubis.model.errors import BadInputError, NotifyError
+import urllib3
+from urllib3 import exceptions
+
+from anubis.model.errors import NotifyError
 from anubis.reporting.markup import one_line
-
-if TYPE_CHECKING:
-    import urllib3
 
 CONNECT_S = 5.0
 READ_S = 20.0
@@ -65,8 +67,6 @@ def send(
     Raises NotifyError otherwise: temporary for a connection that failed, a limit on the rate and 5xx, permanent
     for a refusal. ``quote``: the message says what the other side said, unless that could hold our address.
     """
-    import urllib3  # noqa: PLC0415  20 ms that only a notice has to pay
-
     place = shown(url)
     if not url.startswith(("http://", "https://")):
         raise NotifyError(f"{place} is no http or https address", permanent=True)
@@ -90,7 +90,7 @@ def send(
         )
         answer = Answer(status=response.status, headers=response.headers, body=response.read(MOST_BYTES))
         response.close()
-    except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
+    except (exceptions.HTTPError, OSError, ValueError) as error:
         reason, remedy = _reason(error)
         malformed = isinstance(error, ValueError)
         raise NotifyError(
@@ -125,31 +125,27 @@ def shown(url: str) -> str:
     return f"{parts.scheme}://{parts.hostname or ''}{port}"
 
 
-def token(environ: Mapping[str, str], name: str) -> str:
-    """A secret that travels in a header; empty when unset. BadInputError, without the value, when it cannot."""
-    value = environ.get(name, "").strip()
-    if not all("!" <= char <= "~" for char in value):
-        raise BadInputError(f"{name} holds a character that no token has", remedy="copy the token again")
-    return value
+def token(text: str) -> str:
+    """A secret that travels in a header. ValueError, without the value, when it cannot."""
+    if not all("!" <= char <= "~" for char in text):
+        raise ValueError("a token: it holds a character that no token has")
+    return text
 
 
-def service_url(environ: Mapping[str, str], name: str, default: str = "") -> str:
-    """An operator's http or https address without a slash at its end; empty when unset."""
-    value = environ.get(name, "").strip() or default
+def service_url(text: str) -> str:
+    """An http or https address of a service, without a slash at its end. Raises ValueError."""
     try:
-        parts = urlsplit(value)
+        parts = urlsplit(text)
         legal = parts.scheme in ("http", "https") and parts.hostname and not parts.username
     except ValueError:
         legal = False
-    if value and not legal:
-        raise BadInputError(f"{name} is no http or https address", remedy=f"set {name} to https://HOST/...")
-    return value.rstrip("/")
+    if not legal:
+        raise ValueError("an http or https address, such as https://HOST/...")
+    return text.rstrip("/")
 
 
 @cache
-def _pool(proxy: str | None) -> "urllib3.PoolManager":
-    import urllib3  # noqa: PLC0415  see send
-
+def _pool(proxy: str | None) -> urllib3.PoolManager:
     logging.getLogger("urllib3.connectionpool").addFilter(lambda _: not _silent.get())
     if not proxy:
         return urllib3.PoolManager()
@@ -159,8 +155,6 @@ def _pool(proxy: str | None) -> "urllib3.PoolManager":
 
 def _proxy(url: str) -> str | None:
     """The proxy that the environment names for this address (HTTPS_PROXY, HTTP_PROXY, NO_PROXY)."""
-    from urllib.request import getproxies_environment, proxy_bypass  # noqa: PLC0415  see send
-
     parts = urlsplit(url)
     if proxy_bypass(parts.netloc.rpartition("@")[2]):
         return None
@@ -189,8 +183,6 @@ def _limited(answer: Answer) -> bool:
 
 def _again_after_s(headers: Mapping[str, str]) -> float | None:
     """Seconds to wait by Retry-After (RFC 9110, section 10.2.3) or GitHub's x-ratelimit-reset; None: neither."""
-    from email.utils import parsedate_to_datetime  # noqa: PLC0415  see send
-
     asked, reset = headers.get("retry-after", "").strip(), headers.get("x-ratelimit-reset", "").strip()
     if asked.isdecimal() and asked.isascii():
         seconds = float(asked)
@@ -208,8 +200,6 @@ def _again_after_s(headers: Mapping[str, str]) -> float | None:
 
 def _reason(error: Exception) -> tuple[str, str]:
     """What failed, in words that hold no address, and a remedy where there is one."""
-    from urllib3 import exceptions  # noqa: PLC0415  see send
-
     if isinstance(error, exceptions.ProxyError):
         return "the proxy did not let it through", "check HTTPS_PROXY, HTTP_PROXY and NO_PROXY"
     if isinstance(error, exceptions.NameResolutionError):

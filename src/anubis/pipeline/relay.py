@@ -14,7 +14,7 @@ from anubis.contracts.deliveries import Deliveries
 from anubis.contracts.notifier import Notifier
 from anubis.model.alert import Alert
 from anubis.model.delivery import Delivery, DeliveryStatus, redacted, without_address
-from anubis.model.errors import NotFoundError, NotifyError, StoreError
+from anubis.model.errors import NotFoundError, NotifyError, PlugInError, StoreError
 from anubis.model.run import Event
 from anubis.pipeline.lease_owner import is_dead, new_owner
 
@@ -120,12 +120,9 @@ class Relay:
         tried = replace(delivery, attempts=delivery.attempts + 1, error="")
         scheme = delivery.to.partition(":")[0]
         try:
-            notifier = self._notifiers.get(scheme)
-            if notifier is None:
-                raise NotifyError(f'no notifier serves "{scheme}"', permanent=True)
             if alert is None:
                 raise NotifyError("the alert no longer exists", permanent=True)
-            notifier.notify(delivery.to, alert)
+            self._notifier(scheme).notify(delivery.to, alert)
         except NotifyError as error:
             return self._failed(tried, error)
         except Exception as error:  # noqa: BLE001  a defect or the settings of one notifier must not stop the others
@@ -136,6 +133,15 @@ class Relay:
             )
             return self._failed(tried, NotifyError(text))
         return self._ended_as(DeliveryStatus.DELIVERED, tried)
+
+    def _notifier(self, scheme: str) -> Notifier:
+        """The notifier of a scheme. Raises NotifyError: permanent if there is none, temporary if it is broken."""
+        try:
+            return self._notifiers[scheme]
+        except PlugInError as error:
+            raise NotifyError(error.message, remedy=error.remedy) from error
+        except KeyError:
+            raise NotifyError(f'no notifier serves "{scheme}"', permanent=True) from None
 
     def _ended_as(self, status: DeliveryStatus, tried: Delivery) -> Delivery:
         return replace(tried, status=status, to=redacted(tried.to), ended_s=self._clock.now_s())

@@ -8,7 +8,7 @@ import pytest
 
 from anubis.model.alert import Alert, AlertKind, AlertState
 from anubis.model.delivery import Delivery, DeliveryStatus
-from anubis.model.errors import NotifyError, StoreError
+from anubis.model.errors import NotifyError, PlugInError, StoreError
 from anubis.pipeline.lease_owner import new_owner
 from anubis.pipeline.relay import AT_ONCE, Relay
 from anubis.testing import FakeClock, FakeStore, a_run
@@ -325,3 +325,26 @@ def test_no_secret_of_an_address_is_written_down(office, caplog, trouble):
 def test_an_outbox_that_is_empty_costs_one_question(office):
     office.store.deliveries.owners = office.store.deliveries.claim = None
     assert office.relay.turn() is None
+
+
+class WithBrokenMail(dict):
+    """Notifiers of which one cannot be loaded at the moment."""
+
+    broken = True
+
+    def __getitem__(self, scheme):
+        if scheme == "mailto" and self.broken:
+            raise PlugInError("notifier cannot be loaded", remedy="update it")
+        return super().__getitem__(scheme)
+
+
+def test_a_notifier_that_cannot_be_loaded_is_tried_again_and_delays_no_other(office):
+    notifiers = WithBrokenMail({"mailto": office.mail, "slack": office.chat})
+    relay = Relay(office.store.deliveries, office.store.alerts, notifiers, office.clock)
+    office.raise_alert(1, "mailto:a@x.org", "slack:#perf")
+    assert relay.turn() is not None
+    assert (len(office.mail.told), len(office.chat.told)) == (0, 1)
+    notifiers.broken = False
+    office.clock.advance(10.0)
+    assert relay.turn() is None
+    assert (len(office.mail.told), len(office.chat.told)) == (1, 1)

@@ -9,7 +9,9 @@ import json
 from collections.abc import Mapping
 from enum import Enum
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from anubis.describe import examples
 from anubis.describe.fields import all_fields, kind_at, members, section_of
@@ -17,25 +19,18 @@ from anubis.describe.findings import Findings, Remark, did_you_mean, nearest
 from anubis.describe.paths import Path, get, shown
 from anubis.model.descriptor import Descriptor
 
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
-
 #: Beyond so many unknown keys the file is something else, and looking for what was meant only costs time.
 _MOST_SUGGESTIONS = 40
 
 
 @cache
-def _adapter() -> "TypeAdapter[tuple[Descriptor]]":
-    from pydantic import ConfigDict, TypeAdapter  # noqa: PLC0415  60 ms that only a reading should pay
-
+def _adapter() -> TypeAdapter[tuple[Descriptor]]:
     # A plain dataclass takes no configuration of its own; inside a tuple it inherits the tuple's.
     return TypeAdapter(tuple[Descriptor], config=ConfigDict(strict=True, extra="forbid"))
 
 
 def descriptor(tree: Mapping[str, Any], findings: Findings) -> Descriptor | None:
     """The descriptor a tree in the model's shape holds; None, with the reasons in ``findings``, when it does not."""
-    from pydantic import ValidationError  # noqa: PLC0415  loaded by the adapter anyway
-
     try:
         return _adapter().validate_json(json.dumps([tree]))[0]
     except ValidationError as error:

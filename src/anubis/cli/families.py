@@ -1,4 +1,4 @@
-"""The runs of a family by what tells them apart: file and axis values."""
+"""The cells of a family: runs by file and axis values."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,14 +10,13 @@ from anubis.model.status import Status
 
 #: Axis -> value, in the order of the descriptor; without the round.
 Key = tuple[tuple[str, object], ...]
-
-
+#: A run, or the row of one in a listing.
 T = TypeVar("T", Run, RunRow)
 
 
 @dataclass(frozen=True, slots=True)
 class Cell(Generic[T]):
-    """Runs that differ in nothing but their round."""
+    """Runs that differ only in their round."""
 
     key: Key
     runs: Sequence[T]
@@ -34,7 +33,7 @@ def cells_of(runs: Sequence[T]) -> list[Cell[T]]:
 def two_files(cells: Sequence[Cell[T]]) -> Iterator[tuple[Key, list[str], list[str]]]:
     """Baseline and contender of a family of two files: (other axes, ids, ids) for each combination of the other axes.
 
-    Runs that did not succeed are no evidence. Nothing for a family of any other kind.
+    Runs that did not succeed are left out. Nothing for any other kind of family.
     """
     files = list(dict.fromkeys(dict(cell.key).get("file") for cell in cells))
     if len(files) != 2:
@@ -50,6 +49,6 @@ def two_files(cells: Sequence[Cell[T]]) -> Iterator[tuple[Key, list[str], list[s
             yield rest, old, new
 
 
-def words_of(key: Key) -> str:
-    """``BATCH=16, threads=2``; empty where nothing tells cells apart."""
+def key_text(key: Key) -> str:
+    """``BATCH=16, threads=2``; empty for a single cell."""
     return ", ".join(f"{name}={value}" for name, value in key)
