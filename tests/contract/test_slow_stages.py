@@ -346,7 +346,7 @@ def test_a_keeper_that_died_is_noticed_when_the_leases_run_out(cluster, caplog):
     end()
     turn(first)
 
-    assert "lost the leases on 1 runs" in caplog.text
+    assert f"gave up runs whose leases were lost: {run.id}" in caplog.text
     assert kinds(cluster, run) == []
     settle(first)
     assert cluster.status([run]) == [Status.WATCH]

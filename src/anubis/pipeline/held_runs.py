@@ -28,6 +28,16 @@ class Held:
     #: When it was placed, or when it was claimed before that.
     placed_s: float
 
+    @property
+    def needs_room(self) -> bool:
+        """Whether its engine must have room for its next stage."""
+        return self.run.status is Status.PLACE and not self.run.cancel_requested
+
+    @property
+    def order(self) -> tuple[bool, int]:
+        """What finishes runs comes before what starts them, which is ordered by priority."""
+        return self.run.status in {Status.FETCH, Status.PLACE}, -self.run.descriptor.info.priority
+
 
 class HeldRuns:
     """The runs in hand of one owner. Used by one thread; only the keeper's runs elsewhere."""
@@ -64,6 +74,10 @@ class HeldRuns:
     def idle(self) -> Iterator[Held]:
         """Those of which no stage is running."""
         return (held for held in self if held.run.id not in self.busy)
+
+    def watches(self, engine: str) -> bool:
+        """Whether any run of this engine is watched here."""
+        return any(held.run.engine == engine and held.run.status is Status.WATCH for held in self)
 
     def has(self, held: Held) -> bool:
         """Whether the lease under which it was claimed is certainly valid now."""
@@ -115,7 +129,7 @@ class HeldRuns:
         """Drop the runs whose leases were lost or ran out; what was asked about them does not count any more."""
         lost = [run_id for run_id in self.keeper.lost() if self._by_id.pop(run_id, None)]
         if lost:
-            log.warning("lost the leases on %d runs: %s", len(lost), ", ".join(lost))
+            log.warning("gave up runs whose leases were lost: %s", ", ".join(lost))
             self._leases.release(self._owner, [run_id for run_id in lost if run_id not in self.busy])
 
     def forget(self, held: Held) -> None:

@@ -154,13 +154,15 @@ class Reconciler:
         for engine, waiting in due.items():
             pool = self._pool(engine)
             self._watch(pool, engine, [each for each in waiting if each.run.status is Status.WATCH])
-            for held in sorted((each for each in waiting if each.run.status is not Status.WATCH), key=_order):
+            for held in sorted(
+                (each for each in waiting if each.run.status is not Status.WATCH), key=lambda held: held.order
+            ):
                 if not pool.stages.may_start(now_s):
                     break
-                if _needs_room(held.run) and now_s < pool.full_until_s:
+                if held.needs_room and now_s < pool.full_until_s:
                     held.look_s = pool.full_until_s
                     continue
-                if _needs_room(held.run):
+                if held.needs_room:
                     self._note_cancellations(at_once=True)  # what was cancelled already must not start
                 self._call(pool.stages, [held], partial(ask, held.run, self.world))
 
@@ -231,7 +233,7 @@ class Reconciler:
                 self._free(pool, asked.engine, now_s)
             return
         if isinstance(answer, NoCapacityError):
-            pool.full(answer, now_s, ours=self._watches_any(asked.engine))
+            pool.full(answer, now_s, ours=self.held.watches(asked.engine))
             held.look_s = pool.full_until_s
         elif isinstance(answer, StoreError):
             self._note_away(answer)
@@ -242,9 +244,6 @@ class Reconciler:
             held.look_s = now_s + (answer.again_after_s or 0.0)
         if held.run.cancel_requested and not asked.cancel_requested:  # cancelled while it was asked about
             held.look_s = now_s
-
-    def _watches_any(self, engine: str) -> bool:
-        return any(held.run.status is Status.WATCH and held.run.engine == engine for held in self.held)
 
     def _leave(self, held: Held) -> None:
         """Let a reconciler on the run's own machine have it."""
@@ -299,12 +298,3 @@ class Reconciler:
             ]
             self.world.runs.add(step.spawned, events)
         return self.world.leases.apply(self.owner, run, step, now_s=now_s)
-
-
-def _needs_room(run: Run) -> bool:
-    return run.status is Status.PLACE and not run.cancel_requested
-
-
-def _order(held: Held) -> tuple[bool, int]:
-    """What finishes runs comes before what starts them; those start by priority, then in the order of their claims."""
-    return held.run.status in {Status.FETCH, Status.PLACE}, -held.run.descriptor.info.priority
