@@ -67,6 +67,7 @@ def world_of(store):
         events=store.events,
         points=store.points,
         alerts=store.alerts,
+        deliveries=store.deliveries,
         clock=FakeClock(),
     )
 

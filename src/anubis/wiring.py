@@ -65,9 +65,10 @@ def build(settings: Settings | None = None) -> Installation:
         events=store.events,
         points=store.points,
         alerts=store.alerts,
+        deliveries=store.deliveries,
         clock=clock,
     )
-    relay = Relay(store.events, store.alerts, store.cursors, world.notifiers, clock)
+    relay = Relay(store.deliveries, store.alerts, world.notifiers, clock)
     return Installation(settings, store, clock, world, relay)
 
 

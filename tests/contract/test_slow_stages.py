@@ -70,6 +70,7 @@ def cluster(store, tmp_path):
             events=store.events,
             points=store.points,
             alerts=store.alerts,
+            deliveries=store.deliveries,
             clock=clock,
         )
         reconciler = Reconciler(world, owner, lease_s=LEASE_S, start=threads, **options)

@@ -9,6 +9,7 @@ from anubis.contracts.runs import RunRow
 from anubis.judging.series_overview import SeriesOverview, SeriesState
 from anubis.model.alert import AlertState
 from anubis.model.cause import Cause
+from anubis.model.delivery import Delivery, DeliveryStatus
 from anubis.model.descriptor import Subject
 from anubis.model.points import NO_STEP, Point, SampleBlock
 from anubis.model.problem import Problem, Severity
@@ -40,6 +41,7 @@ RUN = replace(
     cancel_requested=True,
     folder="/home/me/bench",
     order_s=NOW_S - 60,
+    cell={"file": "a.toml", "BATCH": 16},
 )
 ROW = RunRow(
     id=RUN_ID,
@@ -54,6 +56,7 @@ ROW = RunRow(
     family_id=None,
     labels={"team": "vision"},
     subject="c0ffee",
+    cell={"file": "a.toml", "BATCH": 16},
     values={"throughput": (912.4, "img/s"), "loss": (0.25, "none")},
 )
 EVENT = Event(
@@ -152,4 +155,17 @@ PROBLEM = Problem(
     column=8,
     severity=Severity.WARNING,
     file="a.toml",
+)
+DELIVERY = Delivery(
+    alert_id="0123456789abcdef",
+    state=AlertState.CONFIRMED,
+    to="https://hooks.example.org/…",
+    run_id=RUN_ID,
+    created_s=NOW_S,
+    due_s=NOW_S + 1,
+    status=DeliveryStatus.REFUSED,
+    attempts=2,
+    error="404 Not Found",
+    ended_s=NOW_S + 9.25,
+    no=7,
 )

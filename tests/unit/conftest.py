@@ -26,6 +26,7 @@ def house():
         events=store.events,
         points=store.points,
         alerts=store.alerts,
+        deliveries=store.deliveries,
         clock=clock,
     )
     return SimpleNamespace(

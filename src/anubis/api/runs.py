@@ -30,6 +30,7 @@ def row_to_json(row: RunRow) -> Json:
         "family_id": row.family_id,
         "labels": row.labels,
         "subject": row.subject,
+        "cell": row.cell,
         "metrics": {
             metric: {"value": value, "units": units} for metric, (value, units) in row.values.items()
         },
@@ -58,6 +59,7 @@ def run_to_json(run: Run, points: Sequence[Point] = ()) -> Json:
         "family_id": run.family_id,
         "labels": run.descriptor.info.labels,
         "subject": subject.version or subject.commit or "",
+        "cell": run.cell,
         "attempt": run.attempt,
         "owner": run.owner,
         "digest": run.digest,

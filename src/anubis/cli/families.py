@@ -2,42 +2,35 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Generic, TypeVar
 
+from anubis.contracts.runs import RunRow
 from anubis.model.run import Run
 from anubis.model.status import Status
 
-if TYPE_CHECKING:
-    from anubis.client import Client
-
 #: Axis -> value, in the order of the descriptor; without the round.
 Key = tuple[tuple[str, object], ...]
+#: A run, or the row of one in a listing.
+T = TypeVar("T", Run, RunRow)
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Generic[T]):
     """Runs that differ only in their round."""
 
     key: Key
-    runs: Sequence[Run]
+    runs: Sequence[T]
 
 
-def cells_of(client: "Client", runs: Sequence[Run]) -> list[Cell]:
+def cells_of(runs: Sequence[T]) -> list[Cell[T]]:
     """The cells of a family in the order in which they were submitted."""
-    by_key: dict[Key, list[Run]] = {}
+    by_key: dict[Key, list[T]] = {}
     for run in runs:
-        cell = cell_of(client, run.id)
-        by_key.setdefault(tuple(item for item in cell.items() if item[0] != "round"), []).append(run)
+        by_key.setdefault(tuple(item for item in run.cell.items() if item[0] != "round"), []).append(run)
     return [Cell(key, members) for key, members in by_key.items()]
 
 
-def cell_of(client: "Client", run_id: str) -> dict[str, object]:
-    """What distinguishes a run in its family: file, axis values, round."""
-    submitted = next((event for event in client.runs.events(run_id) if event.kind == "submitted"), None)
-    return dict(submitted.data.get("cell", {})) if submitted else {}
-
-
-def two_files(cells: Sequence[Cell]) -> Iterator[tuple[Key, list[str], list[str]]]:
+def two_files(cells: Sequence[Cell[T]]) -> Iterator[tuple[Key, list[str], list[str]]]:
     """Baseline and contender of a family of two files: (other axes, ids, ids) for each combination of the other axes.
 
     Runs that did not succeed are left out. Nothing for any other kind of family.

@@ -1,17 +1,23 @@
-"""Alerts, and how far each receiver of events has come."""
+"""Alerts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from anubis.model.alert import Alert, AlertState
+from anubis.model.delivery import Delivery
 from anubis.model.run import Event
+
+#: Kinds of the events about an alert: a change of its state, a delivery, a refused delivery.
+TRAIL = ("alert", "delivered", "undelivered")
 
 
 class Alerts(Protocol):
-    """Alerts as they stand; their history is events."""
+    """Alerts as they are now; their history is events."""
 
-    def put(self, alerts: Sequence[Alert], events: Sequence[Event]) -> None:
-        """Insert or replace by alert id, with the events that tell of it, in one transaction."""
+    def put(
+        self, alerts: Sequence[Alert], events: Sequence[Event], deliveries: Sequence[Delivery] = ()
+    ) -> None:
+        """Insert or replace by alert id, with their events and deliveries, in one transaction."""
         ...
 
     def get(self, alert_id: str) -> Alert:
@@ -19,7 +25,7 @@ class Alerts(Protocol):
         ...
 
     def trail(self, alert_id: str) -> Sequence[Event]:
-        """Every event that tells of this alert (``data["alert"]`` is its full id), in order."""
+        """The events of kind ``TRAIL`` about one alert (``data["alert"]`` is its full id), in order."""
         ...
 
     def find(
@@ -30,16 +36,4 @@ class Alerts(Protocol):
         series_key: str | None = None,
     ) -> Sequence[Alert]:
         """Newest first; every condition that is set must hold."""
-        ...
-
-
-class Cursors(Protocol):
-    """How far each receiver of events has come."""
-
-    def all(self, prefix: str) -> Mapping[str, int]:
-        """Receiver -> last event delivered, of the receivers whose names start so."""
-        ...
-
-    def advance(self, name: str, seq: int) -> None:
-        """Everything up to ``seq`` was delivered, or is not for this receiver; never goes back."""
         ...

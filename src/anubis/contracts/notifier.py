@@ -14,6 +14,7 @@ class Notifier(Protocol):
     def notify(self, to: str, alert: Alert) -> None:
         """Deliver the alert in its present state. Keyed by alert id and state, so that twice is seen once.
 
-        Raises NotifyError when it should be tried again later, or never (``permanent``).
+        Called from several threads at the same time, but never twice at the same time for one address. Raises
+        NotifyError when it should be tried again later, or never (``permanent``).
         """
         ...

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Event, Run
@@ -46,6 +46,8 @@ class RunRow:
     family_id: str | None
     labels: dict[str, str]
     subject: str
+    #: See ``Run.cell``.
+    cell: dict[str, Any]
     #: Metric -> (value, unit) of the run's points.
     values: dict[str, tuple[float, str]]
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from anubis.contracts.alerts import Alerts
 from anubis.contracts.clock import Clock
+from anubis.contracts.deliveries import Deliveries
 from anubis.contracts.engine import Engine
 from anubis.contracts.events import Events
 from anubis.contracts.leases import Leases
@@ -30,6 +31,7 @@ class World:
     events: Events
     points: Points
     alerts: Alerts
+    deliveries: Deliveries
     clock: Clock
     #: By the scheme of the addresses that they serve.
     notifiers: Mapping[str, Notifier] = field(default_factory=dict)

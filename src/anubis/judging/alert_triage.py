@@ -6,9 +6,10 @@ from enum import StrEnum
 
 from anubis.contracts.runs import RunQuery
 from anubis.contracts.world import World
-from anubis.judging.alert_events import addresses, alert_event
+from anubis.judging.alert_events import alert_event, deliveries_of
 from anubis.judging.alert_rules import OPEN, unmute_expired
 from anubis.model.alert import Alert, AlertState
+from anubis.model.delivery import Delivery
 from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.run import Event, Run
 
@@ -102,9 +103,9 @@ def triage(
     now_s = world.clock.now_s()
     alert = unmute_expired(world.alerts.get(alert_id), now_s)
     after = triaged(alert, action, now_s=now_s, actor=actor, why=why, until_s=until_s)
-    to: list[str] = []
+    to: list[Delivery] = []
     run = run_of(alert, world)
-    if alert.told is not None and (to := addresses(run, after)):
+    if alert.told is not None and (to := deliveries_of(run, after, now_s)):
         after = replace(after, told=after.state)
-    world.alerts.put([after], [alert_event(run, after, now_s, to)])
+    world.alerts.put([after], [alert_event(run, after, now_s)], to)
     return after

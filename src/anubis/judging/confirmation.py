@@ -81,4 +81,5 @@ def _again(side: Run, cause: Run, alert: Alert, number: int, world: World) -> Ru
         cause=None,
         placed_s=None,
         ended_s=None,
+        cell={},
     )

@@ -66,7 +66,7 @@ def compare_sides(
         comparisons += _failures(sides)
         groups += _compared_groups(sides, world, min_effect)
     verdicts = iter(compare_many(side for group in groups for side in group.sides).verdicts)
-    for group, name in zip(groups, _names(groups, world), strict=True):
+    for group, name in zip(groups, _names(groups), strict=True):
         of_group = tuple(next(verdicts) for _ in group.sides)
         effect, interval, count = mean_effect(of_group)
         comparison = Comparison(
@@ -242,23 +242,21 @@ def _note(group: _Group, measured: Mapping[tuple[str, str], set[str]], *, is_giv
     return f"{what} no earlier values: this is the first measurement"
 
 
-def _names(groups: Sequence[_Group], world: World) -> Iterator[str]:
+def _names(groups: Sequence[_Group]) -> Iterator[str]:
     """The display name of each benchmark; parameters or machine are added if several have the same name."""
     names = Counter(group.run.descriptor.info.name for group in groups)
     keys = Counter(group.series_key for group in groups)
     for group in groups:
         name = group.run.descriptor.info.name
-        parts = _cell(group.run, world) if names[name] > keys[group.series_key] else []
+        parts = _cell(group.run) if names[name] > keys[group.series_key] else []
         if keys[group.series_key] > 1:
             parts.append(f"machine {group.fingerprint[:8]}")
         yield f"{name} ({', '.join(parts)})" if parts else name
 
 
-def _cell(run: Run, world: World) -> list[str]:
+def _cell(run: Run) -> list[str]:
     """The matrix coordinates of a run in its family, or its labels if it has no family."""
-    submitted = next((event for event in world.events.read(run.id) if event.kind == "submitted"), None)
-    cell = submitted.data.get("cell", {}) if submitted else {}
     coordinates = {
-        name.rpartition(".")[2]: value for name, value in cell.items() if name not in {"round", "file"}
+        name.rpartition(".")[2]: value for name, value in run.cell.items() if name not in {"round", "file"}
     }
     return [f"{name}={value}" for name, value in (coordinates or run.descriptor.info.labels).items()]

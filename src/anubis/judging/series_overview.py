@@ -9,7 +9,7 @@ from math import isfinite
 from anubis.analysis.changes.detection import judge_many
 from anubis.contracts.points import SeriesRow
 from anubis.contracts.world import World
-from anubis.judging.alert_events import addresses, alert_event
+from anubis.judging.alert_events import alert_event, deliveries_of
 from anubis.judging.alert_rules import JudgedSeries, shift_alerts
 from anubis.judging.alert_triage import run_of
 from anubis.judging.series import is_unstable, series_of
@@ -83,16 +83,17 @@ def rejudge(world: World, *, benchmark: str | None = None, tell: bool = False) -
     for name, series in by_benchmark.items():
         known = world.alerts.find(benchmark=name)
         before = {alert.id: alert for alert in known}
-        alerts, events = [], []
+        alerts, events, deliveries = [], [], []
         for alert in shift_alerts(name, series, known, now_s, lambda _: False):
             if alert.id in before and before[alert.id].state is alert.state:
                 alerts.append(alert)
                 continue
             run = run_of(alert, world)
-            to = addresses(run, alert) if tell else []
+            if tell:
+                deliveries += deliveries_of(run, alert, now_s)
             alerts.append(replace(alert, told=alert.state))
-            events.append(alert_event(run, alert, now_s, to))
-        world.alerts.put(alerts, events)
+            events.append(alert_event(run, alert, now_s))
+        world.alerts.put(alerts, events, deliveries)
         changed += alerts
     return changed
 

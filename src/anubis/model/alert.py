@@ -99,7 +99,7 @@ class Alert:
     actor: str = ""
     why: str = ""
     muted_until_s: float | None = None
-    #: State that people were last told of; None: they were told nothing yet.
+    #: State that was last queued for delivery; None: none was.
     told: AlertState | None = None
     #: Confirming runs were ordered.
     ordered: bool = False

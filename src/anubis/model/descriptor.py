@@ -4,10 +4,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from anubis.model.data import DataSource
 from anubis.model.hardware import Hardware
 from anubis.model.metric import Output
-from anubis.model.server import Server
+from anubis.model.server import DataSource, Server
 
 SINGLE_RUN = "single_run"
 DEFAULT_ENGINE = "default"

@@ -6,6 +6,7 @@ from typing import Any
 
 from anubis.model.alert import Alert
 from anubis.model.cause import Cause
+from anubis.model.delivery import Delivery
 from anubis.model.descriptor import Descriptor
 from anubis.model.points import Point, SampleBlock
 from anubis.model.status import Status
@@ -46,7 +47,7 @@ class Observation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Something that happened, kept for ever. Timeline, audit trail and outbox are these rows."""
+    """Something that happened, kept as long as its run. The timeline and the audit trail are these rows."""
 
     run_id: str
     #: submitted, placed, running, ended, final, cancel_requested, note, ...
@@ -99,6 +100,8 @@ class Run:
     #: What orders its points in a series: the corrected commit date of its subject (a commit is never older than
     #: its parents); UTC seconds. None: the time of submission.
     order_s: float | None = None
+    #: What distinguishes it in its family: file, axis values, round, in the order in which they are shown.
+    cell: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +116,8 @@ class Step:
     samples: tuple[SampleBlock, ...] = ()
     #: Alerts as they are from now on.
     alerts: tuple[Alert, ...] = ()
+    #: What receivers must be sent about these alerts.
+    deliveries: tuple[Delivery, ...] = ()
     #: Further runs that this step orders, with the texts of their descriptors. Their ids derive from this run's, and
     #: they are added just before the step is applied: a crash in between adds them once.
     spawned: tuple[tuple[Run, str], ...] = ()

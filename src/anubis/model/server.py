@@ -1,9 +1,24 @@
-"""The server half of an inference benchmark."""
+"""The server half of an inference benchmark, and the data that benchmarks and servers need."""
 
 from dataclasses import dataclass, field
 
-from anubis.model.data import DataSource
 from anubis.model.metric import Output
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataSource:
+    """One dataset or model to fetch before the benchmark starts."""
+
+    #: Address; its scheme chooses the source (s3, http, https, ftp, ftps, file, openml).
+    src: str
+    #: Absolute path at which the benchmark finds the bytes.
+    path: str
+    #: Channel name (SageMaker); left out: made from the position.
+    id: str | None = None
+    #: `md5:<32 hex>` or `sha256:<64 hex>`; left out: not verified.
+    digest: str | None = None
+    #: Extract an archive after fetching it.
+    unpack: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

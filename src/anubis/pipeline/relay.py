@@ -1,108 +1,138 @@
-"""Tells people what events say, at least once each, and goes on where it stopped after an outage.
-
-Every address is a receiver with a cursor of its own, so one that does not answer holds up nobody else. An address
-becomes a receiver with the first event that names it (``data["to"]``).
-"""
+"""Delivers alerts to their addresses, at least once each."""
 
 import logging
+import threading
+import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import replace
+from queue import Empty, SimpleQueue
 
-from anubis.contracts.alerts import Alerts, Cursors
+from anubis.contracts.alerts import Alerts
 from anubis.contracts.clock import Clock
-from anubis.contracts.events import Events
+from anubis.contracts.deliveries import Deliveries
 from anubis.contracts.notifier import Notifier
-from anubis.model.errors import NotFoundError, NotifyError, PlugInError
+from anubis.model.alert import Alert
+from anubis.model.delivery import Delivery, DeliveryStatus, redacted, without_address
+from anubis.model.errors import NotFoundError, NotifyError, PlugInError, StoreError
 from anubis.model.run import Event
+from anubis.pipeline.lease_owner import is_dead, new_owner
 
 log = logging.getLogger(__name__)
 
-#: Kind of the events that tell of an alert.
-ALERT = "alert"
-_SCOUT = "notify"
-_PREFIX = "notify/"
-#: First and longest pause after a failed delivery, seconds; it doubles in between.
+#: First and longest pause after a failed attempt, seconds; it doubles in between.
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 300.0
-
-
-@dataclass(slots=True)
-class _Pause:
-    until_s: float
-    length_s: float
+#: How long a delivery belongs to a relay that no longer renews it, seconds.
+LEASE_S = 60.0
+#: While an attempt is under way, how often to look for others that became due, seconds.
+LOOK_EVERY_S = 1.0
+#: Addresses that are served at the same time.
+AT_ONCE = 8
 
 
 class Relay:
-    """Delivers alert events to the notifiers that serve their addresses."""
+    """A chore that empties the outbox.
+
+    Each delivery has a thread of its own, so an address that is slow or does not answer delays only itself.
+    An outcome is stored after the attempt: a relay that dies in between repeats the attempt and loses nothing.
+    """
 
     name = "relay"
 
     def __init__(
         self,
-        events: Events,
+        deliveries: Deliveries,
         alerts: Alerts,
-        cursors: Cursors,
         notifiers: Mapping[str, Notifier],
         clock: Clock,
+        *,
+        lease_s: float = LEASE_S,
     ) -> None:
-        self._events = events
+        self._deliveries = deliveries
         self._alerts = alerts
-        self._cursors = cursors
         self._notifiers = notifiers
         self._clock = clock
-        self._pauses: dict[str, _Pause] = {}
+        self._lease_s = lease_s
+        self._owner = new_owner()
+        self._turning = threading.Lock()
+        #: Numbers of deliveries that have a thread, and of those whose thread has ended since.
+        self._under_way: set[int] = set()
+        self._ended: SimpleQueue[int] = SimpleQueue()
 
     def turn(self) -> float | None:
-        """Deliver what is due; seconds until the next delivery is due, None when everything was delivered."""
-        self._discover()
-        delivered = [self._deliver(name, seq) for name, seq in self._cursors.all(_PREFIX).items()]
-        if all(delivered):
-            return None
-        return max(0.0, min(pause.until_s for pause in self._pauses.values()) - self._clock.now_s())
+        """Deliver what is due; seconds until more is due, None when nothing is pending."""
+        with self._turning:
+            if self._deliveries.next_due_s() is None:
+                return None
+            for owner in self._deliveries.owners():
+                if is_dead(owner):
+                    self._deliveries.release(owner)
+            self._deliver_due()
+            due_s = self._deliveries.next_due_s()
+        return None if due_s is None else max(0.0, due_s - self._clock.now_s())
 
-    def _discover(self) -> None:
-        at = self._cursors.all(_SCOUT).get(_SCOUT, 0)
-        known = set(self._cursors.all(_PREFIX))
-        while events := self._events.read(after_seq=at):
-            for event in events:
-                seq = event.seq or 0
-                for to in _addresses(event):
-                    if _PREFIX + to not in known:
-                        known.add(_PREFIX + to)
-                        self._cursors.advance(_PREFIX + to, seq - 1)
-                at = seq
-            self._cursors.advance(_SCOUT, at)
+    def _deliver_due(self) -> None:
+        """Start what is due, renew the leases of what takes long, until nothing is due or under way."""
+        renewed_s = self._clock.monotonic_s()
+        while True:
+            self._start_due()
+            if not self._under_way:
+                return
+            with suppress(Empty):
+                self._under_way.discard(self._ended.get(timeout=min(LOOK_EVERY_S, self._lease_s / 3)))
+            if self._under_way and self._clock.monotonic_s() - renewed_s >= self._lease_s / 3:
+                renewed_s, now_s = self._clock.monotonic_s(), self._clock.now_s()
+                self._deliveries.renew(self._owner, list(self._under_way), now_s=now_s, lease_s=self._lease_s)
 
-    def _deliver(self, name: str, seq: int) -> bool:
-        pause = self._pauses.get(name)
-        if pause and self._clock.now_s() < pause.until_s:
-            return False
-        to = name.removeprefix(_PREFIX)
-        while events := self._events.read(after_seq=seq):
-            for event in events:
-                if to in _addresses(event) and not self._tell(name, to, event):
-                    return False
-                seq = event.seq or seq
-            self._cursors.advance(name, seq)
-        self._pauses.pop(name, None)
-        return True
+    def _start_due(self) -> None:
+        room = AT_ONCE - len(self._under_way)
+        if not room:
+            return
+        now_s = self._clock.now_s()
+        for delivery in self._deliveries.claim(self._owner, now_s=now_s, lease_s=self._lease_s, limit=room):
+            # A daemon: a program that ends need not wait for receivers; the lease of a dead owner is released.
+            threading.Thread(target=self._deliver, args=(delivery,), name=self.name, daemon=True).start()
+            self._under_way.add(delivery.no or 0)
 
-    def _tell(self, name: str, to: str, event: Event) -> bool:
-        scheme = to.partition(":")[0]
+    def _deliver(self, delivery: Delivery) -> None:
         try:
-            self._notifier(scheme).notify(to, self._alerts.get(event.data["alert"]))
+            alert = self._alert(delivery)
+            after = self._attempt(delivery, alert)
+            events = [] if after.ended_s is None else [_event(after, alert, after.ended_s)]
+            if not self._deliveries.apply(self._owner, after, events):
+                log.warning("another relay took over a delivery to %s", redacted(delivery.to))
+        except StoreError as error:
+            log.warning("the outcome of a delivery cannot be stored, so it is repeated: %s", error)
+        except Exception:
+            log.exception("the outcome of a delivery cannot be stored, so it is repeated")
+        finally:
+            self._ended.put(delivery.no or 0)
+
+    def _alert(self, delivery: Delivery) -> Alert | None:
+        try:
+            return self._alerts.get(delivery.alert_id)
         except NotFoundError:
-            log.warning("alert %s is gone; nobody is told of it", event.data["alert"])
+            return None
+
+    def _attempt(self, delivery: Delivery, alert: Alert | None) -> Delivery:
+        """The delivery after one attempt."""
+        tried = replace(delivery, attempts=delivery.attempts + 1, error="")
+        scheme = delivery.to.partition(":")[0]
+        try:
+            if alert is None:
+                raise NotifyError("the alert no longer exists", permanent=True)
+            self._notifier(scheme).notify(delivery.to, alert)
         except NotifyError as error:
-            if not error.permanent:
-                self._put_off(name, event, error)
-                return False
-            self._note_refusal(scheme, event, error)
-        except Exception as error:  # one notifier's defect or settings hold up nobody else
-            log.exception("notifier %s", scheme)
-            self._put_off(name, event, NotifyError(str(error)))
-            return False
-        return True
+            return self._failed(tried, error)
+        except Exception as error:  # noqa: BLE001  a defect or the settings of one notifier must not stop the others
+            text = without_address(f"{type(error).__name__}: {error}", delivery.to)
+            # Not log.exception: the text of the exception may hold the address.
+            log.error(  # noqa: TRY400
+                "notifier %s: %s\n%s", scheme, text, "".join(traceback.format_tb(error.__traceback__))
+            )
+            return self._failed(tried, NotifyError(text))
+        return self._ended_as(DeliveryStatus.DELIVERED, tried)
 
     def _notifier(self, scheme: str) -> Notifier:
         """The notifier of a scheme. Raises NotifyError: permanent if there is none, temporary if it is broken."""
@@ -113,27 +143,32 @@ class Relay:
         except KeyError:
             raise NotifyError(f'no notifier serves "{scheme}"', permanent=True) from None
 
-    def _put_off(self, name: str, event: Event, error: NotifyError) -> None:
-        last = self._pauses.get(name)
-        length_s = min(last.length_s * 2, LONGEST_PAUSE_S) if last else FIRST_PAUSE_S
-        wait_s = error.again_after_s if error.again_after_s is not None else length_s
-        self._pauses[name] = _Pause(self._clock.now_s() + wait_s, length_s)
-        self._cursors.advance(name, (event.seq or 1) - 1)
-        log.warning("an address could not be told, trying again in %g s: %s", wait_s, error)
+    def _ended_as(self, status: DeliveryStatus, tried: Delivery) -> Delivery:
+        return replace(tried, status=status, to=redacted(tried.to), ended_s=self._clock.now_s())
 
-    def _note_refusal(self, scheme: str, event: Event, error: NotifyError) -> None:
-        """Addresses may hold secrets: only their scheme is written down."""
-        message = f"a {scheme} address cannot be told, and trying again would not help: {error}"
-        log.warning(message)
-        refused = Event(
-            run_id=event.run_id,
-            kind="undelivered",
-            time_s=self._clock.now_s(),
-            message=message,
-            data={"alert": event.data["alert"]},
-        )
-        self._events.append([refused])
+    def _failed(self, tried: Delivery, error: NotifyError) -> Delivery:
+        text, to = without_address(str(error), tried.to), redacted(tried.to)
+        if error.permanent:
+            log.warning("cannot deliver to %s: %s; not retried", to, text)
+            return self._ended_as(DeliveryStatus.REFUSED, replace(tried, error=text))
+        pause_s = min(FIRST_PAUSE_S * 2.0 ** min(tried.attempts - 1, 30), LONGEST_PAUSE_S)
+        wait_s = pause_s if error.again_after_s is None else error.again_after_s
+        log.warning("cannot deliver to %s, retrying in %g s: %s", to, wait_s, text)
+        return replace(tried, due_s=self._clock.now_s() + wait_s, error=text)
 
 
-def _addresses(event: Event) -> list[str]:
-    return list(event.data.get("to", ())) if event.kind == ALERT else []
+def _event(after: Delivery, alert: Alert | None, now_s: float) -> Event:
+    """The event that records the end of a delivery, whose address is redacted by then."""
+    to, state = after.to, alert.state if alert else after.state
+    if after.status is DeliveryStatus.DELIVERED:
+        tries = "" if after.attempts == 1 else f" after {after.attempts} attempts"
+        kind, message = "delivered", f"{state} delivered to {to}{tries}"
+    else:
+        kind, message = "undelivered", f"cannot deliver {state} to {to}: {after.error}; not retried"
+    return Event(
+        run_id=after.run_id or "",
+        kind=kind,
+        time_s=now_s,
+        message=message,
+        data={"alert": after.alert_id, "state": state, "to": to, "attempts": after.attempts},
+    )

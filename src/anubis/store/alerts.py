@@ -1,11 +1,14 @@
-"""What watches the events: alerts, and how far receivers have come."""
+"""Alerts as they are now."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from anubis.contracts.alerts import TRAIL
 from anubis.model.alert import Alert, AlertState
+from anubis.model.delivery import Delivery
 from anubis.model.errors import NotFoundError
 from anubis.model.run import Event
+from anubis.store.deliveries import write_deliveries
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import event_words, write_events
 from anubis.store.listing import narrowed
@@ -24,13 +27,16 @@ class StoredAlerts:
         self._database = database
         self._dictionaries = dictionaries
 
-    def put(self, alerts: Sequence[Alert], events: Sequence[Event]) -> None:
+    def put(
+        self, alerts: Sequence[Alert], events: Sequence[Event], deliveries: Sequence[Delivery] = ()
+    ) -> None:
         words = self._dictionaries.words(event_words(events))
         rows = [alert_values(alert) for alert in sorted(alerts, key=lambda alert: alert.id)]
 
         def work(session: Session) -> None:
             session.write_all("put_alert", rows)
             write_events(session, events, words)
+            write_deliveries(session, deliveries)
 
         self._database.transact(work)
 
@@ -48,7 +54,7 @@ class StoredAlerts:
         )
 
     def trail(self, alert_id: str) -> Sequence[Event]:
-        rows = self._database.rows("trail", kind="alert", part=f'"alert":{json_text(alert_id)}')
+        rows = self._database.rows("trail", kinds=TRAIL, part=f'"alert":{json_text(alert_id)}')
         # In SQL the pair may stand anywhere in the data, and its % would match anything.
         return [event for event in map(event_of, rows) if event.data.get("alert") == alert_id]
 
@@ -72,16 +78,3 @@ class StoredAlerts:
             found = [alert_of(row.body) for row in session.ask(narrowed(sql["list_alerts"], where), values)]
         # In SQL the key may stand anywhere in the alert, and its % would match anything.
         return [a for a in found if series_key is None or any(row.series_key == series_key for row in a.rows)]
-
-
-class StoredCursors:
-    """``Cursors`` (see the contract) in a database."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def all(self, prefix: str) -> Mapping[str, int]:
-        return {row.name: row.seq for row in self._database.rows("cursors", prefix=prefix)}
-
-    def advance(self, name: str, seq: int) -> None:
-        self._database.write("advance", name=name, seq=seq)

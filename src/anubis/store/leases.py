@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from anubis.model.errors import LeaseLostError
 from anubis.model.run import Run, Step, stepped
+from anubis.store.deliveries import write_deliveries
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import event_words, write_events
 from anubis.store.rows import id_bytes, id_text, run_of, step_values
@@ -77,6 +78,7 @@ class StoredLeases:
                 raise LeaseLostError(f"run {run.id} is held by another reconciler, or final")
             measured.write(session, rows[0].no)
             write_events(session, step.events, words)
+            write_deliveries(session, step.deliveries)
             return bool(rows[0].cancel)
 
         cancelled = self._database.transact(work)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from anubis.contracts.runs import RunQuery, RunRow
-from anubis.store.rows import cause_of, id_bytes, id_text, number
+from anubis.store.rows import cause_of, cell_of, id_bytes, id_text, number
 from anubis.store.sql.codes import STATUS_CODES, STATUSES
 from anubis.store.sql.database import Database, Row, chunked, statements_of
 from anubis.store.text import clean
@@ -71,5 +71,6 @@ def _row(row: Row, values: dict[str, tuple[float, str]]) -> RunRow:
         family_id=row.family,
         labels=json.loads(row.labels) if row.labels else {},
         subject=row.subject,
+        cell=cell_of(row.cell),
         values=values,
     )

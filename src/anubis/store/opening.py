@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from anubis.late import late
 from anubis.model.errors import AnubisError
-from anubis.store.alerts import StoredAlerts, StoredCursors
+from anubis.store.alerts import StoredAlerts
+from anubis.store.deliveries import StoredDeliveries
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import StoredEvents
 from anubis.store.leases import StoredLeases
@@ -22,7 +23,7 @@ else:  # Alembic takes 0.4 s
     migrations = late("anubis.store.migrations.upgrade")
 
 #: The newest revision in ``migrations/versions``; what ``create`` in the ``.sql`` files makes. Revisions count up.
-VERSION = "0001"
+VERSION = "0002"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +35,7 @@ class Store:
     events: StoredEvents
     points: StoredPoints
     alerts: StoredAlerts
-    cursors: StoredCursors
+    deliveries: StoredDeliveries
     database: Database
 
     def close(self) -> None:
@@ -68,7 +69,7 @@ def open_store(url: str) -> Store:
         events=StoredEvents(database, dictionaries),
         points=StoredPoints(database),
         alerts=StoredAlerts(database, dictionaries),
-        cursors=StoredCursors(database),
+        deliveries=StoredDeliveries(database, dictionaries),
         database=database,
     )
 

@@ -6,12 +6,23 @@ from typing import Any
 
 from anubis.model.alert import Alert
 from anubis.model.cause import Cause
+from anubis.model.delivery import Delivery
 from anubis.model.descriptor import Descriptor
 from anubis.model.identity import canonical
 from anubis.model.plain import from_plain, to_plain
 from anubis.model.points import Point
 from anubis.model.run import Event, Placement, Run
-from anubis.store.sql.codes import ALERT_STATE_CODES, BETTERS, CAUSE_CODES, CAUSES, STATUS_CODES, STATUSES
+from anubis.store.sql.codes import (
+    ALERT_STATE_CODES,
+    ALERT_STATES,
+    BETTERS,
+    CAUSE_CODES,
+    CAUSES,
+    DELIVERY_STATUS_CODES,
+    DELIVERY_STATUSES,
+    STATUS_CODES,
+    STATUSES,
+)
 from anubis.store.sql.database import Row
 from anubis.store.text import clean, json_text, packed, unpacked
 
@@ -60,6 +71,7 @@ def new_run_values(run: Run, words: dict[str, int], descriptor: int, text: int) 
         "folder": words[clean(run.folder)] if run.folder is not None else None,
         "family": words[clean(run.family_id)] if run.family_id is not None else None,
         "parent": id_bytes(run.parent_id) if run.parent_id is not None else None,
+        "cell": json_text(run.cell) if run.cell else None,
         "cancel": int(run.cancel_requested),
         "priority": run.descriptor.info.priority,
         "created_s": run.created_s,
@@ -122,7 +134,13 @@ def run_of(row: Row) -> Run:
         cancel_requested=bool(row.cancel),
         folder=row.folder,
         order_s=row.order_s,
+        cell=cell_of(row.cell),
     )
+
+
+def cell_of(text: str | None) -> dict[str, Any]:
+    """The stored cell of a run."""
+    return json.loads(text) if text else {}
 
 
 def event_values(event: Event, seq: int, words: dict[str, int]) -> dict[str, Any]:
@@ -165,6 +183,51 @@ def alert_values(alert: Alert) -> dict[str, Any]:
 def alert_of(body: str) -> Alert:
     """An alert as it was put."""
     return from_plain(Alert, json.loads(body))
+
+
+def delivery_values(delivery: Delivery) -> dict[str, Any]:
+    """Parameters of ``add_delivery``; the run may have been removed."""
+    return {
+        "alert": delivery.alert_id,
+        "state": ALERT_STATE_CODES[delivery.state],
+        "address": clean(delivery.to),
+        "run_id": None if delivery.run_id is None else id_bytes(delivery.run_id),
+        "created_s": delivery.created_s,
+        "due_s": delivery.due_s,
+        "status": DELIVERY_STATUS_CODES[delivery.status],
+        "attempts": delivery.attempts,
+    }
+
+
+def outcome_values(delivery: Delivery) -> dict[str, Any]:
+    """Parameters of ``apply_delivery``, except who holds it."""
+    return {
+        "no": delivery.no,
+        "state": ALERT_STATE_CODES[delivery.state],
+        "address": clean(delivery.to),
+        "status": DELIVERY_STATUS_CODES[delivery.status],
+        "attempts": delivery.attempts,
+        "error": clean(delivery.error) or None,
+        "due_s": delivery.due_s,
+        "ended_s": delivery.ended_s,
+    }
+
+
+def delivery_of(row: Row) -> Delivery:
+    """A row of ``deliveries`` or ``claimed_deliveries``."""
+    return Delivery(
+        alert_id=row.alert,
+        state=ALERT_STATES[row.state],
+        to=row.address,
+        run_id=None if row.id is None else id_text(row.id),
+        created_s=row.created_s,
+        due_s=row.due_s,
+        status=DELIVERY_STATUSES[row.status],
+        attempts=row.attempts,
+        error=row.error or "",
+        ended_s=row.ended_s,
+        no=row.no,
+    )
 
 
 def number(value: float | None) -> float:

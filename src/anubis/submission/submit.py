@@ -63,17 +63,11 @@ def runs_of(
         if id(submission) not in identities:
             identities[id(submission)] = (digest(submission.descriptor), series_key(submission.descriptor))
         run = _run(submission, identities[id(submission)], family, owner, clock.now_s())
-        cell = dict(submission.cell) | ({"round": round_number} if rounds > 1 else {})
+        if rounds > 1:
+            run = replace(run, cell=run.cell | {"round": round_number})
         stored.append((run, submission.text))
-        events.append(
-            Event(
-                run_id=run.id,
-                kind="submitted",
-                time_s=run.created_s,
-                actor=owner,
-                data={"cell": cell} if cell else {},
-            )
-        )
+        data = {"cell": run.cell} if run.cell else {}
+        events.append(Event(run_id=run.id, kind="submitted", time_s=run.created_s, actor=owner, data=data))
     return stored, events
 
 
@@ -109,4 +103,5 @@ def _run(
         family_id=family,
         folder=submission.folder,
         order_s=submission.order_s,
+        cell=dict(submission.cell),
     )

@@ -13,7 +13,8 @@ from anubis.testing.builders import a_descriptor, a_placement, a_point, a_run, a
 from anubis.testing.fake_clock import FakeClock
 from anubis.testing.fake_engine import FakeEngine
 from anubis.testing.fake_threads import FakeThreads
-from anubis.testing.memory_alerts import FakeAlerts, FakeCursors
+from anubis.testing.memory_alerts import FakeAlerts
+from anubis.testing.memory_deliveries import FakeDeliveries
 from anubis.testing.memory_events import FakeEvents
 from anubis.testing.memory_folders import FakeObjects, FakeRecords
 from anubis.testing.memory_leases import FakeLeases
@@ -24,7 +25,7 @@ from anubis.testing.memory_store import FakeStore
 __all__ = [
     "FakeAlerts",
     "FakeClock",
-    "FakeCursors",
+    "FakeDeliveries",
     "FakeEngine",
     "FakeEvents",
     "FakeLeases",

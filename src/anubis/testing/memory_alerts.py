@@ -1,8 +1,10 @@
 """Alerts in memory: what every real store has to agree with."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from anubis.contracts.alerts import TRAIL
 from anubis.model.alert import Alert, AlertState
+from anubis.model.delivery import Delivery
 from anubis.model.errors import NotFoundError
 from anubis.model.run import Event
 from anubis.testing.memory_state import MemoryState
@@ -14,10 +16,13 @@ class FakeAlerts:
     def __init__(self, shelf: MemoryState) -> None:
         self._shelf = shelf
 
-    def put(self, alerts: Sequence[Alert], events: Sequence[Event]) -> None:
+    def put(
+        self, alerts: Sequence[Alert], events: Sequence[Event], deliveries: Sequence[Delivery] = ()
+    ) -> None:
         with self._shelf.lock:
             self._shelf.alerts |= {alert.id: alert for alert in alerts}
             self._shelf.append(events)
+            self._shelf.put_deliveries(deliveries)
 
     def get(self, alert_id: str) -> Alert:
         if alert_id in self._shelf.alerts:
@@ -32,7 +37,7 @@ class FakeAlerts:
 
     def trail(self, alert_id: str) -> Sequence[Event]:
         events = self._shelf.events
-        return [event for event in events if event.kind == "alert" and event.data.get("alert") == alert_id]
+        return [event for event in events if event.kind in TRAIL and event.data.get("alert") == alert_id]
 
     def find(
         self,
@@ -49,17 +54,3 @@ class FakeAlerts:
             and (series_key is None or any(row.series_key == series_key for row in alert.rows))
         ]
         return sorted(found, key=lambda alert: (-alert.opened_s, alert.id))
-
-
-class FakeCursors:
-    """``Cursors`` in memory."""
-
-    def __init__(self, shelf: MemoryState) -> None:
-        self._shelf = shelf
-
-    def all(self, prefix: str) -> Mapping[str, int]:
-        return {name: seq for name, seq in self._shelf.cursors.items() if name.startswith(prefix)}
-
-    def advance(self, name: str, seq: int) -> None:
-        with self._shelf.lock:
-            self._shelf.cursors[name] = max(seq, self._shelf.cursors.get(name, seq))

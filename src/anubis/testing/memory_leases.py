@@ -70,6 +70,7 @@ class FakeLeases:
             self._shelf.points |= {(point.run_id, point.metric): point for point in step.points}
             self._shelf.alerts |= {alert.id: alert for alert in step.alerts}
             self._shelf.append(step.events)
+            self._shelf.put_deliveries(step.deliveries)
             self._shelf.runs[run.id] = after
             if after.status.final:
                 del self._shelf.leases[run.id]

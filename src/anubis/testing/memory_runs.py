@@ -87,6 +87,9 @@ class FakeRuns:
                 del self._shelf.runs[run_id], self._shelf.texts[run_id]
                 self._shelf.forget_measured(run_id)
             self._shelf.events = [event for event in self._shelf.events if event.run_id not in gone]
+            for no, delivery in self._shelf.deliveries.items():
+                if delivery.run_id in gone:
+                    self._shelf.deliveries[no] = replace(delivery, run_id=None)
 
     def _points(self, run: Run) -> list[Point]:
         return [point for (run_id, _), point in self._shelf.points.items() if run_id == run.id]
@@ -121,5 +124,6 @@ class FakeRuns:
             family_id=run.family_id,
             labels=run.descriptor.info.labels,
             subject=subject.commit or subject.version or "",
+            cell=run.cell,
             values={point.metric: (point.value, point.units) for point in self._points(run)},
         )

@@ -1,10 +1,11 @@
-"""What every face of the store in memory keeps its things on."""
+"""Shared state of the in-memory store."""
 
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from anubis.model.alert import Alert
+from anubis.model.delivery import Delivery, DeliveryStatus
 from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Event, Run
 
@@ -17,7 +18,7 @@ class Lease:
 
 @dataclass(slots=True)
 class MemoryState:
-    """Everything, shared by the four faces of the store."""
+    """Everything that the in-memory store holds."""
 
     runs: dict[str, Run] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
@@ -26,7 +27,8 @@ class MemoryState:
     points: dict[tuple[str, str], Point] = field(default_factory=dict)
     samples: dict[tuple[str, str], SampleBlock] = field(default_factory=dict)
     alerts: dict[str, Alert] = field(default_factory=dict)
-    cursors: dict[str, int] = field(default_factory=dict)
+    deliveries: dict[int, Delivery] = field(default_factory=dict)
+    delivery_leases: dict[int, Lease] = field(default_factory=dict)
     last_seq: int = 0
     lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -34,6 +36,18 @@ class MemoryState:
         for event in events:
             self.last_seq += 1
             self.events.append(replace(event, seq=self.last_seq))
+
+    def put_deliveries(self, deliveries: Iterable[Delivery]) -> None:
+        for new in deliveries:
+            key = (new.alert_id, new.to)
+            for no, old in self.deliveries.items():
+                if old.status is DeliveryStatus.PENDING and (old.alert_id, old.to) == key:
+                    self.deliveries[no] = replace(
+                        old, state=new.state, run_id=new.run_id, created_s=new.created_s
+                    )
+                    break
+            else:
+                self.deliveries[len(self.deliveries) + 1] = replace(new, no=len(self.deliveries) + 1)
 
     def put_samples(self, run_id: str, block: SampleBlock) -> None:
         before = self.samples.get((run_id, block.metric))

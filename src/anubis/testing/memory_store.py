@@ -1,6 +1,7 @@
 """The store in memory: what every real one has to agree with."""
 
-from anubis.testing.memory_alerts import FakeAlerts, FakeCursors
+from anubis.testing.memory_alerts import FakeAlerts
+from anubis.testing.memory_deliveries import FakeDeliveries
 from anubis.testing.memory_events import FakeEvents
 from anubis.testing.memory_leases import FakeLeases
 from anubis.testing.memory_points import FakePoints
@@ -18,7 +19,7 @@ class FakeStore:
         self.events = FakeEvents(shelf)
         self.points = FakePoints(shelf)
         self.alerts = FakeAlerts(shelf)
-        self.cursors = FakeCursors(shelf)
+        self.deliveries = FakeDeliveries(shelf)
 
     def close(self) -> None:
         """Nothing to close; a fake store lives as long as the test."""

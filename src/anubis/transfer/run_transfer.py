@@ -1,6 +1,7 @@
 """Runs from one home to another, as archives."""
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -51,7 +52,7 @@ def import_archive(file: Path, world: World, home: Path) -> Run:
     incoming.mkdir(exist_ok=True)
     with stream, tempfile.TemporaryDirectory(dir=incoming) as folder:
         unpacked = run_archive.read(stream, Path(folder))
-        run = unpacked.archived.run
+        run = _with_cell(unpacked.archived)
         if world.runs.find(RunQuery(ids=(run.id,))):
             raise BadInputError(
                 f"run {run.id} is here already", remedy="purge it first if this one is to replace it"
@@ -63,6 +64,14 @@ def import_archive(file: Path, world: World, home: Path) -> Run:
             [(run, archived.text)], archived.points, events=archived.events, samples={run.id: samples}
         )
     return run
+
+
+def _with_cell(archived: run_archive.ArchivedRun) -> Run:
+    """The run; in archives of earlier versions its cell is data of the event that records the submission."""
+    submitted = next((event for event in archived.events if event.kind == "submitted"), None)
+    if archived.run.cell or submitted is None:
+        return archived.run
+    return replace(archived.run, cell=submitted.data.get("cell", {}))
 
 
 def _keep_files(unpacked: run_archive.UnpackedArchive, world: World) -> None:

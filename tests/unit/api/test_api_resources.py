@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from anubis.api import (
     alerts,
     bisections,
+    deliveries,
     descriptors,
     errors,
     garbage,
@@ -66,6 +67,9 @@ FORMS = {
     "alert": lambda: alerts.alert_to_json(resources.ALERT),
     "bisection": bisection,
     "comparison": lambda: verdicts.comparison_to_json(resources.COMPARISON, baseline=["a"], contender=["b"]),
+    "delivery": lambda: deliveries.delivery_to_json(
+        replace(resources.DELIVERY, to="https://hooks.example.org/s3cret")
+    ),
     "error": lambda: errors.error_to_json("m", "r", 2, file="a.toml", problems=(resources.PROBLEM,)),
     "event": lambda: runs.event_to_json(resources.EVENT),
     "garbage": lambda: garbage.garbage_to_json(GARBAGE),
@@ -123,6 +127,7 @@ ROUND_TRIPS = {
         lambda value: verdicts.comparison_to_json(value, baseline=[], contender=[]),
         verdicts.comparison_from_json,
     ),
+    "delivery": (resources.DELIVERY, deliveries.delivery_to_json, deliveries.delivery_from_json),
     "event": (
         resources.EVENT,
         runs.event_to_json,

@@ -96,25 +96,24 @@ def test_the_next_run_tells_that_a_muting_is_over(house, stored):
     decide(house, alert, TriageAction.MUTE)
     house.clock.advance(3600.0)
     step = alert_stage(house.runs.get(alert.run_id), house.world)
-    (after,), (told, _final) = step.alerts, step.events
+    (after,), (told, _final), (delivery,) = step.alerts, step.events, step.deliveries
     assert (after.state, after.told, after.actor) == (AlertState.CONFIRMED, AlertState.CONFIRMED, "")
-    assert told.data["to"] == ["mailto:team@example.org"]
+    assert (delivery.to, delivery.state) == ("mailto:team@example.org", AlertState.CONFIRMED)
     assert "the mute time has passed" in told.message
 
 
 def test_those_who_were_told_hear_of_the_decision(house, stored):
     alert = stored(told=AlertState.CONFIRMED)
     after = decide(house, alert, TriageAction.ACCEPT)
-    _, (event,) = alert_triage.get(house.world, alert.id)
-    assert event.data["to"] == ["mailto:team@example.org"]
+    (delivery,) = house.store.deliveries.of(alert.id)
+    assert (delivery.to, delivery.state) == ("mailto:team@example.org", AlertState.ACCEPTED)
     assert after.told is AlertState.ACCEPTED
 
 
 def test_those_who_were_told_nothing_hear_nothing(house, stored):
     alert = stored(told=None)
     decide(house, alert, TriageAction.RESOLVE)
-    _, (event,) = alert_triage.get(house.world, alert.id)
-    assert "to" not in event.data
+    assert house.store.deliveries.of(alert.id) == []
 
 
 def test_no_alert_of_that_name(house):

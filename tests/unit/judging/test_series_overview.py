@@ -104,16 +104,16 @@ def test_judging_again_opens_alerts_and_tells_nobody(house, bench):
     (alert,) = rejudge(house.world)
     assert (alert.kind, alert.state, len(alert.rows)) == (AlertKind.REGRESSION, AlertState.CONFIRMED, 2)
     assert alert.told is AlertState.CONFIRMED, "the next run must not tell of it either"
-    (event,) = house.store.alerts.trail(alert.id)
-    assert "to" not in event.data
+    assert len(house.store.alerts.trail(alert.id)) == 1
+    assert house.store.deliveries.of(alert.id) == []
     assert rejudge(house.world) == [], "nothing is different the second time"
 
 
 def test_those_who_asked_hear_of_it_when_told_to(house, bench):
     bench.add(*[100.0] * 30, *[90.0] * 20)
     (alert,) = rejudge(house.world, tell=True)
-    (event,) = house.store.alerts.trail(alert.id)
-    assert event.data["to"] == ["mailto:team@example.org"]
+    (delivery,) = house.store.deliveries.of(alert.id)
+    assert (delivery.to, delivery.state) == ("mailto:team@example.org", AlertState.CONFIRMED)
 
 
 def test_judging_again_resolves_what_came_back(house, bench):

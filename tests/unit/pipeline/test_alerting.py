@@ -26,6 +26,7 @@ def history(house):
     class History:
         random = np.random.default_rng(7)
         count = 0
+        deliveries = ()
         descriptor = replace(a_descriptor("bench"), output=Output(metrics=METRICS), notify=(TEAM,))
 
         def add(self, level, count=1, **changes):
@@ -75,17 +76,14 @@ def history(house):
             for stage in (analyse, alert):
                 if not run.status.final:
                     step = stage(run, house.world)
+                    self.deliveries += step.deliveries
                     house.runs.add(step.spawned, [])
                     run = house.leases.apply("t", run, step, now_s=now_s)
             house.leases.release("t")
             assert run.status.final
 
         def told(self):
-            return [
-                (e.data["state"], e.data["to"])
-                for e in house.events.read()
-                if e.kind == "alert" and e.data.get("to")
-            ]
+            return [(delivery.state, [delivery.to]) for delivery in self.deliveries]
 
     return History()
 

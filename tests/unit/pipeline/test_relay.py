@@ -1,26 +1,51 @@
-"""Everybody is told at least once, whoever else cannot be reached."""
+"""Every delivery arrives at least once, whoever else cannot be reached."""
+
+import logging
+import threading
+from dataclasses import replace
 
 import pytest
 
 from anubis.model.alert import Alert, AlertKind, AlertState
-from anubis.model.errors import NotifyError, PlugInError
-from anubis.pipeline.relay import Relay
-from anubis.testing import FakeClock, FakeStore, a_run, an_event
+from anubis.model.delivery import Delivery, DeliveryStatus
+from anubis.model.errors import NotifyError, PlugInError, StoreError
+from anubis.pipeline.lease_owner import new_owner
+from anubis.pipeline.relay import AT_ONCE, Relay
+from anubis.testing import FakeClock, FakeStore, a_run
+
+MAIL = "mailto:a@x"
 
 
 class Listener:
+    schemes = frozenset({"mailto"})
+
     def __init__(self):
         self.told = []
         self.trouble = None
+        self.seen = threading.Event()
 
     def notify(self, to, alert):
         if self.trouble:
             raise self.trouble
         self.told.append((to, alert.id, alert.state))
+        self.seen.set()
 
 
-def an_alert(number):
-    return Alert(
+class Stuck(Listener):
+    """Answers only when it is let go."""
+
+    def __init__(self):
+        super().__init__()
+        self.entered, self.let_go = threading.Event(), threading.Event()
+
+    def notify(self, to, alert):
+        self.entered.set()
+        assert self.let_go.wait(60)
+        super().notify(to, alert)
+
+
+def an_alert(number, **changes):
+    alert = Alert(
         id=f"{number:016x}",
         benchmark="bench",
         kind=AlertKind.REGRESSION,
@@ -32,6 +57,7 @@ def an_alert(number):
         opened_s=0.0,
         changed_s=0.0,
     )
+    return replace(alert, **changes)
 
 
 @pytest.fixture
@@ -44,21 +70,26 @@ def office():
             self.store.runs.add([(self.run, "text")], [])
             self.relay = self.new_relay()
 
-        def new_relay(self):
-            notifiers = {"mailto": self.mail, "slack": self.chat}
-            return Relay(self.store.events, self.store.alerts, self.store.cursors, notifiers, self.clock)
+        def new_relay(self, **changes):
+            notifiers = {"mailto": self.mail, "slack": self.chat} | changes.pop("notifiers", {})
+            return Relay(self.store.deliveries, self.store.alerts, notifiers, self.clock, **changes)
 
-        def raise_alert(self, number, *to):
-            alert = an_alert(number)
-            event = an_event(self.run, "alert", data={"alert": alert.id, "to": list(to)})
-            self.store.alerts.put([alert], [event])
+        def raise_alert(self, number, *to, state=AlertState.CONFIRMED):
+            alert, now_s = an_alert(number, state=state), self.clock.now_s()
+            fields = {"alert_id": alert.id, "state": state, "run_id": self.run.id}
+            self.store.alerts.put(
+                [alert], [], [Delivery(to=each, created_s=now_s, due_s=now_s, **fields) for each in to]
+            )
+
+        def events(self):
+            return self.store.events.read(self.run.id)
 
     return Office()
 
 
-def test_every_address_is_told_once(office):
-    office.raise_alert(1, "mailto:a@x", "slack:#perf")
-    office.raise_alert(2, "mailto:a@x")
+def test_every_address_gets_it_once(office):
+    office.raise_alert(1, MAIL, "slack:#perf")
+    office.raise_alert(2, MAIL)
 
     assert office.relay.turn() is None
     office.relay.turn()
@@ -68,56 +99,232 @@ def test_every_address_is_told_once(office):
     assert [to for to, _, _ in office.chat.told] == ["slack:#perf"]
 
 
-def test_one_that_does_not_answer_holds_up_nobody_else_and_is_told_later(office):
-    office.mail.trouble = NotifyError("no answer")
-    office.raise_alert(1, "mailto:a@x", "slack:#perf")
+def test_a_delivery_is_recorded_after_the_fact(office):
+    office.raise_alert(1, MAIL)
+    assert office.events() == []
 
-    assert office.relay.turn() is not None
+    office.relay.turn()
+
+    (event,) = office.events()
+    assert (event.kind, event.message) == ("delivered", "confirmed delivered to mailto:a…@x")
+    assert event.data == {
+        "alert": an_alert(1).id,
+        "state": "confirmed",
+        "to": "mailto:a…@x",
+        "attempts": 1,
+    }
+    (delivery,) = office.store.deliveries.of(an_alert(1).id)
+    assert (delivery.status, delivery.attempts, delivery.ended_s) == (
+        DeliveryStatus.DELIVERED,
+        1,
+        office.clock.now_s(),
+    )
+
+
+def test_one_that_does_not_answer_delays_no_other_and_gets_it_later(office):
+    office.mail.trouble = NotifyError("no answer")
+    office.raise_alert(1, MAIL, "slack:#perf")
+
+    assert office.relay.turn() == 1.0
     assert office.chat.told
     office.mail.trouble = None
-    assert office.relay.turn() is not None
-    office.clock.advance(2.0)
+    assert office.relay.turn() == 1.0
+    office.clock.advance(1.0)
     assert office.relay.turn() is None
 
     assert len(office.mail.told) == 1
     assert len(office.chat.told) == 1
+    assert [event.message for event in office.events() if "mailto" in event.message] == [
+        "confirmed delivered to mailto:a…@x after 2 attempts"
+    ]
 
 
-def test_pauses_grow_and_obey_the_other_side(office):
+def test_a_receiver_that_hangs_delays_no_other(office):
+    stuck = Stuck()
+    office.raise_alert(1, "stuck:1", MAIL)
+    relay = office.new_relay(notifiers={"stuck": stuck})
+    turn = threading.Thread(target=relay.turn)
+    turn.start()
+    assert stuck.entered.wait(60)
+
+    office.raise_alert(2, "slack:#perf")
+    office.new_relay().turn()  # the other addresses are served, by another relay too
+    assert office.mail.seen.wait(60)
+    assert office.chat.seen.wait(60)
+    assert stuck.told == []
+
+    stuck.let_go.set()
+    turn.join()
+    assert len(stuck.told) == 1
+
+
+def test_a_long_attempt_keeps_its_lease(office):
+    stuck, renewed = Stuck(), threading.Event()
+    office.raise_alert(1, "stuck:1")
+    relay = office.new_relay(notifiers={"stuck": stuck}, lease_s=0.3)
+    renew = office.store.deliveries.renew
+
+    def note(*args, **values):
+        kept = renew(*args, **values)
+        renewed.set()
+        return kept
+
+    office.store.deliveries.renew = note
+    turn = threading.Thread(target=relay.turn)
+    turn.start()
+    assert stuck.entered.wait(60)
+    office.clock.advance(0.2)
+    assert renewed.wait(60)
+
+    office.clock.advance(0.2)
+    assert office.store.deliveries.claim("two", now_s=office.clock.now_s(), lease_s=1, limit=9) == []
+    stuck.let_go.set()
+    turn.join()
+    assert len(office.events()) == 1
+
+
+def test_more_addresses_than_threads_are_all_served(office):
+    office.raise_alert(1, *(f"mailto:{number}@x" for number in range(3 * AT_ONCE)))
+    assert office.relay.turn() is None
+    assert len({to for to, _, _ in office.mail.told}) == 3 * AT_ONCE
+
+
+def test_pauses_double_and_have_a_limit(office):
+    office.mail.trouble = NotifyError("no answer")
+    office.raise_alert(1, MAIL)
+    pauses = []
+    for _ in range(11):
+        pauses.append(office.relay.turn())
+        office.clock.advance(pauses[-1])
+    assert pauses == [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 300.0, 300.0]
+
+
+def test_the_other_side_may_ask_for_a_pause(office):
     office.mail.trouble = NotifyError("slow down", again_after_s=50.0)
-    office.raise_alert(1, "mailto:a@x")
-    office.relay.turn()
+    office.raise_alert(1, MAIL)
+    assert office.relay.turn() == 50.0
     office.mail.trouble = None
 
     office.clock.advance(49.0)
-    assert office.relay.turn() is not None
-    office.clock.advance(2.0)
+    assert office.relay.turn() == 1.0
+    office.clock.advance(1.0)
     assert office.relay.turn() is None
 
 
-def test_a_new_relay_goes_on_where_the_old_one_failed(office):
-    office.raise_alert(1, "mailto:a@x")
-    office.raise_alert(2, "mailto:a@x")
+def test_a_new_relay_continues_where_the_old_one_failed(office):
+    office.raise_alert(1, MAIL)
+    office.raise_alert(2, MAIL)
     office.mail.trouble = NotifyError("no answer")
     office.relay.turn()
     office.mail.trouble = None
+    office.clock.advance(1.0)
 
     assert office.new_relay().turn() is None
 
     assert [alert for _, alert, _ in office.mail.told] == [an_alert(1).id, an_alert(2).id]
 
 
+def test_a_relay_that_died_between_delivery_and_mark_repeats_it(office, monkeypatch):
+    office.raise_alert(1, MAIL)
+    dead = new_owner().split("/")
+    dead[2:4] = ["4194305", "1"]  # no process of this machine
+    (claimed,) = office.store.deliveries.claim(
+        "/".join(dead), now_s=office.clock.now_s(), lease_s=60, limit=1
+    )
+    office.mail.notify(claimed.to, an_alert(1))
+
+    assert office.relay.turn() is None
+
+    assert [alert for _, alert, _ in office.mail.told] == [an_alert(1).id] * 2
+    assert [event.kind for event in office.events()] == ["delivered"]
+
+
+def test_a_delivery_of_a_live_relay_is_left_to_it(office):
+    office.raise_alert(1, MAIL)
+    office.store.deliveries.claim(f"{new_owner()}", now_s=office.clock.now_s(), lease_s=60, limit=1)
+    assert office.relay.turn() == 60.0
+    assert office.mail.told == []
+
+
+def test_an_outcome_that_cannot_be_stored_means_a_repetition(office, monkeypatch, caplog):
+    office.raise_alert(1, MAIL)
+    apply = office.store.deliveries.apply
+
+    def fail(*args):
+        raise StoreError("disk full")
+
+    monkeypatch.setattr(office.store.deliveries, "apply", fail)
+    assert office.relay.turn() == 60.0
+    monkeypatch.setattr(office.store.deliveries, "apply", apply)
+    assert "disk full" in caplog.text
+    office.clock.advance(60.0)
+    assert office.relay.turn() is None
+    assert len(office.mail.told) == 2
+    assert len(office.events()) == 1
+
+
 def test_what_can_never_arrive_does_not_block_what_can(office):
     office.raise_alert(1, "pigeon:loft")
     office.mail.trouble = NotifyError("no such mailbox", permanent=True)
-    office.raise_alert(2, "mailto:a@x")
+    office.raise_alert(2, MAIL)
     office.relay.turn()
     office.mail.trouble = None
-    office.raise_alert(3, "mailto:a@x")
+    office.raise_alert(3, MAIL)
 
     assert office.relay.turn() is None
 
     assert [alert for _, alert, _ in office.mail.told] == [an_alert(3).id]
+    assert sorted(event.message for event in office.events() if event.kind == "undelivered") == [
+        "cannot deliver confirmed to mailto:a…@x: no such mailbox; not retried",
+        'cannot deliver confirmed to pigeon:loft: no notifier serves "pigeon"; not retried',
+    ]
+
+
+def test_the_alert_is_delivered_as_it_is_now(office):
+    office.mail.trouble = NotifyError("no answer")
+    office.raise_alert(1, MAIL)
+    office.relay.turn()
+    office.raise_alert(1, MAIL, state=AlertState.RESOLVED)
+    office.mail.trouble = None
+    office.clock.advance(1.0)
+
+    assert office.relay.turn() is None
+
+    assert [state for _, _, state in office.mail.told] == [AlertState.RESOLVED]
+
+
+def test_an_alert_that_is_gone_is_refused(office):
+    office.raise_alert(1, MAIL)
+    office.store.alerts.get = lambda _: office.store.runs.get("f")
+    assert office.relay.turn() is None
+    assert [event.message for event in office.events()] == [
+        "cannot deliver confirmed to mailto:a…@x: the alert no longer exists; not retried"
+    ]
+
+
+@pytest.mark.parametrize(
+    "trouble", [ValueError("https://x.org/s3cret-hook"), NotifyError("/s3cret-hook: no answer")]
+)
+def test_no_secret_of_an_address_is_written_down(office, caplog, trouble):
+    caplog.set_level(logging.DEBUG)
+    office.mail.trouble = trouble
+    office.raise_alert(1, "https://x.org/s3cret-hook")
+    relay = office.new_relay(notifiers={"https": office.mail})
+    assert relay.turn() == 1.0
+    office.mail.trouble = NotifyError("/s3cret-hook is gone", permanent=True)
+    office.clock.advance(1.0)
+    assert relay.turn() is None
+
+    (delivery,) = office.store.deliveries.of(an_alert(1).id)
+    assert delivery.status is DeliveryStatus.REFUSED
+    assert delivery.to == "https://x.org/…"
+    assert "s3cret" not in caplog.text + delivery.error + str(office.events())
+    assert "https://x.org/…" in caplog.text
+
+
+def test_an_outbox_that_is_empty_costs_one_question(office):
+    office.store.deliveries.owners = office.store.deliveries.claim = None
+    assert office.relay.turn() is None
 
 
 class WithBrokenMail(dict):
@@ -131,9 +338,9 @@ class WithBrokenMail(dict):
         return super().__getitem__(scheme)
 
 
-def test_a_notifier_that_cannot_be_loaded_is_tried_again_and_holds_up_no_other(office):
+def test_a_notifier_that_cannot_be_loaded_is_tried_again_and_delays_no_other(office):
     notifiers = WithBrokenMail({"mailto": office.mail, "slack": office.chat})
-    relay = Relay(office.store.events, office.store.alerts, office.store.cursors, notifiers, office.clock)
+    relay = Relay(office.store.deliveries, office.store.alerts, notifiers, office.clock)
     office.raise_alert(1, "mailto:a@x.org", "slack:#perf")
     assert relay.turn() is not None
     assert (len(office.mail.told), len(office.chat.told)) == (0, 1)

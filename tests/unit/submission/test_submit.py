@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anubis.contracts.engine import Capabilities, Mounting
-from anubis.model.data import DataSource
 from anubis.model.descriptor import Data, Descriptor, Env, Info, Isolate, Measure, Ml, Notify
 from anubis.model.errors import BadInputError
 from anubis.model.hardware import Hardware, Strategy
+from anubis.model.server import DataSource
 from anubis.model.status import Status
 from anubis.submission.refusals import checked_here, only_recorded, refusals
 from anubis.submission.submit import Submission, runs_of

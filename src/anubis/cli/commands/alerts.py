@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from anubis.api.alerts import alert_to_json
+from anubis.api.deliveries import delivery_to_json
 from anubis.api.runs import event_to_json
 from anubis.cli import terminal
 from anubis.cli.home import open_client
@@ -55,14 +56,24 @@ def show(*, alert_id: str, as_json: bool) -> None:
     """Show every metric of an alert, the next steps, and all decisions about it."""
     with open_client() as client:
         alert, trail = client.alerts.get(alert_id)
+        deliveries = client.alerts.deliveries(alert.id)
     if as_json:
-        json_output.show({**alert_to_json(alert), "trail": [event_to_json(event) for event in trail]})
+        json_output.show(
+            {
+                **alert_to_json(alert),
+                "trail": [event_to_json(event) for event in trail],
+                "deliveries": [delivery_to_json(delivery) for delivery in deliveries],
+            }
+        )
         return
     click.echo(alert_text.text(alert), nl=False)
     click.echo()
     click.secho("history", bold=True)
     for event in trail:
         click.echo(f"  {_event_line(event)}")
+    if deliveries:
+        click.echo()
+        alerts_view.show_deliveries(deliveries)
 
 
 def _decision(action: TriageAction, text: str) -> Callable[..., Any]:
@@ -111,5 +122,4 @@ reopen = _decision(TriageAction.REOPEN, "Revoke the decision about an alert.")
 
 def _event_line(event: Event) -> str:
     who = f" by {one_line(event.actor, 60)}" if event.actor else ""
-    receivers = f" (sent to {', '.join(map(one_line, event.data['to']))})" if event.data.get("to") else ""
-    return f"{units.moment(event.time_s)}  {one_line(event.message)}{who}{receivers}"
+    return f"{units.moment(event.time_s)}  {one_line(event.message)}{who}"

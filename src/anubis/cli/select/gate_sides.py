@@ -59,7 +59,7 @@ def sides_of(client: "Client", asked: Asked) -> "list[gate.GateSides]":
         raise BadInputError("these options need a descriptor file to run", remedy="name a descriptor file")
     else:
         contender = _stored(client, asked.what)
-    if not (baseline or asked.subject or asked.labels) and (sides := _two_sides(client, contender)):
+    if not (baseline or asked.subject or asked.labels) and (sides := _two_sides(contender)):
         return sides
     opponents: Sequence[Run] | None = None
     if baseline:
@@ -106,11 +106,11 @@ def _stored(client: "Client", what: Sequence[str]) -> list[Run]:
     return found
 
 
-def _two_sides(client: "Client", runs: Sequence[Run]) -> "list[gate.GateSides]":
+def _two_sides(runs: Sequence[Run]) -> "list[gate.GateSides]":
     """The sides of a family of two files, the first file as the baseline; empty for any other runs."""
     if len({run.family_id for run in runs}) != 1 or runs[0].family_id is None:
         return []
-    cells = cells_of(client, runs)
+    cells = cells_of(runs)
     files = list(dict.fromkeys(dict(cell.key).get("file") for cell in cells))
     if len(files) != 2:
         return []

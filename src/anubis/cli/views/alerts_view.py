@@ -1,4 +1,4 @@
-"""The table of alerts."""
+"""The tables of alerts and of their deliveries."""
 
 import time
 from collections.abc import Sequence
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from anubis.analysis.verdict_text import effect_text
 from anubis.cli.views import tables, units
 from anubis.model.alert import Alert, AlertKind
+from anubis.model.delivery import Delivery, DeliveryStatus, redacted
 from anubis.reporting.markup import one_line, short_subject
 
 _COLUMNS = (
@@ -19,12 +20,30 @@ _COLUMNS = (
     tables.Column(title="CHANGED"),
     tables.Column(title="WHY", cut=True),
 )
+_DELIVERY_COLUMNS = (
+    tables.Column(title="TO", cut=True),
+    tables.Column(title="STATE"),
+    tables.Column(title="DELIVERY"),
+    tables.Column(title="ATTEMPTS", right=True),
+    tables.Column(title="WHEN"),
+    tables.Column(title="LAST ERROR", cut=True),
+)
+_DELIVERY_COLOURS = {
+    DeliveryStatus.PENDING: "yellow",
+    DeliveryStatus.DELIVERED: "green",
+    DeliveryStatus.REFUSED: "red",
+}
 _BAD = {AlertKind.REGRESSION, AlertKind.FAILURE, AlertKind.THRESHOLD, AlertKind.DRIFT}
 
 
 def show(found: Sequence[Alert]) -> None:
     """Print a line for each alert."""
     tables.show(_COLUMNS, map(_cells, found))
+
+
+def show_deliveries(deliveries: Sequence[Delivery]) -> None:
+    """Print a line for each delivery; addresses may hold secrets, so they are redacted."""
+    tables.show(_DELIVERY_COLUMNS, map(_delivery_cells, deliveries))
 
 
 def _cells(alert: Alert) -> Sequence[tables.Cell]:
@@ -42,4 +61,17 @@ def _cells(alert: Alert) -> Sequence[tables.Cell]:
         "" if first is None else effect_text(first.effect, first.interval),
         units.short_moment(alert.changed_s, now_s=time.time()),
         one_line(alert.why, 80),
+    ]
+
+
+def _delivery_cells(delivery: Delivery) -> Sequence[tables.Cell]:
+    at_s = delivery.due_s if delivery.ended_s is None else delivery.ended_s
+    due = "due " if delivery.ended_s is None else ""
+    return [
+        one_line(redacted(delivery.to), 60),
+        delivery.state.value,
+        tables.Styled(delivery.status.value, _DELIVERY_COLOURS[delivery.status]),
+        str(delivery.attempts),
+        f"{due}{units.short_moment(at_s, now_s=time.time())}",
+        one_line(delivery.error, 200),
     ]

@@ -27,7 +27,7 @@ TAIL_LINES = 5
 def show_outcome(client: "Client", runs: Sequence[Run], *, as_json: bool) -> None:
     """Print the values of final runs on standard output."""
     points = client.results.points([run.id for run in runs])
-    cells = cells_of(client, runs) if len(runs) > 1 else []
+    cells = cells_of(runs) if len(runs) > 1 else []
     found = _judged(client, cells)
     if as_json:
         json_output.show(
@@ -51,7 +51,7 @@ def show_outcome(client: "Client", runs: Sequence[Run], *, as_json: bool) -> Non
         comparison_view.show(one, about=key_text(key), plot=terminal.width() is not None)
 
 
-def _judged(client: "Client", cells: Sequence[Cell]) -> list[tuple[Key, comparison_view.Judged]]:
+def _judged(client: "Client", cells: Sequence[Cell[Run]]) -> list[tuple[Key, comparison_view.Judged]]:
     return [(key, comparison_view.judged(client, old, new)) for key, old, new in two_files(cells)]
 
 
@@ -84,7 +84,7 @@ def _last_output(client: "Client", run: Run) -> list[str]:
     return words or tailing.last_lines(files, layout.STDOUT, TAIL_LINES)
 
 
-def _show_cells(cells: Sequence[Cell], points: Sequence[Point]) -> None:
+def _show_cells(cells: Sequence[Cell[Run]], points: Sequence[Point]) -> None:
     """One line for each cell, or for each cell and metric if there are too many metrics for one line."""
     metrics = _metrics(points)
     names = list(dict.fromkeys(name for cell in cells for name, _ in cell.key))
@@ -128,7 +128,7 @@ def _heading(metric: str, scaled: tuple[float, str]) -> str:
     return f"{metric} [{scaled[1]}]" if scaled[1] else metric
 
 
-def _about(cell: Cell, names: Sequence[str], *, alone: bool) -> list[tables.Cell]:
+def _about(cell: Cell[Run], names: Sequence[str], *, alone: bool) -> list[tables.Cell]:
     values = dict(cell.key)
     statuses = [run.status for run in cell.runs]
     bad = len(statuses) - statuses.count(Status.SUCCEEDED)
@@ -138,7 +138,7 @@ def _about(cell: Cell, names: Sequence[str], *, alone: bool) -> list[tables.Cell
     return [runs, *(str(values.get(name, "")) for name in names), status]
 
 
-def _value(cell: Cell, points: Sequence[Point], metric: str, scale: float) -> str:
+def _value(cell: Cell[Run], points: Sequence[Point], metric: str, scale: float) -> str:
     """Median over the runs, with the relative spread between them (or between the repeats of a single one)."""
     ids = {run.id for run in cell.runs}
     mine = [point for point in points if point.metric == metric and point.run_id in ids]

@@ -6,6 +6,7 @@ from anubis.client.embedded.delivery import deliver
 from anubis.client.protocol import judging as protocol
 from anubis.judging import alert_triage
 from anubis.model.alert import Alert, AlertState
+from anubis.model.delivery import Delivery
 from anubis.model.run import Event
 from anubis.wiring import Installation
 
@@ -22,6 +23,9 @@ class Alerts(protocol.Alerts):
 
     def get(self, alert_id: str) -> tuple[Alert, Sequence[Event]]:
         return alert_triage.get(self._world, alert_id)
+
+    def deliveries(self, alert_id: str) -> Sequence[Delivery]:
+        return self._world.deliveries.of(self._world.alerts.get(alert_id).id)
 
     def decide(
         self, alert_id: str, decision: alert_triage.TriageAction, *, why: str, until_s: float | None = None

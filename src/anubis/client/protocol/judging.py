@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from anubis.model.alert import Alert, AlertState
+from anubis.model.delivery import Delivery
 from anubis.model.run import Event
 from anubis.model.verdict import Comparison
 
@@ -52,6 +53,10 @@ class Alerts(Protocol):
 
     def get(self, alert_id: str) -> tuple[Alert, Sequence[Event]]:
         """An alert by id or unique prefix, and all its events. Raises NotFoundError."""
+        ...
+
+    def deliveries(self, alert_id: str) -> Sequence[Delivery]:
+        """The deliveries of an alert to each address, pending ones included, in order. Raises NotFoundError."""
         ...
 
     def decide(

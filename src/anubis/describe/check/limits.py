@@ -142,7 +142,8 @@ LIMITS: dict[str, Limit] = {
     **_under("server.models[]", _SOURCE),
     **_under("server.output.metrics[]", _METRIC),
     "notify[].to": Limit(
-        pattern=r"[A-Za-z][A-Za-z0-9+.-]*:\S+", meaning="a target with a scheme, such as slack:#perf"
+        pattern=r"[A-Za-z][A-Za-z0-9+.-]*:\S{1,2000}",
+        meaning="a target with a scheme, such as slack:#perf",
     ),
     "notify[].confirm_runs": Limit(minimum=0),
 }

@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 from anubis.contracts.world import World
-from anubis.judging.alert_events import addresses, alert_event
+from anubis.judging.alert_events import alert_event, deliveries_of
 from anubis.judging.alert_rules import unmute_expired
 from anubis.judging.confirmation import confirming_runs
 from anubis.model.alert import Alert, AlertState
+from anubis.model.delivery import Delivery
 from anubis.model.run import Event, Run, Step
 from anubis.pipeline.conclusion import conclude
 
@@ -16,6 +17,7 @@ def alert(run: Run, world: World) -> Step:
     now_s = world.clock.now_s()
     changed: list[Alert] = []
     events: list[Event] = []
+    deliveries: list[Delivery] = []
     spawned: list[tuple[Run, str]] = []
     for one in world.alerts.find(benchmark=run.descriptor.info.name):
         current = unmute_expired(one, now_s)
@@ -28,12 +30,13 @@ def alert(run: Run, world: World) -> Step:
             current = replace(one, ordered=True)
         if _is_untold(current, now_s):
             current = replace(current, told=current.state)
-            to = addresses(run, current)
-            if to or current.state is not one.state:
-                events.append(alert_event(run, current, now_s, to))
+            deliveries += deliveries_of(run, current, now_s)
+        if current.state is not one.state:
+            events.append(alert_event(run, current, now_s))
         if current != one:
             changed.append(current)
-    return conclude(run, now_s, run.cause, run.reason, alerts=changed, events=events, spawned=spawned)
+    step = conclude(run, now_s, run.cause, run.reason, alerts=changed, events=events, spawned=spawned)
+    return replace(step, deliveries=tuple(deliveries))
 
 
 def _is_untold(alert: Alert, now_s: float) -> bool:

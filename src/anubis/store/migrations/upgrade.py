@@ -12,8 +12,8 @@ from anubis.store.sql.drivers import Driver
 FOLDER = Path(__file__).parent
 
 
-def upgrade(driver: Driver) -> None:
-    """Bring a database to the newest revision, in one transaction and alone."""
+def upgrade(driver: Driver, revision: str = "head") -> None:
+    """Bring a database to a revision, the newest by default, in one transaction and alone."""
     config = Config()
     config.set_main_option("script_location", str(FOLDER).replace("%", "%%"))
     engine = create_engine(f"{driver.dialect}://", creator=driver.connect, poolclass=NullPool)
@@ -21,5 +21,5 @@ def upgrade(driver: Driver) -> None:
         for statement in (*driver.prepare, driver.begin, *driver.alone):
             connection.exec_driver_sql(statement)
         config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        command.upgrade(config, revision)
         connection.exec_driver_sql("COMMIT")

@@ -52,6 +52,6 @@ def statements() -> dict[str, Executable]:
         .join(metrics, metrics.c.id == _pairs.c.metric)
         .distinct(),
         "trail": event_rows().where(
-            event_kind.c.word == given("kind"), events.c.data.contains(given("part"), autoescape=False)
+            among(event_kind.c.word, "kinds"), events.c.data.contains(given("part"), autoescape=False)
         ),
     }

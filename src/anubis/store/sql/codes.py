@@ -2,6 +2,7 @@
 
 from anubis.model.alert import AlertState
 from anubis.model.cause import Cause
+from anubis.model.delivery import DeliveryStatus
 from anubis.model.metric import Better
 from anubis.model.status import Status
 
@@ -50,3 +51,14 @@ ALERT_STATE_CODES = {
     AlertState.MUTED: 5,
     AlertState.RESOLVED: 6,
 }
+ALERT_STATES = {code: state for state, code in ALERT_STATE_CODES.items()}
+
+#: The deliveries with this status are indexed.
+PENDING = 0
+
+DELIVERY_STATUS_CODES = {
+    DeliveryStatus.PENDING: PENDING,
+    DeliveryStatus.DELIVERED: 1,
+    DeliveryStatus.REFUSED: 2,
+}
+DELIVERY_STATUSES = {code: status for status, code in DELIVERY_STATUS_CODES.items()}

@@ -1,4 +1,4 @@
--- Made by `python -m anubis.store.sql.compile` from schema.py, queries.py, bulk.py and statements.py: change those.
+-- Made by `python -m anubis.store.sql.compile` from schema.py, queries.py, bulk.py, outbox.py and statements.py: change those.
 
 -- name: create
 CREATE TABLE alerts (
@@ -8,12 +8,6 @@ CREATE TABLE alerts (
 	opened_s DOUBLE PRECISION NOT NULL, 
 	body TEXT NOT NULL, 
 	PRIMARY KEY (id)
-);
-
-CREATE TABLE cursors (
-	name VARCHAR(255) NOT NULL, 
-	seq BIGINT NOT NULL, 
-	PRIMARY KEY (name)
 );
 
 CREATE TABLE descriptors (
@@ -64,6 +58,7 @@ CREATE TABLE runs (
 	placement TEXT, 
 	holder TEXT, 
 	ready_s DOUBLE PRECISION, 
+	cell TEXT, 
 	PRIMARY KEY (no), 
 	UNIQUE (id)
 );
@@ -89,6 +84,24 @@ CREATE TABLE words (
 	word TEXT NOT NULL, 
 	PRIMARY KEY (id), 
 	UNIQUE (word)
+);
+
+CREATE TABLE deliveries (
+	no SERIAL NOT NULL, 
+	alert VARCHAR(64) NOT NULL, 
+	state SMALLINT NOT NULL, 
+	address TEXT NOT NULL, 
+	run INTEGER, 
+	created_s DOUBLE PRECISION NOT NULL, 
+	due_s DOUBLE PRECISION NOT NULL, 
+	status SMALLINT NOT NULL, 
+	attempts INTEGER NOT NULL, 
+	error TEXT, 
+	ended_s DOUBLE PRECISION, 
+	holder TEXT, 
+	until_s DOUBLE PRECISION, 
+	PRIMARY KEY (no), 
+	FOREIGN KEY(run) REFERENCES runs (no) ON DELETE SET NULL
 );
 
 CREATE TABLE events (
@@ -165,6 +178,14 @@ CREATE INDEX runs_parent ON runs (parent) WHERE parent IS NOT NULL;
 
 CREATE INDEX runs_ready ON runs (priority DESC, ready_s) WHERE status < 100;
 
+CREATE INDEX deliveries_alert ON deliveries (alert);
+
+CREATE UNIQUE INDEX deliveries_latest ON deliveries (alert, address) WHERE status = 0;
+
+CREATE INDEX deliveries_pending ON deliveries (address, no) WHERE status = 0;
+
+CREATE INDEX deliveries_run ON deliveries (run);
+
 CREATE INDEX events_run ON events (run);
 
 CREATE INDEX labels_descriptor ON labels (descriptor);
@@ -230,7 +251,7 @@ FROM runs
 WHERE runs.id IN ({ids})
 
 -- name: add_run
-INSERT INTO runs (id, descriptor, text, client, engine, folder, family, parent, status, cause, cancel, priority, attempt, created_s, due_s, order_s, placed_s, ended_s, reason, placement, ready_s) VALUES (%(id)s, %(descriptor)s::INTEGER, %(text)s::INTEGER, %(client)s::INTEGER, %(engine)s::INTEGER, %(folder)s::INTEGER, %(family)s::INTEGER, %(parent)s, %(status)s::SMALLINT, %(cause)s::SMALLINT, %(cancel)s::SMALLINT, %(priority)s::INTEGER, %(attempt)s::SMALLINT, %(created_s)s, %(due_s)s, %(order_s)s, %(placed_s)s, %(ended_s)s, %(reason)s::VARCHAR, %(placement)s::VARCHAR, %(ready_s)s) ON CONFLICT DO NOTHING
+INSERT INTO runs (id, descriptor, text, client, engine, folder, family, parent, status, cause, cancel, priority, attempt, created_s, due_s, order_s, placed_s, ended_s, reason, placement, ready_s, cell) VALUES (%(id)s, %(descriptor)s::INTEGER, %(text)s::INTEGER, %(client)s::INTEGER, %(engine)s::INTEGER, %(folder)s::INTEGER, %(family)s::INTEGER, %(parent)s, %(status)s::SMALLINT, %(cause)s::SMALLINT, %(cancel)s::SMALLINT, %(priority)s::INTEGER, %(attempt)s::SMALLINT, %(created_s)s, %(due_s)s, %(order_s)s, %(placed_s)s, %(ended_s)s, %(reason)s::VARCHAR, %(placement)s::VARCHAR, %(ready_s)s, %(cell)s::VARCHAR) ON CONFLICT DO NOTHING
 
 -- name: count_events
 UPDATE event_count SET seq=(event_count.seq + %(count)s::BIGINT) RETURNING event_count.seq
@@ -287,12 +308,12 @@ UPDATE runs SET status=%(status)s::SMALLINT, cause=%(cause)s::SMALLINT, attempt=
 UPDATE runs SET cancel=1, due_s=runs.created_s, ready_s=CASE WHEN (runs.holder IS NULL) THEN runs.created_s ELSE runs.ready_s END WHERE runs.status < 100 AND runs.cancel = 0 AND runs.id IN ({ids}) RETURNING runs.id
 
 -- name: claimed
-SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s 
+SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell 
 FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS series_key ON series_key.id = descriptors.series_key JOIN words AS client ON client.id = runs.client JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family LEFT OUTER JOIN words AS folder ON folder.id = runs.folder 
 WHERE runs.no IN ({numbers}) ORDER BY runs.priority DESC, runs.due_s, runs.no
 
 -- name: get
-SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s 
+SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell 
 FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS series_key ON series_key.id = descriptors.series_key JOIN words AS client ON client.id = runs.client JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family LEFT OUTER JOIN words AS folder ON folder.id = runs.folder 
 WHERE runs.id BETWEEN %(low)s AND %(high)s ORDER BY runs.id 
  LIMIT %(most)s
@@ -428,13 +449,55 @@ FROM alerts
 WHERE substr(alerts.id, 1, length(%(prefix)s)) = %(prefix)s ORDER BY alerts.id 
  LIMIT %(most)s
 
--- name: cursors
-SELECT cursors.name, cursors.seq 
-FROM cursors 
-WHERE substr(cursors.name, 1, length(%(prefix)s)) = %(prefix)s
+-- name: add_delivery
+INSERT INTO deliveries (alert, state, address, run, created_s, due_s, status, attempts) VALUES (%(alert)s::VARCHAR, %(state)s::SMALLINT, %(address)s::VARCHAR, (SELECT runs.no 
+FROM runs 
+WHERE runs.id = %(run_id)s), %(created_s)s, %(due_s)s, %(status)s::SMALLINT, %(attempts)s::INTEGER) ON CONFLICT (alert, address) WHERE status = 0 DO UPDATE SET state = excluded.state, run = excluded.run, created_s = excluded.created_s RETURNING deliveries.no
 
--- name: advance
-INSERT INTO cursors (name, seq) VALUES (%(name)s::VARCHAR, %(seq)s::BIGINT) ON CONFLICT (name) DO UPDATE SET seq = excluded.seq WHERE cursors.seq < excluded.seq
+-- name: claimed_deliveries
+SELECT deliveries.no, deliveries.alert, deliveries.state, deliveries.address, deliveries.run, deliveries.created_s, deliveries.due_s, deliveries.status, deliveries.attempts, deliveries.error, deliveries.ended_s, deliveries.holder, deliveries.until_s, runs.id 
+FROM deliveries LEFT OUTER JOIN runs ON runs.no = deliveries.run 
+WHERE deliveries.no IN ({numbers}) ORDER BY deliveries.no
+
+-- name: next_delivery
+SELECT min(CASE WHEN (deliveries.until_s > deliveries.due_s) THEN deliveries.until_s ELSE deliveries.due_s END) AS due_s 
+FROM deliveries 
+WHERE deliveries.status = 0 AND NOT (EXISTS (SELECT * 
+FROM deliveries AS earlier 
+WHERE earlier.status = 0 AND earlier.address = deliveries.address AND earlier.no < deliveries.no))
+
+-- name: deliveries
+SELECT deliveries.no, deliveries.alert, deliveries.state, deliveries.address, deliveries.run, deliveries.created_s, deliveries.due_s, deliveries.status, deliveries.attempts, deliveries.error, deliveries.ended_s, deliveries.holder, deliveries.until_s, runs.id 
+FROM deliveries LEFT OUTER JOIN runs ON runs.no = deliveries.run 
+WHERE deliveries.alert = %(alert)s::VARCHAR ORDER BY deliveries.no
+
+-- name: claim_deliveries
+WITH ready AS 
+(SELECT deliveries.no AS no 
+FROM deliveries 
+WHERE deliveries.status = 0 AND NOT (EXISTS (SELECT * 
+FROM deliveries AS earlier 
+WHERE earlier.status = 0 AND earlier.address = deliveries.address AND earlier.no < deliveries.no)) AND deliveries.due_s <= %(now_s)s AND (deliveries.until_s IS NULL OR deliveries.until_s <= %(now_s)s) ORDER BY deliveries.due_s, deliveries.no 
+ LIMIT %(most)s FOR UPDATE SKIP LOCKED)
+ UPDATE deliveries SET holder=%(owner)s::VARCHAR, until_s=%(until_s)s WHERE deliveries.no IN (SELECT ready.no 
+FROM ready) RETURNING deliveries.no
+
+-- name: renew_deliveries
+UPDATE deliveries SET until_s=%(until_s)s WHERE deliveries.status = 0 AND deliveries.holder = %(owner)s::VARCHAR AND deliveries.no IN ({numbers}) RETURNING deliveries.no
+
+-- name: release_deliveries
+UPDATE deliveries SET holder=NULL, until_s=NULL WHERE deliveries.status = 0 AND deliveries.holder = %(owner)s::VARCHAR RETURNING deliveries.no
+
+-- name: delivery_owners
+SELECT DISTINCT deliveries.holder 
+FROM deliveries 
+WHERE deliveries.status = 0 AND deliveries.holder IS NOT NULL
+
+-- name: apply_delivery
+UPDATE deliveries SET address=%(address)s::VARCHAR, due_s=%(due_s)s, status=%(status)s::SMALLINT, attempts=%(attempts)s::INTEGER, error=%(error)s::VARCHAR, ended_s=%(ended_s)s, holder=NULL, until_s=NULL WHERE deliveries.status = 0 AND deliveries.holder = %(owner)s::VARCHAR AND deliveries.no = %(no)s::INTEGER AND deliveries.state = %(state)s::SMALLINT RETURNING deliveries.run
+
+-- name: replaced_delivery
+UPDATE deliveries SET due_s=deliveries.created_s, holder=NULL, until_s=NULL WHERE deliveries.status = 0 AND deliveries.holder = %(owner)s::VARCHAR AND deliveries.no = %(no)s::INTEGER RETURNING deliveries.run
 
 -- name: measured_runs
 SELECT ranked.no, ranked.id, ranked.order_s, ranked.subject, ranked.series 
@@ -471,17 +534,17 @@ FROM points) AS pairs JOIN series ON series.id = pairs.series JOIN metrics ON me
 -- name: trail
 SELECT events.seq, runs.id, kind.word AS kind, events.time_s, events.message, events.data, actor.word AS actor 
 FROM events JOIN runs ON runs.no = events.run JOIN words AS kind ON kind.id = events.kind LEFT OUTER JOIN words AS actor ON actor.id = events.actor 
-WHERE kind.word = %(kind)s::VARCHAR AND (events.data LIKE '%%' || %(part)s::VARCHAR || '%%') ORDER BY events.seq
+WHERE kind.word IN ({kinds}) AND (events.data LIKE '%%' || %(part)s::VARCHAR || '%%') ORDER BY events.seq
 
 -- name: list_newest
-SELECT runs.no, runs.id, descriptors.name, runs.status, runs.cause, engine.word AS engine, runs.created_s, runs.placed_s, runs.ended_s, runs.reason, family.word AS family, descriptors.labels, descriptors.subject 
+SELECT runs.no, runs.id, descriptors.name, runs.status, runs.cause, engine.word AS engine, runs.created_s, runs.placed_s, runs.ended_s, runs.reason, family.word AS family, descriptors.labels, descriptors.subject, runs.cell 
 FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family 
 WHERE runs.no IN (SELECT runs.no 
 FROM runs ORDER BY runs.created_s DESC, runs.no DESC 
  LIMIT %(most)s) ORDER BY runs.created_s DESC, runs.no DESC
 
 -- name: list_oldest
-SELECT runs.no, runs.id, descriptors.name, runs.status, runs.cause, engine.word AS engine, runs.created_s, runs.placed_s, runs.ended_s, runs.reason, family.word AS family, descriptors.labels, descriptors.subject 
+SELECT runs.no, runs.id, descriptors.name, runs.status, runs.cause, engine.word AS engine, runs.created_s, runs.placed_s, runs.ended_s, runs.reason, family.word AS family, descriptors.labels, descriptors.subject, runs.cell 
 FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family 
 WHERE runs.no IN (SELECT runs.no 
 FROM runs ORDER BY runs.created_s, runs.no 

@@ -77,6 +77,7 @@ def listing(*, newest_first: bool) -> Select[Any]:
             _family.c.word.label("family"),
             descriptors.c.labels,
             descriptors.c.subject,
+            runs.c.cell,
         )
         .join_from(runs, descriptors, descriptors.c.id == runs.c.descriptor)
         .join(_engine, _engine.c.id == runs.c.engine)

@@ -26,7 +26,7 @@ from sqlalchemy import (
     text,
 )
 
-from anubis.store.sql.codes import FIRST_FINAL
+from anubis.store.sql.codes import FIRST_FINAL, PENDING
 
 metadata = MetaData()
 
@@ -129,6 +129,7 @@ runs = Table(
     Column("placement", Text),  # JSON
     Column("holder", Text),  # who has the lease; NULL: nobody
     Column("ready_s", Double),  # when the lease ends, else when it is due; NULL: final
+    Column("cell", Text),  # JSON; NULL: none
     Index("runs_created", "created_s"),
 )
 _unfinished = text(f"status < {FIRST_FINAL}")
@@ -214,12 +215,43 @@ alerts = Table(
     Index("alerts_opened", "opened_s"),
 )
 
-#: How far receivers of events have come.
-cursors = Table(
-    "cursors",
+#: The outbox. Rows of one address are delivered in the order of their numbers.
+deliveries = Table(
+    "deliveries",
     metadata,
-    Column("name", String(255), primary_key=True),
-    Column("seq", BigInteger, nullable=False),
+    Column("no", Integer, primary_key=True),
+    Column("alert", String(64), nullable=False),
+    Column("state", SmallInteger, nullable=False),  # of the alert
+    Column("address", Text, nullable=False),
+    Column("run", Integer, ForeignKey("runs.no", ondelete="SET NULL")),  # NULL: it was removed
+    Column("created_s", Double, nullable=False),
+    Column("due_s", Double, nullable=False),
+    Column("status", SmallInteger, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("error", Text),  # NULL: none
+    Column("ended_s", Double),  # NULL: pending
+    Column("holder", Text),  # who has the lease; NULL: nobody
+    Column("until_s", Double),  # when the lease ends; NULL: no lease
+    Index("deliveries_alert", "alert"),
+    Index("deliveries_run", "run"),
+    sqlite_autoincrement=True,
+)
+_pending = text(f"status = {PENDING}")
+Index(
+    "deliveries_pending",
+    deliveries.c.address,
+    deliveries.c.no,
+    sqlite_where=_pending,
+    postgresql_where=_pending,
+)
+#: One pending delivery for each alert and address.
+Index(
+    "deliveries_latest",
+    deliveries.c.alert,
+    deliveries.c.address,
+    unique=True,
+    sqlite_where=_pending,
+    postgresql_where=_pending,
 )
 
 #: Alembic's own table, so that a database made from ``metadata`` is one that Alembic can carry on from.

@@ -22,11 +22,10 @@ from sqlalchemy import (
     update,
 )
 
+from anubis.store.sql import outbox
 from anubis.store.sql.codes import FIRST_FINAL
 from anubis.store.sql.queries import among, event_rows, given
 from anubis.store.sql.schema import (
-    alerts,
-    cursors,
     descriptors,
     event_count,
     events,
@@ -62,7 +61,7 @@ def statements(upsert: Callable[..., Any]) -> dict[str, Executable]:
         | _reading()
         | _points()
         | _samples()
-        | _watchers(upsert)
+        | outbox.statements(upsert)
     )
 
 
@@ -201,6 +200,7 @@ def _run_rows() -> Select[Any]:
             runs.c.cancel,
             _folder.c.word.label("folder"),
             runs.c.order_s,
+            runs.c.cell,
         )
         .join_from(runs, descriptors, descriptors.c.id == runs.c.descriptor)
         .join(_series_key, _series_key.c.id == descriptors.c.series_key)
@@ -318,25 +318,4 @@ def _samples() -> dict[str, Executable]:
         .where(metrics.c.name == given("name"))
         .order_by(samples.c.start),
         "summaries": of_run(summaries, *summary),
-    }
-
-
-def _watchers(upsert: Callable[..., Any]) -> dict[str, Executable]:
-    alert = upsert(alerts).values({column.name: given(column.name) for column in alerts.c})
-    new = {name: alert.excluded[name] for name in ("benchmark", "state", "opened_s", "body")}
-    cursor = upsert(cursors).values(name=given("name"), seq=given("seq"))
-    prefix = func.substr(alerts.c.id, literal_column("1"), func.length(given("prefix")))
-    named = func.substr(cursors.c.name, literal_column("1"), func.length(given("prefix")))
-    return {
-        "put_alert": alert.on_conflict_do_update(index_elements=[alerts.c.id], set_=new),
-        "alert": select(alerts.c.body)
-        .where(prefix == given("prefix"))
-        .order_by(alerts.c.id)
-        .limit(given("most")),
-        "cursors": select(cursors.c.name, cursors.c.seq).where(named == given("prefix")),
-        "advance": cursor.on_conflict_do_update(
-            index_elements=[cursors.c.name],
-            set_={"seq": cursor.excluded.seq},
-            where=cursors.c.seq < cursor.excluded.seq,
-        ),
     }

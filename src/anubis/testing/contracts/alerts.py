@@ -1,4 +1,4 @@
-"""The contracts of ``Alerts`` and ``Cursors`` as tests. A subclass has a fixture ``store`` with both, and ``runs``."""
+"""The contract of ``Alerts`` as tests. A subclass has a fixture ``store`` with ``alerts``, ``runs`` and ``events``."""
 
 from dataclasses import replace
 from typing import Any
@@ -57,16 +57,19 @@ class AlertsContract:
 
     def test_the_trail_of_an_alert_spans_runs(self, store: Any) -> None:
         runs = [added(store, a_run()) for _ in range(2)]
-        mine: dict[str, Any] = {"data": {"alert": an_alert().id, "state": "confirmed", "to": ["mailto:a"]}}
+        mine: dict[str, Any] = {"data": {"alert": an_alert().id, "state": "confirmed"}}
         store.alerts.put([], [an_event(runs[0], "alert", message="seen", **mine)])
         store.alerts.put(
             [], [an_event(runs[0], "alert", data={"alert": "f" * 16}), an_event(runs[0], **mine)]
         )
         store.alerts.put([], [an_event(runs[1], "alert", message="known", actor="me", **mine)])
+        store.events.append([an_event(runs[1], kind, **mine) for kind in ("delivered", "undelivered")])
         trail = store.alerts.trail(an_alert().id)
         assert [(event.run_id, event.message, event.actor) for event in trail] == [
             (runs[0].id, "seen", ""),
             (runs[1].id, "known", "me"),
+            (runs[1].id, "", ""),
+            (runs[1].id, "", ""),
         ]
         assert store.alerts.trail("%") == []
 
@@ -107,23 +110,3 @@ class AlertsContract:
         assert store.alerts.find(states=[AlertState.CONFIRMED], benchmark="hello", series_key="a series") == [
             old
         ]
-
-
-class CursorsContract:
-    """How far receivers of events have come."""
-
-    def test_a_cursor_moves_forward_only(self, store: Any) -> None:
-        for seq in (3, 5, 4):
-            store.cursors.advance("notify/a", seq)
-        assert store.cursors.all("notify/") == {"notify/a": 5}
-
-    def test_a_new_receiver_may_start_at_nothing(self, store: Any) -> None:
-        store.cursors.advance("notify/a", 0)
-        assert store.cursors.all("notify/a") == {"notify/a": 0}
-
-    def test_names_are_told_apart_by_their_beginning(self, store: Any) -> None:
-        for name in ("notify", "notify/a", "notify_b", "sink/a"):
-            store.cursors.advance(name, 1)
-        assert sorted(store.cursors.all("notify/")) == ["notify/a"]
-        assert sorted(store.cursors.all("notify_")) == ["notify_b"]
-        assert len(store.cursors.all("")) == 4

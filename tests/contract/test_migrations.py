@@ -1,0 +1,192 @@
+"""Databases of earlier versions: nothing undelivered is lost, nothing delivered is delivered again."""
+
+import json
+
+import pytest
+
+from anubis.model.alert import AlertState
+from anubis.model.delivery import DeliveryStatus
+from anubis.pipeline.relay import Relay
+from anubis.store import open_store
+from anubis.store.migrations.upgrade import upgrade
+from anubis.store.rows import alert_values, id_bytes, new_run_values
+from anubis.store.sql.drivers import driver_for
+from anubis.testing import FakeClock, a_run
+from anubis.testing.contracts.alerts import an_alert
+
+#: Kinds of events and their numbers, beyond those that PostgreSQL will give.
+KINDS = {"submitted": 1001, "alert": 1002, "note": 1003}
+#: Table -> its columns in the first schema, as far as the tests fill them.
+INSERTS = {
+    "words": ("id", "word"),
+    "descriptors": ("id", "digest", "series_key", "name", "subject", "body"),
+    "texts": ("id", "digest", "body"),
+    "runs": (
+        "no", "id", "descriptor", "text", "client", "engine", "status", "cancel", "priority", "attempt",
+        "created_s", "due_s", "reason",
+    ),
+    "events": ("seq", "run", "kind", "time_s", "data"),
+    "alerts": ("id", "benchmark", "state", "opened_s", "body"),
+    "cursors": ("name", "seq"),
+}  # fmt: skip
+
+
+class OldDatabase:
+    """A database with the first schema, written row by row."""
+
+    def __init__(self, url):
+        self.driver = driver_for(url)
+        upgrade(self.driver, "0001")
+        self.connection = self.driver.connect()
+        self.seq = 0
+        self.connection_closed = False
+        for word, number in KINDS.items():
+            self.insert("words", id=number, word=word)
+
+    def insert(self, table, **values):
+        columns = INSERTS[table]
+        parameters = ", ".join(self.driver.parameter.format(column) for column in columns)
+        self.connection.execute(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({parameters})", values)
+
+    def add_run(self, number):
+        run = a_run()
+        words = {"me": 0, "fake": 0, run.owner: 0, run.engine: 0}
+        values = new_run_values(run, words, 1, 1)
+        self.insert("runs", no=number, **{name: values[name] for name in INSERTS["runs"][1:]})
+        return run
+
+    def add_event(self, run, kind, data):
+        self.seq += 1
+        self.insert(
+            "events", seq=self.seq, run=run, kind=KINDS[kind], time_s=100.0 + self.seq, data=json.dumps(data)
+        )
+        return self.seq
+
+    def add_alert(self, alert_id):
+        self.insert("alerts", **alert_values(an_alert(alert_id)))
+
+    def close(self):
+        if not self.connection_closed:
+            self.connection.execute(f"UPDATE event_count SET seq = {self.seq}")
+            self.connection.commit()
+            self.connection.close()
+        self.connection_closed = True
+
+
+@pytest.fixture
+def old(database_url):
+    database = OldDatabase(database_url)
+    yield database
+    database.close()
+
+
+class Listener:
+    def __init__(self):
+        self.told = []
+
+    def notify(self, to, alert):
+        self.told.append((to, alert.id))
+
+
+@pytest.mark.parametrize(
+    ("cursors", "expected"),
+    [
+        pytest.param({}, ["a1", "b1", "a2", "b3", "c3"], id="no relay ever ran"),
+        pytest.param({"notify": 4}, [], id="there was no address before the scout"),
+        pytest.param({"notify": 2}, ["b3", "c3"], id="addresses after the scout are not discovered yet"),
+        pytest.param(
+            {"notify": 4, "notify/mailto:a": 4, "notify/mailto:b": 4, "notify/mailto:c": 4}, [], id="all done"
+        ),
+        pytest.param(
+            {"notify": 4, "notify/mailto:a": 0, "notify/mailto:b": 1, "notify/mailto:c": 4},
+            ["a1", "a2", "b3"],
+            id="two failed",
+        ),
+        pytest.param(
+            {"notify": 4, "notify/mailto:a": 3, "notify/mailto:b": 3, "notify/mailto:c": 3},
+            ["b3", "c3"],
+            id="the newest event is still due",
+        ),
+        pytest.param({"notify": 1, "notify/mailto:a": 4}, ["b3", "c3"], id="ahead of the scout"),
+    ],
+)
+def test_what_no_cursor_had_passed_is_pending(old, database_url, cursors, expected):
+    run = old.add_run(1)
+    for alert in ("a" * 16, "b" * 16, "c" * 16):
+        old.add_alert(alert)
+    old.add_event(1, "alert", {"alert": "a" * 16, "state": "confirmed", "to": ["mailto:a", "mailto:b"]})
+    old.add_event(1, "alert", {"alert": "b" * 16, "state": "acknowledged", "to": ["mailto:a"]})
+    old.add_event(1, "alert", {"alert": "c" * 16, "state": "suspected"})
+    old.add_event(1, "alert", {"alert": "c" * 16, "state": "resolved", "to": ["mailto:b", "mailto:c"]})
+    for name, seq in cursors.items():
+        old.insert("cursors", name=name, seq=seq)
+    old.close()
+
+    states = {"1": AlertState.CONFIRMED, "2": AlertState.ACKNOWLEDGED, "3": AlertState.RESOLVED}
+    places = {"1": ("a" * 16, 101.0), "2": ("b" * 16, 102.0), "3": ("c" * 16, 104.0)}
+    store = open_store(database_url)
+    found = [each for alert in ("a" * 16, "b" * 16, "c" * 16) for each in store.deliveries.of(alert)]
+    assert sorted((each.alert_id, each.to, each.state, each.created_s) for each in found) == sorted(
+        (places[n][0], f"mailto:{name}", states[n], places[n][1]) for name, n in expected
+    )
+    assert {each.run_id for each in found} <= {run.id}
+
+    listener = Listener()
+    relay = Relay(store.deliveries, store.alerts, {"mailto": listener}, FakeClock())
+    assert relay.turn() is None
+    assert sorted(listener.told) == sorted((f"mailto:{name}", places[n][0]) for name, n in expected)
+    store.close()
+
+
+def test_of_several_states_that_are_due_the_last_is_delivered(old, database_url):
+    old.add_run(1)
+    second = old.add_run(2)
+    old.add_alert("a" * 16)
+    old.add_event(1, "alert", {"alert": "a" * 16, "state": "confirmed", "to": ["mailto:a"]})
+    old.add_event(2, "alert", {"alert": "a" * 16, "state": "resolved", "to": ["mailto:a"]})
+    old.close()
+    store = open_store(database_url)
+    (delivery,) = store.deliveries.of("a" * 16)
+    assert (delivery.state, delivery.run_id, delivery.status) == (
+        AlertState.RESOLVED,
+        second.id,
+        DeliveryStatus.PENDING,
+    )
+    store.close()
+
+
+def test_events_of_alerts_that_are_gone_or_strange_are_passed_over(old, database_url):
+    old.add_run(1)
+    old.add_alert("a" * 16)
+    for data in (
+        {"alert": "f" * 16, "to": ["mailto:a"]},
+        {"to": ["mailto:a"]},
+        {},
+        {"alert": "a" * 16, "state": "of a newer version", "to": ["mailto:a"]},
+    ):
+        old.add_event(1, "alert", data)
+    old.add_event(1, "note", {"alert": "a" * 16, "to": ["mailto:b"]})
+    old.close()
+    store = open_store(database_url)
+    assert [(each.to, each.state) for each in store.deliveries.of("a" * 16)] == [
+        ("mailto:a", AlertState.CONFIRMED)
+    ]
+    store.close()
+
+
+def test_cells_of_old_runs_are_filled_in(old, database_url):
+    cells = {number: {"file": f"{number}.toml", "BATCH": number} for number in range(1, 2502)}
+    runs = {number: old.add_run(number) for number in cells}
+    alone = old.add_run(9000)
+    for number, cell in cells.items():
+        old.add_event(number, "submitted", {"cell": cell})
+    old.add_event(9000, "submitted", {"caused_by": "another"})
+    old.close()
+    open_store(database_url).close()
+    connection = driver_for(database_url).connect()
+    stored = dict(connection.execute("SELECT id, cell FROM runs").fetchall())
+    connection.close()
+    assert stored.pop(id_bytes(alone.id)) is None
+    assert {run_id: json.loads(cell) for run_id, cell in stored.items()} == {
+        id_bytes(runs[number].id): cell for number, cell in cells.items()
+    }

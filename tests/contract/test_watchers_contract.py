@@ -1,9 +1,0 @@
-from anubis.testing.contracts.alerts import AlertsContract, CursorsContract
-
-
-class TestAlerts(AlertsContract):
-    pass
-
-
-class TestCursors(CursorsContract):
-    pass
