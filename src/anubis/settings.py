@@ -1,4 +1,7 @@
-"""What an operator may set, all of it from the environment. ``python -m anubis.settings`` prints the reference table."""
+"""Settings from the environment: those of the core, and the loader that adapters use for theirs.
+
+``python -m anubis.settings`` prints the reference table.
+"""
 
 import hashlib
 import inspect
@@ -6,116 +9,176 @@ import math
 import os
 import pwd
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from anubis.model.errors import BadInputError
 from anubis.model.problem import Problem
 from anubis.record import layout
 
+T = TypeVar("T")
 _DATABASES = ("sqlite://", "postgresql://", "postgresql+psycopg://")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """One installation's settings. A field's variable is ``ANUBIS_`` and its name in capitals.
+def setting(
+    *variables: str,
+    default: Any = MISSING,
+    default_factory: Any = MISSING,
+    least: float = 0,
+    read: Callable[[str], Any] | None = None,
+    secret: bool = False,
+) -> Any:
+    """A field that ``load`` reads from the first of these variables that is set.
 
-    The reference page is made from the lines above the fields: meaning, then unit, then, where it is worked out
-    and not simply the field's, the default.
+    ``least`` bounds a number. ``read`` makes the value of other types than text, numbers and paths from the text; it
+    raises ValueError with a noun phrase that says what the text must be. A secret is not in the ``repr``.
+
+    The reference page is generated from the lines above the field: meaning; unit; and the default where it is not
+    the field's.
     """
-
-    #: Folder of everything Anubis keeps: database, records, fetched data; path; `~/.anubis`
-    home: Path
-    #: Database: `sqlite:///PATH` or `postgresql://USER@HOST/NAME`; URL; SQLite, `anubis.db` in the home folder
-    database_url: str = field(repr=False)  # it may hold a password
-    #: Who submits, shown in listings; text; SHA-1 of `user+host`
-    client_id: str
-    #: Engine of descriptors that name none; name
-    engine: str = "process"
-    #: Runs measured at the same time on this machine; with more than one they disturb one another; runs
-    process_slots: int = field(default=1, metadata={"least": 1})
-    #: How long a silent process keeps its runs before another may carry them on; seconds
-    lease_s: float = field(default=30.0, metadata={"least": 1})
-    #: Free space under the home folder below which no run is placed; bytes
-    min_free_bytes: int = 256 << 20
-
-    @property
-    def records(self) -> Path:
-        """Folder of the records of all runs."""
-        return self.home / layout.RECORDS
-
-    @classmethod
-    def from_env(cls, environ: Mapping[str, str]) -> Self:
-        """The settings in ``environ``; a variable set to nothing counts as unset.
-
-        Raises BadInputError with one problem for each variable that cannot be accepted.
-        """
-        problems: list[Problem] = []
-        values: dict[str, Any] = {}
-        for spec in fields(cls):
-            text = environ.get(variable(spec.name), "").strip()
-            if text:
-                try:
-                    values[spec.name] = _read(spec.name, spec.type, text, spec.metadata.get("least", 0))
-                except ValueError as error:
-                    shown = text.partition("://")[0]  # an address may hold a password
-                    problems.append(_problem(spec.name, f"{shown!r} is not {error}", f"set it to {error}"))
-        if "home" not in values:
-            try:
-                values["home"] = _user_home(environ) / ".anubis"
-            except KeyError:
-                problems.append(_problem("home", "this user has no home folder", "set it to a folder"))
-        if problems:
-            named = ", ".join(problem.path for problem in problems)
-            raise BadInputError(
-                f"The environment holds settings that cannot be accepted: {named}",
-                remedy="correct or unset them; docs/reference/settings.md lists every setting",
-                problems=problems,
-            )
-        values.setdefault("database_url", f"sqlite:///{values['home'] / 'anubis.db'}")
-        values.setdefault("client_id", _client_id(environ))
-        return cls(**values)
+    metadata = {"variables": variables, "least": least, "read": read}
+    return field(default=default, default_factory=default_factory, repr=not secret, metadata=metadata)
 
 
-def variable(name: str) -> str:
-    """The environment variable of a field."""
-    return f"ANUBIS_{name.upper()}"
+def load(kind: type[T], environ: Mapping[str, str], **given: Any) -> T:
+    """An instance of a settings dataclass; fields in ``given`` are not read. A variable set to nothing counts as unset.
+
+    Raises BadInputError with one problem for each variable that cannot be accepted.
+    """
+    values, problems = _values(kind, environ)
+    refuse(problems)
+    return kind(**{**values, **given})
 
 
-def reference() -> str:
-    """Every setting as a Markdown table: variable, meaning, unit, default."""
-    about = dict(re.findall(r"#: (.*)\n    (\w+):", inspect.getsource(Settings)))
-    by_field = {name: line.split("; ") for line, name in about.items()}
-    rows = ["| Variable | Meaning | Unit | Default |", "|---|---|---|---|"]
-    for spec in fields(Settings):
-        parts = by_field[spec.name]
-        default = parts.pop() if spec.default is MISSING else f"`{spec.default}`"
-        rows.append(f"| `{variable(spec.name)}` | {'; '.join(parts[:-1])} | {parts[-1]} | {default} |")
-    return "\n".join(rows)
+def refuse(problems: Sequence[Problem]) -> None:
+    """Raise BadInputError if there are any problems with variables."""
+    if problems:
+        named = ", ".join(problem.path for problem in problems)
+        raise BadInputError(
+            f"The environment holds settings that cannot be accepted: {named}",
+            remedy="correct or unset them; docs/reference/settings.md lists every setting",
+            problems=problems,
+        )
 
 
-def _read(name: str, kind: Any, text: str, least: float) -> Any:
-    """The value of a variable; ValueError says what it should have been."""
+def variables(kind: type) -> list[str]:
+    """The environment variables of a settings dataclass."""
+    return [name for spec in fields(kind) for name in spec.metadata.get("variables", ())]
+
+
+def _values(kind: Any, environ: Mapping[str, str]) -> tuple[dict[str, Any], list[Problem]]:
+    problems: list[Problem] = []
+    values: dict[str, Any] = {}
+    for spec in fields(kind):
+        name, text = _text(spec.metadata.get("variables", ()), environ)
+        if not text:
+            continue
+        try:
+            values[spec.name] = _read(spec.type, text, spec.metadata)
+        except ValueError as error:
+            shown = (
+                f"{text.partition('://')[0]!r}" if spec.repr else "its value"
+            )  # an address may hold a password
+            problems.append(_problem(name, f"{shown} is not {error}", f"set it to {error}"))
+    return values, problems
+
+
+def _text(names: Sequence[str], environ: Mapping[str, str]) -> tuple[str, str]:
+    """The first variable that is set, and its text; empty when none is."""
+    for name in names:
+        if text := environ.get(name, "").strip():
+            return name, text
+    return "", ""
+
+
+def _read(kind: Any, text: str, metadata: Mapping[str, Any]) -> Any:
+    """The value of a variable; ValueError says what it must be."""
+    if metadata["read"]:
+        return metadata["read"](text)
     if kind is Path:
         return Path(text).expanduser().absolute()
     if kind is str:
-        if name == "database_url" and not text.startswith(_DATABASES):
-            raise ValueError("an address that starts with sqlite:// or postgresql://")
         return text
-    wanted = f"a {'whole ' if kind is int else ''}number of at least {least:g}"
+    wanted = f"a {'whole ' if kind is int else ''}number of at least {metadata['least']:g}"
     try:
         value = kind(text)
     except ValueError:
         raise ValueError(wanted) from None
-    if not math.isfinite(value) or value < least:
+    if not math.isfinite(value) or value < metadata["least"]:
         raise ValueError(wanted)
     return value
 
 
 def _problem(name: str, message: str, remedy: str) -> Problem:
-    return Problem(path=variable(name), message=message, remedy=remedy)
+    return Problem(path=name, message=message, remedy=remedy)
+
+
+def _database(text: str) -> str:
+    if not text.startswith(_DATABASES):
+        raise ValueError("an address that starts with sqlite:// or postgresql://")
+    return text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Settings of one installation, those of its adapters excluded."""
+
+    #: Folder of everything Anubis keeps: database, records, fetched data; path; `~/.anubis`
+    home: Path = setting("ANUBIS_HOME")
+    #: Database: `sqlite:///PATH` or `postgresql://USER@HOST/NAME`; URL; SQLite, `anubis.db` in the home folder
+    database_url: str = setting("ANUBIS_DATABASE_URL", read=_database, secret=True)
+    #: Who submits, shown in listings; text; SHA-1 of `user+host`
+    client_id: str = setting("ANUBIS_CLIENT_ID")
+    #: Engine of descriptors that name none; name
+    engine: str = setting("ANUBIS_ENGINE", default="process")
+    #: How long a silent process keeps its runs before another may carry them on; seconds
+    lease_s: float = setting("ANUBIS_LEASE_S", default=30.0, least=1)
+    #: Free space under the home folder below which no run is placed; bytes
+    min_free_bytes: int = setting("ANUBIS_MIN_FREE_BYTES", default=256 << 20)
+
+    @property
+    def records(self) -> Path:
+        """Folder of all records."""
+        return self.home / layout.RECORDS
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str]) -> Self:
+        """The settings in ``environ``.
+
+        Raises BadInputError with one problem for each variable that cannot be accepted.
+        """
+        values, problems = _values(cls, environ)
+        if "home" not in values:
+            try:
+                values["home"] = _user_home(environ) / ".anubis"
+            except KeyError:
+                problems.append(_problem("ANUBIS_HOME", "this user has no home folder", "set it to a folder"))
+        refuse(problems)
+        values.setdefault("database_url", f"sqlite:///{values['home'] / 'anubis.db'}")
+        values.setdefault("client_id", _client_id(environ))
+        return cls(**values)
+
+
+def table(kind: Any) -> str:
+    """The settings of a dataclass as a Markdown table: variable, meaning, unit, default."""
+    about = dict(re.findall(r"#: (.*)\n    (\w+):", inspect.getsource(kind)))
+    by_field = {name: line.split("; ") for line, name in about.items()}
+    rows = ["| Variable | Meaning | Unit | Default |", "|---|---|---|---|"]
+    for spec in fields(kind):
+        for name in spec.metadata.get("variables", ())[:1]:
+            parts = by_field[spec.name]
+            default = (
+                parts.pop() if spec.default in (MISSING, "") or spec.metadata["read"] else f"`{spec.default}`"
+            )
+            rows.append(f"| `{name}` | {'; '.join(parts[:-1])} | {parts[-1]} | {default} |")
+    return "\n".join(rows)
+
+
+def reference() -> str:
+    """Every setting of the core as a Markdown table."""
+    return table(Settings)
 
 
 def _user_home(environ: Mapping[str, str]) -> Path:

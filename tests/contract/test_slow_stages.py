@@ -64,7 +64,7 @@ def cluster(store, tmp_path):
         world = World(
             engines={"fake": engine, "other": other},
             objects=FakeObjects(),
-            records=FakeRecords(tmp_path),
+            records=FakeRecords(),
             runs=store.runs,
             leases=leases,
             events=store.events,
@@ -210,7 +210,7 @@ def test_an_answer_under_a_lost_lease_is_dropped(cluster):
 
     assert cluster.store.leases.owners() == ["second"]
     assert kinds(cluster, run) == ["placed"]
-    assert len(cluster.engine.bundles) == 1
+    assert len(cluster.engine.launches) == 1
 
 
 def test_a_stage_that_waited_for_its_thread_until_the_lease_ran_out_does_not_begin(cluster):
@@ -241,7 +241,7 @@ def test_stopping_during_a_stage_gives_back_the_other_leases_only(cluster):
     pass_time(cluster, LEASE_S, second)
     settle(second)
     assert cluster.status([hanging]) == [Status.WATCH]
-    assert len(cluster.engine.bundles) == 2
+    assert len(cluster.engine.launches) == 2
 
 
 def test_stopping_takes_the_answers_of_stages_that_end_in_time(cluster):
@@ -281,7 +281,7 @@ def test_a_database_that_is_away_for_longer_than_the_lease_costs_the_runs_in_han
 
     assert cluster.status([run]) == [Status.WATCH]
     assert kinds(cluster, run) == ["placed"], "the first answer was dropped; the second found the placement"
-    assert (cluster.engine.placings[run.id], len(cluster.engine.bundles)) == (2, 1)
+    assert (cluster.engine.placings[run.id], len(cluster.engine.launches)) == (2, 1)
 
 
 def test_an_answer_waits_for_a_database_that_is_away_for_a_moment(cluster):
@@ -375,7 +375,7 @@ def test_a_run_of_which_nothing_can_be_written_waits_and_stops_nobody(cluster):
         first.reconciler.held.keeper.turn()
         settle(first)
     assert cluster.status([bad]) == [Status.WATCH]
-    assert len(cluster.engine.bundles) == 2
+    assert len(cluster.engine.launches) == 2
 
 
 def test_a_wall_clock_that_jumps_makes_nobody_lose_a_run_or_place_it_twice(cluster):

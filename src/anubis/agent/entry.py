@@ -10,9 +10,11 @@ import sys
 from anubis.agent.options import Options, WrongOptionsError
 
 USAGE = """usage: anubis-agent exec --record DIR [--repeats N] [--warmups N] [--timeout-s S] [--grace-s S] [--cwd DIR]
-                         [--run-id ID] [--patterns FILE] [--seed N] -- COMMAND ARG...
+                         [--run-id ID] [--patterns FILE] [--seed N] [--options FILE] -- COMMAND ARG...
        anubis-agent extract --record DIR [--patterns FILE] [--fresh]
        anubis-agent sample --record DIR
+
+--options FILE reads a JSON object of the same options: {"record": "DIR", "timeout_s": 60}
 """
 
 

@@ -246,6 +246,7 @@ class _Bisection:
         stored, events = runs_of(
             submissions,
             engines=self._world.engines,
+            notifiers=self._world.notifiers,
             default_engine=self._engine,
             owner=self._owner,
             clock=self._world.clock,

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+#: The instance type that stands for the machine at hand.
+LOCAL = "local"
+
 
 class Strategy(StrEnum):
     """How a benchmark spreads over processes and machines."""

@@ -5,20 +5,19 @@ import os
 import re
 import smtplib
 import ssl
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.utils import format_datetime
-from typing import Self
 from urllib.parse import unquote, urlsplit
 
 from anubis.contracts.world import Surroundings
 from anubis.model.alert import Alert, AlertState
-from anubis.model.errors import BadInputError, NotifyError
+from anubis.model.errors import NotifyError
 from anubis.reporting import alert_text
 from anubis.reporting.markup import one_line
+from anubis.settings import load, setting
 
 TIMEOUT_S = 20.0
 _PORTS = {"smtp": 25, "smtps": 465}
@@ -32,92 +31,100 @@ _PLAIN = re.compile(rf"{_ATOM}(?:\.{_ATOM})*@{_LABEL}(?:\.{_LABEL})*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MailServer:
+    """How to reach the mail server."""
+
+    host: str
+    port: int
+    #: TLS from the first byte; otherwise by STARTTLS.
+    tls: bool
+    user: str
+    password: str = field(repr=False)
+
+
+def _mail_server(text: str) -> MailServer:
+    try:
+        parts = urlsplit(text)
+        port = parts.port or _PORTS[parts.scheme]
+    except (KeyError, ValueError):
+        parts, port = urlsplit(""), 0
+    if not parts.hostname:
+        raise ValueError(
+            "the address of a mail server, smtp://USER:PASSWORD@HOST:587, "
+            "with %-codes for : / and @ in user and password"
+        )
+    return MailServer(
+        host=parts.hostname,
+        port=port,
+        tls=parts.scheme == "smtps",
+        user=unquote(parts.username or ""),
+        password=unquote(parts.password or ""),
+    )
+
+
+def _sender(text: str) -> str:
+    if not _address(text):
+        raise ValueError("a mail address NAME@HOST")
+    return text
+
+
+def _this_machine() -> str:
+    own = f"anubis@{os.uname().nodename}"
+    return own if _address(own) else "anubis@localhost"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EmailSettings:
     """What an operator may set about mail."""
 
-    #: ``ANUBIS_SMTP_URL``: ``smtp://USER:PASSWORD@HOST:PORT`` (TLS by STARTTLS), or ``smtps://`` (TLS at once).
-    host: str = ""
-    port: int = 25
-    #: TLS from the first byte.
-    tls: bool = False
-    user: str = ""
-    password: str = field(default="", repr=False)
-    #: ``ANUBIS_SMTP_FROM``: who the mail is from; ``anubis@`` this machine when unset.
-    sender: str = ""
-
-    @classmethod
-    def from_env(cls, environ: Mapping[str, str]) -> Self:
-        sender = environ.get("ANUBIS_SMTP_FROM", "").strip()
-        if not sender:
-            own = f"anubis@{os.uname().nodename}"
-            sender = own if _address(own) else "anubis@localhost"
-        if not _address(sender):
-            raise BadInputError("ANUBIS_SMTP_FROM is no mail address", remedy="set it to NAME@HOST")
-        text = environ.get("ANUBIS_SMTP_URL", "").strip()
-        if not text:
-            return cls(sender=sender)
-        try:
-            parts = urlsplit(text)
-            port = parts.port or _PORTS[parts.scheme]
-        except (KeyError, ValueError):
-            parts, port = urlsplit(""), 0
-        if not parts.hostname:
-            raise BadInputError(
-                "ANUBIS_SMTP_URL is no address of a mail server",
-                remedy="set it to smtp://USER:PASSWORD@HOST:587, with %-codes for : / and @ in the password",
-            )
-        return cls(
-            host=parts.hostname,
-            port=port,
-            tls=parts.scheme == "smtps",
-            user=unquote(parts.username or ""),
-            password=unquote(parts.password or ""),
-            sender=sender,
-        )
+    #: `smtp://USER:PASSWORD@HOST:587` (STARTTLS where the server has it, always before a password) or `smtps://...` (TLS from the start); `%40` for `@` and `%3A` for `:` inside user or password; URL; none
+    server: MailServer | None = setting("ANUBIS_SMTP_URL", default=None, read=_mail_server, secret=True)
+    #: Who the mail is from; address; `anubis@` this machine
+    sender: str = setting("ANUBIS_SMTP_FROM", default_factory=_this_machine, read=_sender)
 
 
 def build(surroundings: Surroundings) -> "Email":
-    """The notifier as the entry point makes it."""
-    del surroundings
-    return Email(EmailSettings.from_env(os.environ))
+    """Build the notifier; its entry point names this function."""
+    return Email(load(EmailSettings, surroundings.environ))
 
 
 class Email:
     """Sends alerts to ``mailto:team@example.org``, or to several addresses separated by commas."""
-
-    schemes = frozenset({"mailto"})
 
     def __init__(self, settings: EmailSettings, context: ssl.SSLContext | None = None) -> None:
         self._settings = settings
         self._context = context
 
     def notify(self, to: str, alert: Alert) -> None:
-        if not self._settings.host:
+        server = self._settings.server
+        if server is None:
             raise NotifyError("no mail server is known", permanent=True, remedy="set ANUBIS_SMTP_URL")
         content = message(alert, self._settings.sender, recipients(to))
         try:
-            with self._server() as server:
-                refused = server.send_message(content)
+            with self._connection(server) as connection:
+                refused = connection.send_message(content)
         except smtplib.SMTPRecipientsRefused as error:
             refused = error.recipients
         except smtplib.SMTPResponseException as error:
-            raise self._failure(
-                f"answered {error.smtp_code}", permanent=error.smtp_code >= _PERMANENT
+            raise _failure(
+                server, f"answered {error.smtp_code}", permanent=error.smtp_code >= _PERMANENT
             ) from None
         except smtplib.SMTPNotSupportedError:
-            raise self._failure("lacks what this message or its log-in needs", permanent=True) from None
+            raise _failure(server, "lacks what this message or its log-in needs", permanent=True) from None
         except ssl.SSLError:
             trust = "name its authority's file in SSL_CERT_FILE"
-            raise self._failure("has a certificate or a TLS that was not accepted", remedy=trust) from None
+            raise _failure(server, "has a certificate or a TLS that was not accepted", remedy=trust) from None
         except (OSError, smtplib.SMTPException) as error:
-            raise self._failure(f"could not be used ({type(error).__name__})") from None
+            raise _failure(server, f"could not be used ({type(error).__name__})") from None
         if refused:
             codes = {code for code, _ in refused.values()}
-            raise self._failure(f"refused {', '.join(sorted(refused))}", permanent=min(codes) >= _PERMANENT)
+            raise _failure(
+                server, f"refused {', '.join(sorted(refused))}", permanent=min(codes) >= _PERMANENT
+            )
 
-    def _server(self) -> smtplib.SMTP:
+    def _connection(self, at: MailServer) -> smtplib.SMTP:
         """A connection, encrypted if the server can, always before a password is said."""
-        at, context = self._settings, self._context or ssl.create_default_context()
+        context = self._context or ssl.create_default_context()
         if at.tls:
             server: smtplib.SMTP = smtplib.SMTP_SSL(at.host, at.port, timeout=TIMEOUT_S, context=context)
         else:
@@ -134,11 +141,12 @@ class Email:
             raise
         return server
 
-    def _failure(self, what: str, *, permanent: bool = False, remedy: str = "") -> NotifyError:
-        if permanent and not remedy:
-            remedy = "check ANUBIS_SMTP_URL, ANUBIS_SMTP_FROM and the address"
-        where = f"the mail server {self._settings.host}:{self._settings.port}"
-        return NotifyError(one_line(f"{where} {what}", 400), permanent=permanent, remedy=remedy)
+
+def _failure(at: MailServer, what: str, *, permanent: bool = False, remedy: str = "") -> NotifyError:
+    if permanent and not remedy:
+        remedy = "check ANUBIS_SMTP_URL, ANUBIS_SMTP_FROM and the address"
+    message = one_line(f"the mail server {at.host}:{at.port} {what}", 400)
+    return NotifyError(message, permanent=permanent, remedy=remedy)
 
 
 def recipients(to: str) -> list[str]:

@@ -19,7 +19,7 @@ from urllib.request import getproxies_environment, proxy_bypass
 import urllib3
 from urllib3 import exceptions
 
-from anubis.model.errors import BadInputError, NotifyError
+from anubis.model.errors import NotifyError
 from anubis.reporting.markup import one_line
 
 CONNECT_S = 5.0
@@ -125,25 +125,23 @@ def shown(url: str) -> str:
     return f"{parts.scheme}://{parts.hostname or ''}{port}"
 
 
-def token(environ: Mapping[str, str], name: str) -> str:
-    """A secret that travels in a header; empty when unset. BadInputError, without the value, when it cannot."""
-    value = environ.get(name, "").strip()
-    if not all("!" <= char <= "~" for char in value):
-        raise BadInputError(f"{name} holds a character that no token has", remedy="copy the token again")
-    return value
+def token(text: str) -> str:
+    """A secret that travels in a header. ValueError, without the value, when it cannot."""
+    if not all("!" <= char <= "~" for char in text):
+        raise ValueError("a token: it holds a character that no token has")
+    return text
 
 
-def service_url(environ: Mapping[str, str], name: str, default: str = "") -> str:
-    """An operator's http or https address without a slash at its end; empty when unset."""
-    value = environ.get(name, "").strip() or default
+def service_url(text: str) -> str:
+    """An http or https address of a service, without a slash at its end. Raises ValueError."""
     try:
-        parts = urlsplit(value)
+        parts = urlsplit(text)
         legal = parts.scheme in ("http", "https") and parts.hostname and not parts.username
     except ValueError:
         legal = False
-    if value and not legal:
-        raise BadInputError(f"{name} is no http or https address", remedy=f"set {name} to https://HOST/...")
-    return value.rstrip("/")
+    if not legal:
+        raise ValueError("an http or https address, such as https://HOST/...")
+    return text.rstrip("/")
 
 
 @cache

@@ -3,10 +3,9 @@
 API: https://docs.github.com/en/rest/checks/runs, https://docs.github.com/en/rest/issues/comments
 """
 
-import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from anubis.contracts.world import Surroundings
@@ -19,6 +18,7 @@ from anubis.reporting import alert_text
 from anubis.reporting import gate_report as reports
 from anubis.reporting.gate_report import Report
 from anubis.reporting.markup import one_line
+from anubis.settings import load, setting
 
 _API = "https://api.github.com"
 
@@ -27,16 +27,10 @@ _API = "https://api.github.com"
 class GitHubSettings:
     """What an operator may set about GitHub; GitHub Actions sets the address itself."""
 
-    #: ``GITHUB_TOKEN``: check runs need the token of an app, GitHub Actions' own or another (checks: write,
-    #: pull-requests: write).
-    token: str = field(default="", repr=False)
-    #: ``GITHUB_API_URL``: another one for GitHub Enterprise Server (``https://HOST/api/v3``).
-    api_url: str = _API
-
-    @classmethod
-    def from_env(cls, environ: Mapping[str, str]) -> Self:
-        api_url = service_url(environ, "GITHUB_API_URL", _API)
-        return cls(token=token(environ, "GITHUB_TOKEN"), api_url=api_url)
+    #: Token of a GitHub app or of GitHub Actions: `checks: write`, `pull-requests: write`; text; none
+    token: str = setting("GITHUB_TOKEN", default="", read=token, secret=True)
+    #: `https://HOST/api/v3` for GitHub Enterprise Server; URL; `https://api.github.com`
+    api_url: str = setting("GITHUB_API_URL", default=_API, read=service_url)
 
     @property
     def host(self) -> str:
@@ -57,9 +51,8 @@ class CheckRun:
 
 
 def build(surroundings: Surroundings) -> "GitHub":
-    """The notifier as the entry point makes it."""
-    del surroundings
-    return GitHub(GitHubSettings.from_env(os.environ))
+    """Build the notifier; its entry point names this function."""
+    return GitHub(load(GitHubSettings, surroundings.environ))
 
 
 def post(
@@ -77,7 +70,7 @@ def post(
     Raises NotifyError.
     """
     where = target(environ)
-    github = GitHub(GitHubSettings.from_env(environ))
+    github = GitHub(load(GitHubSettings, environ))
     posted = []
     if check:
         conclusion = "failure" if report.is_bad else "neutral" if report.is_undecided else "success"
@@ -99,8 +92,6 @@ def post(
 
 class GitHub:
     """Tells alerts to ``github:check`` and ``github:comment``."""
-
-    schemes = frozenset({"github"})
 
     def __init__(self, settings: GitHubSettings) -> None:
         self._settings = settings

@@ -6,12 +6,12 @@ import pytest
 
 from anubis.model.cause import Cause
 from anubis.model.descriptor import OnContamination
-from anubis.model.errors import NoCapacityError, StageError, StoreError
+from anubis.model.errors import NoCapacityError, PlugInError, StageError, StoreError
 from anubis.model.hardware import Hardware
 from anubis.model.run import Event, Seen, Step
 from anubis.model.status import Status
-from anubis.pipeline.stages.place import bundle_of
 from anubis.testing import FakeEngine, a_descriptor, a_run
+from anubis.testing.contracts.engine import start
 
 
 def add(house, *runs):
@@ -199,7 +199,7 @@ def test_a_run_cancelled_while_it_waits_never_starts(house, reconciler):
     turn(reconciler, house)
 
     assert house.runs.get(run.id).status is Status.CANCELLED
-    assert house.engine.bundles == {}
+    assert house.engine.launches == {}
 
 
 def test_room_that_cancelling_frees_is_not_taken_by_a_run_that_was_cancelled_with_it(house, reconciler):
@@ -215,7 +215,7 @@ def test_room_that_cancelling_frees_is_not_taken_by_a_run_that_was_cancelled_wit
     settle(reconciler, house)
     settle(reconciler, house)
 
-    assert len(house.engine.bundles) == 1
+    assert len(house.engine.launches) == 1
 
 
 def test_a_run_cancelled_while_it_runs_is_ended_and_keeps_its_record(house, reconciler, leave_record):
@@ -241,7 +241,7 @@ def test_what_was_placed_by_somebody_who_died_just_then_is_ended_when_cancelled(
     """The store says that it waits for its place; the engine knows better."""
     run = a_run(status=Status.PLACE)
     add(house, run)
-    placement = house.engine.place(run, bundle_of(run))
+    placement = start(house.engine, run, ("true",))
     cancel(house, run)
 
     turn(reconciler, house)
@@ -255,7 +255,7 @@ def test_what_was_placed_by_somebody_who_died_just_then_does_not_wait_for_room(
 ):
     run = a_run(a_descriptor(hardware=Hardware(instance_type="local", max_wait_s=60)))
     add(house, run)
-    house.engine.place(run, bundle_of(run))
+    start(house.engine, run, ("true",))
     full = NoCapacityError("its agent holds the slot and has not shown itself yet", again_after_s=1.0)
 
     def place(self, *_):
@@ -293,6 +293,37 @@ def test_without_its_engine_a_run_harms_no_other_and_can_be_cancelled(house, rec
         assert house.runs.get(gone.id).status is Status.CANCELLED
     else:
         assert left.status is Status.FAILED
+
+
+class Broken(dict):
+    """Engines of which one cannot be loaded any more."""
+
+    def __getitem__(self, name):
+        if name == "other":
+            raise PlugInError('engine "other" cannot be loaded: ImportError: no library', remedy="update it")
+        return super().__getitem__(name)
+
+    def get(self, name, default=None):
+        return default if name == "other" else super().get(name, default)
+
+
+@pytest.mark.parametrize("placed", [False, True])
+def test_an_engine_that_cannot_be_loaded_harms_only_its_runs_and_is_named(house, new_reconciler, placed):
+    other = FakeEngine()
+    other.name = "other"
+    house.world.engines["other"] = other
+    left, good = a_run(engine="other"), a_run()
+    add(house, left, good)
+    if placed:
+        turn(new_reconciler("one"), house, times=1)
+        house.clock.advance(60.0)
+    house.world = replace(house.world, engines=Broken(house.world.engines))
+
+    turn(new_reconciler("two"), house)
+
+    assert house.runs.get(good.id).status is Status.WATCH
+    assert "cannot be loaded: ImportError" in house.runs.get(left.id).reason
+    assert house.runs.get(left.id).status is (Status.WATCH if placed else Status.FAILED)
 
 
 def test_an_engine_that_cannot_cancel_stops_nobody(house, reconciler, monkeypatch, leave_record):

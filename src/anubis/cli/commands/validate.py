@@ -1,8 +1,11 @@
 """``anubis validate`` and ``anubis schema``."""
 
+import os
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,13 +17,19 @@ from anubis.cli.views import json_output, tables, units
 from anubis.late import late
 from anubis.model.errors import BadInputError
 from anubis.model.problem import Problem, Severity
+from anubis.settings import Settings
 
 if TYPE_CHECKING:
-    from anubis import describe
+    from anubis import describe, wiring
     from anubis.api import descriptors as api_descriptors
+    from anubis.describe.check import schedules
+    from anubis.submission import refusals
 else:  # pydantic
     api_descriptors = late("anubis.api.descriptors")
     describe = late("anubis.describe")
+    refusals = late("anubis.submission.refusals")
+    schedules = late("anubis.describe.check.schedules")
+    wiring = late("anubis.wiring")
 
 
 @click.command()
@@ -41,7 +50,7 @@ def validate(
 ) -> int:
     """Check descriptor files and print all problems.
 
-    Exits 2 if any file has an error; warnings name old spellings that still work.
+    What depends on an engine is checked if that engine is installed. Exits 2 if any file has an error; warnings name old spellings that still work.
     """
     if upgrade and (len(files) > 1 or as_json or plan):
         raise BadInputError(
@@ -55,7 +64,10 @@ def validate(
         json_output.show(
             [
                 api_descriptors.validation_to_json(
-                    str(report.file), report.problems, report.cells if plan else None
+                    str(report.file),
+                    (*report.problems, *report.here),
+                    report.cells if plan else None,
+                    next_due_s=report.next_due_s,
                 )
                 for report in reports
             ]
@@ -80,10 +92,20 @@ class _Report:
     file: Path
     problems: tuple[Problem, ...]
     cells: "tuple[describe.Cell, ...]"
+    #: Found with the engines and notifiers of this installation.
+    here: tuple[Problem, ...] = ()
 
     @property
     def valid(self) -> bool:
-        return not any(problem.severity is Severity.ERROR for problem in self.problems)
+        return not any(problem.severity is Severity.ERROR for problem in (*self.problems, *self.here))
+
+    @property
+    def next_due_s(self) -> float | None:
+        """When the benchmark is next due; UTC seconds. None without a schedule."""
+        if not self.cells:
+            return None
+        info = self.cells[0].descriptor.info
+        return describe.due_after(info.scheduling, info.timezone, time.time())
 
 
 def _report(file: Path, overrides: dict[str, str]) -> _Report:
@@ -91,9 +113,19 @@ def _report(file: Path, overrides: dict[str, str]) -> _Report:
     if reading.descriptor is None:
         return _Report(file, reading.problems, ())
     try:
-        return _Report(file, reading.problems, describe.cells(reading.descriptor))
+        cells = describe.cells(reading.descriptor)
     except BadInputError as error:
         return _Report(file, (*reading.problems, *error.problems), ())
+    return _Report(file, reading.problems, cells, tuple(dict.fromkeys(_here(cells))))
+
+
+def _here(cells: "Sequence[describe.Cell]") -> Iterator[Problem]:
+    """Problems of the runs with the engines and notifiers of this installation."""
+    settings = Settings.from_env(os.environ)
+    surroundings = wiring.surroundings_of(settings)
+    engines, notifiers = wiring.engines(surroundings), wiring.notifiers(surroundings)
+    for cell in cells:
+        yield from refusals.checked_here(cell.descriptor, engines, notifiers, settings.engine)
 
 
 def _upgraded(file: Path) -> str:
@@ -121,13 +153,16 @@ def read_file(file: Path) -> bytes:
 def _show(report: _Report, *, plan: bool) -> None:
     """Print problems on standard error, a valid file on standard output."""
     file = str(report.file)
-    found = [problem for problem in report.problems if problem.severity is Severity.ERROR]
+    found = [problem for problem in (*report.problems, *report.here) if problem.severity is Severity.ERROR]
     warnings = [problem for problem in report.problems if problem.severity is Severity.WARNING]
     if warnings:
         terminal.warn(
             f"{file}: {units.counted(len(warnings), 'old spelling')} (anubis validate --upgrade {file})"
         )
         errors.show_problems(warnings, file=file)
+    if here := [problem for problem in report.here if problem.severity is Severity.WARNING]:
+        terminal.warn(f"{file}: {units.counted(len(here), 'problem')} on this installation")
+        errors.show_problems(here, file=file)
     if found:
         terminal.error(f"{file}: {units.counted(len(found), 'problem')}")
         errors.show_problems(found, file=file)
@@ -135,9 +170,18 @@ def _show(report: _Report, *, plan: bool) -> None:
     first = report.cells[0].descriptor
     runs = units.counted(len(report.cells), "run")
     metrics = units.counted(len(first.output.metrics), "metric")
-    click.echo(f"{file}: valid: {first.info.name}, {runs}, {metrics}")
+    click.echo(f"{file}: valid: {first.info.name}, {runs}, {metrics}{_due(report)}")
     if plan:
         _show_plan(report.cells)
+
+
+def _due(report: _Report) -> str:
+    """The end of the line about a scheduled benchmark."""
+    if report.next_due_s is None:
+        return ""
+    timezone = report.cells[0].descriptor.info.timezone
+    due = datetime.fromtimestamp(report.next_due_s, schedules.zone(timezone))
+    return f", next due {due:%Y-%m-%d %H:%M} {timezone}"
 
 
 def _show_plan(cells: "Sequence[describe.Cell]") -> None:

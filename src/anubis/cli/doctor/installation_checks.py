@@ -8,11 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from anubis.cli.home import open_client
 from anubis.cli.views import units
 from anubis.model.errors import AnubisError
+from anubis.plug_ins import PlugIns
 from anubis.settings import Settings
+from anubis.wiring import engines, notifiers, surroundings_of
 
 OLDEST_PYTHON = (3, 11)
 
@@ -38,7 +41,7 @@ class Check:
 
 
 def installation(settings: Settings) -> Iterator[Check]:
-    """Python, home folder, disk, database, engines."""
+    """Python, home folder, disk, database, engines, notifiers."""
     version = platform.python_version()
     if sys.version_info >= OLDEST_PYTHON:
         yield Check("python", State.OK, version)
@@ -50,16 +53,25 @@ def installation(settings: Settings) -> Iterator[Check]:
         return
     yield _disk(settings)
     try:
-        with open_client() as client:
-            names = client.runs.engines()
+        with open_client():
             yield Check("database", State.OK, _database(settings))
     except AnubisError as error:
         yield Check("database", State.FAIL, error.message, error.remedy)
         return
-    if names:
-        yield Check("engines", State.OK, ", ".join(names))
+    surroundings = surroundings_of(settings)
+    yield from _plug_ins("engines", engines(surroundings))
+    yield from _plug_ins("notifiers", notifiers(surroundings))
+
+
+def _plug_ins(group: str, plug_ins: PlugIns[Any]) -> Iterator[Check]:
+    """Those that can be used, on one line, and each broken one with its error."""
+    broken = plug_ins.broken()
+    if usable := sorted(set(plug_ins) - set(broken)):
+        yield Check(group, State.OK, ", ".join(usable))
     else:
-        yield Check("engines", State.FAIL, "none", "install Anubis again: its entry points are missing")
+        yield Check(group, State.FAIL, "none", "install Anubis again: its entry points are missing")
+    for name, error in broken.items():
+        yield Check(f"{group.removesuffix('s')} {name}", State.WARN, error.message, error.remedy)
 
 
 def _home(home: Path) -> Check:

@@ -74,8 +74,9 @@ class Runs(protocol.Runs):
             )
         )
         for run in runs:
-            if run.id in asked and run.placement:
-                self._world.engines[run.engine].cancel(run.placement)
+            engine = self._world.engines.get(run.engine)
+            if run.id in asked and run.placement and engine:
+                engine.cancel(run.placement)
         return [run for run in runs if run.id in asked]
 
     def purge(self, refs: Sequence[str]) -> list[str]:

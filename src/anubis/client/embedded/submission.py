@@ -8,7 +8,8 @@ from anubis.model.problem import Problem
 from anubis.model.run import Run
 from anubis.submission import script_archive
 from anubis.submission.descriptor_files import submissions_of
-from anubis.submission.submit import only_recorded, runs_of
+from anubis.submission.refusals import only_recorded
+from anubis.submission.submit import runs_of
 from anubis.wiring import Installation
 
 
@@ -28,6 +29,7 @@ def submit(
     runs, events = runs_of(
         submissions,
         engines=world.engines,
+        notifiers=world.notifiers,
         default_engine=settings.engine,
         owner=settings.client_id,
         clock=world.clock,
