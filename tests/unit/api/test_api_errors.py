@@ -29,6 +29,7 @@ EXAMPLES = [
     NotifyError("busy", again_after_s=30.0),
     errors.StoreError("locked"),
     errors.FullError("no space left"),
+    errors.PlugInError("slurm cannot be loaded"),
 ]
 
 
