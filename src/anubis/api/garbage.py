@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from anubis.api.json_values import Json
-from anubis.model.garbage import Garbage
+from anubis.contracts.garbage import Garbage
 
 
 def garbage_to_json(garbage: Garbage) -> Json:

@@ -5,9 +5,9 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from anubis.contracts.garbage import Garbage
 from anubis.contracts.records import Records
 from anubis.contracts.runs import RunQuery, Runs
-from anubis.model.garbage import Garbage
 from anubis.model.status import Status
 from anubis.record import layout, packing
 from anubis.transfer.run_transfer import INCOMING

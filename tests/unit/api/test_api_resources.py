@@ -27,8 +27,8 @@ from anubis.api import (
 from anubis.api.json_values import finite
 from anubis.bisection.bisection import BisectResult, CommitResult
 from anubis.bisection.commit_search import Side
+from anubis.contracts.garbage import Garbage
 from anubis.describe import Cell
-from anubis.model.garbage import Garbage
 from anubis.model.run import Run
 from anubis.transfer.histories import ImportResult
 from anubis.transfer.measurements import History

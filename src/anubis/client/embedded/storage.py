@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from anubis.client.protocol import tools as protocol
-from anubis.model.garbage import Garbage
+from anubis.contracts.garbage import Garbage
 from anubis.store import garbage
 from anubis.wiring import Installation
 
