@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 TOO_QUIET = 75
 
 
+#: The environment variable with the token for ``--ship``. Benchmarks do not get it.
+SHIP_VARIABLE = "ANUBIS_SHIP_TOKEN"
+
+
 class WrongOptionsError(ValueError):
     """The options cannot be understood."""
 
@@ -39,6 +43,10 @@ class Options:
     #: Path of ``{metric: {"pattern": ..., "units": ...}}``; empty: the record's own, if it has any.
     patterns: str = ""
     seed: int = 0
+    #: Address of the receiver of the record; empty: the record stays on this machine.
+    ship: str = ""
+    #: A private file with the token of the receiver; empty: it is in the environment.
+    ship_token: str = ""
     #: Read the whole output again instead of continuing where the last extraction stopped.
     fresh: bool = False
 

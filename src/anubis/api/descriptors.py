@@ -16,10 +16,7 @@ def validation_to_json(
     *,
     next_due_s: float | None = None,
 ) -> Json:
-    """A descriptor file and its problems; with ``cells`` the runs that it describes.
-
-    ``next_due_s`` is the next time at which a schedule is due; UTC seconds.
-    """
+    """A descriptor file and its problems; with ``cells`` the runs that it describes. ``next_due_s``: UTC seconds."""
     found: Json = {
         "file": file,
         "valid": not any(problem.severity is Severity.ERROR for problem in problems),

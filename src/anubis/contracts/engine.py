@@ -51,7 +51,10 @@ class Capabilities:
 
 
 class Engine(Protocol):
-    """Where a run runs. Engines only place agents; the agent measures."""
+    """Where a run runs. Engines only place agents; the agent measures.
+
+    Methods are called from several threads at the same time. A call may take long: it delays no run of another engine.
+    """
 
     name: str
     capabilities: Capabilities

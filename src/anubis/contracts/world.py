@@ -20,7 +20,7 @@ from anubis.settings import Settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
-    """What stages may look at and ask for."""
+    """What stages may look at and ask for, from several threads at the same time."""
 
     engines: Mapping[str, Engine]
     objects: Objects

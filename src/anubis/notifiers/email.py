@@ -123,7 +123,7 @@ class Email:
             )
 
     def _connection(self, at: MailServer) -> smtplib.SMTP:
-        """A connection, encrypted if the server can, always before a password is said."""
+        """A connection, encrypted if the server can, always before a password is sent."""
         context = self._context or ssl.create_default_context()
         if at.tls:
             server: smtplib.SMTP = smtplib.SMTP_SSL(at.host, at.port, timeout=TIMEOUT_S, context=context)

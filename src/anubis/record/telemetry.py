@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from anubis.record.files import Files
 
 VERSION = 1
+_LONGEST_HEADER = 1 << 20
 
 
 def header(columns: list[tuple[str, str]], period_s: float) -> bytes:
@@ -36,6 +37,23 @@ def row(time_s: float, values: list[float]) -> bytes:
         time.byteswap()
         figures.byteswap()
     return time.tobytes() + figures.tobytes()
+
+
+def settled_end(files: Files) -> int:
+    """The end of the last whole row: the sampler removes a row that a full disk cut off."""
+    first = reader(files, TELEMETRY).readline(_LONGEST_HEADER)
+    state = files.state(TELEMETRY)
+    try:
+        size = _row_bytes(len(json.loads(first)["columns"]))
+    except (ValueError, LookupError, TypeError, RecursionError):  # incomplete, or another program wrote it
+        return 0
+    if state is None or not first.endswith(b"\n"):
+        return 0
+    return len(first) + (state.size_bytes - len(first)) // size * size
+
+
+def _row_bytes(columns: int) -> int:
+    return 8 + 4 * columns
 
 
 class Telemetry:
@@ -55,7 +73,7 @@ class Telemetry:
         return len(self.times_s)
 
     def _read(self, columns: list[dict[str, Any]], data: bytes) -> None:
-        size = 8 + 4 * len(columns)
+        size = _row_bytes(len(columns))
         count = len(data) // size
         figures = array("f")
         for at in range(0, count * size, size):

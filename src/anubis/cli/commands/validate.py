@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from anubis.api import descriptors as api_descriptors
     from anubis.describe.check import schedules
     from anubis.submission import refusals
-else:  # pydantic
+else:  # pydantic, the store
     api_descriptors = late("anubis.api.descriptors")
     describe = late("anubis.describe")
     refusals = late("anubis.submission.refusals")
@@ -50,7 +50,8 @@ def validate(
 ) -> int:
     """Check descriptor files and print all problems.
 
-    What depends on an engine is checked if that engine is installed. Exits 2 if any file has an error; warnings name old spellings that still work.
+    What depends on an engine is checked if that engine is installed here. Exits 2 if any file has an error; warnings
+    name old spellings that still work.
     """
     if upgrade and (len(files) > 1 or as_json or plan):
         raise BadInputError(
@@ -101,7 +102,7 @@ class _Report:
 
     @property
     def next_due_s(self) -> float | None:
-        """When the benchmark is next due; UTC seconds. None without a schedule."""
+        """When the benchmark is next due, UTC seconds; None without a schedule."""
         if not self.cells:
             return None
         info = self.cells[0].descriptor.info
@@ -120,7 +121,7 @@ def _report(file: Path, overrides: dict[str, str]) -> _Report:
 
 
 def _here(cells: "Sequence[describe.Cell]") -> Iterator[Problem]:
-    """Problems of the runs with the engines and notifiers of this installation."""
+    """What the engines and notifiers of this installation cannot do."""
     settings = Settings.from_env(os.environ)
     surroundings = wiring.surroundings_of(settings)
     engines, notifiers = wiring.engines(surroundings), wiring.notifiers(surroundings)
