@@ -172,7 +172,7 @@ def test_validate_says_when_a_schedule_is_next_due(anubis):
     file = anubis.write("nightly.toml", "true")
     file.write_text(file.read_text().replace("[hardware]", 'scheduling = "0 3 * * *"\n[hardware]', 1))
     assert re.search(
-        r"fine: .*, next due \d{4}-\d\d-\d\d 03:00 UTC$", anubis("validate", file).stdout.strip()
+        r"valid: .*, next due \d{4}-\d\d-\d\d 03:00 UTC$", anubis("validate", file).stdout.strip()
     )
     (report,) = anubis.json("validate", file)
     assert report["next_due_s"] % 86_400 == 3 * 3600
@@ -227,7 +227,7 @@ def test_validate_tells_every_problem_of_every_file(anubis):
     bad.write_text(good.read_text().replace("instance_type", "instance_typ").replace("[ml]", "[mll]"))
     ended = anubis("validate", good, bad)
     assert ended.returncode == 2
-    assert f"{good}: fine" in ended.stdout
+    assert f"{good}: valid" in ended.stdout
     reports = anubis.json("validate", good, bad, code=2)
     assert [report["valid"] for report in reports] == [True, False]
     assert {problem["line"] for problem in reports[1]["problems"]} >= {5, 6}
