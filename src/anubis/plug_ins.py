@@ -6,10 +6,13 @@ from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
 from anubis.contracts.world import Surroundings
+from anubis.late import late
 from anubis.model.errors import BadInputError, PlugInError
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+    from importlib import metadata
+else:  # 10 ms that a listing does not need
+    metadata = late("importlib.metadata")
 
 T = TypeVar("T")
 
@@ -25,10 +28,8 @@ class PlugIns(Mapping[str, T]):
         self._lock = Lock()
 
     @cached_property
-    def _entries(self) -> "Mapping[str, EntryPoint]":
-        from importlib.metadata import entry_points  # noqa: PLC0415  10 ms
-
-        return {entry.name: entry for entry in entry_points(group=self._group)}
+    def _entries(self) -> "Mapping[str, metadata.EntryPoint]":
+        return {entry.name: entry for entry in metadata.entry_points(group=self._group)}
 
     def __getitem__(self, name: str) -> T:
         """The plug-in. Raises KeyError if it is not installed, PlugInError (a KeyError too) if it is broken."""

@@ -135,6 +135,8 @@ def test_history_is_narrowed(anubis):
     assert ids("--label", "team=vision") == [first]
     assert ids("--name", "two") == [second]
     assert ids("--metric", "rate", "--limit", "1") == [second]
+    assert ids("--after", "@last") == [first]
+    assert ids("--after", first) == []
     assert ids("--metric", "speed") == []
     assert ids("--status", "failed") == []
     assert ids("--since", "1h") == [second, first]

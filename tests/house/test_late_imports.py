@@ -14,7 +14,7 @@ from support.tree import FUNCTIONS, PACKAGE, modules, shown
 LATE = {"cli", "client"}
 #: Other modules that may, each with the reason.
 ALSO_LATE = {
-    "wiring.py": "connects everything",
+    "plug_ins.py": "connects plug-ins; a listing needs none",
     "pipeline/stages/analyse.py": "most runs of a large sweep have series too short for numpy and scipy",
     "store/columns.py": "only long columns need numpy",
     "store/opening.py": "only an old database needs Alembic",
@@ -26,7 +26,6 @@ INNER = {
     "cli/__init__.py": "anubis --version imports nothing else",
     "plug_ins.py": "a listing does not need importlib.metadata",
     "store/sql/drivers.py": "psycopg is an optional extra",
-    "wiring.py": "a listing does not need importlib.metadata",
 }
 HEAVY = ("alembic", "numpy", "pydantic", "rich", "scipy", "sqlalchemy", "urllib3")
 

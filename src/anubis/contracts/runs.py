@@ -26,6 +26,8 @@ class RunQuery:
     #: Created in this span, whose end is not part of it; UTC seconds.
     since_s: float | None = None
     until_s: float | None = None
+    #: Id of a run: only runs that follow it in the order of the listing (the last run of a page gives the next page).
+    after: str | None = None
     limit: int = 100
     newest_first: bool = True
 
@@ -64,7 +66,7 @@ class RunReader(Protocol):
         ...
 
     def find(self, query: RunQuery) -> Sequence[RunRow]:
-        """Rows for a listing, with their points' values, in two statements at most."""
+        """Rows for a listing, with the values of their points. Raises NotFoundError if ``after`` is not stored."""
         ...
 
     def unfinished(self) -> int:

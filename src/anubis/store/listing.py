@@ -5,24 +5,41 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from anubis.contracts.runs import RunQuery, RunRow
+from anubis.model.errors import NotFoundError
 from anubis.store.rows import cause_of, cell_of, id_bytes, id_text, number
 from anubis.store.sql.codes import STATUS_CODES, STATUSES
-from anubis.store.sql.database import Database, Row, chunked, statements_of
+from anubis.store.sql.database import Database, Row, Session, chunked, statements_of
 from anubis.store.text import clean
 
 
 def find(database: Database, query: RunQuery) -> list[RunRow]:
     """See ``Runs.find``. Two statements, or one more for every further ten thousand runs asked for."""
-    where, values = _conditions(query, statements_of(database.driver.name))
+    sql = statements_of(database.driver.name)
+    where, values = _conditions(query, sql)
     values["most"] = query.limit
-    sql = statements_of(database.driver.name)["list_newest" if query.newest_first else "list_oldest"]
+    newest = query.newest_first
     with database.session() as session:
-        rows = session.ask(narrowed(sql, where), values)
+        if query.after is not None:
+            follows = "after_newest" if newest else "after_oldest"
+            where.append(sql[f"where_{follows}"])
+            values |= _place(session, query.after)
+        rows = session.ask(narrowed(sql["list_newest" if newest else "list_oldest"], where), values)
         found: dict[int, dict[str, tuple[float, str]]] = {row.no: {} for row in rows}
         for numbers in chunked(found):
             for point in session.rows("listed_values", numbers=numbers):
                 found[point.run][point.name] = (number(point.value), point.units)
     return [_row(row, found[row.no]) for row in rows]
+
+
+def _place(session: Session, run_id: str) -> dict[str, Any]:
+    """The parameters of the conditions for runs after this one."""
+    rows = session.rows("listed_place", id=id_bytes(run_id))
+    if not rows:
+        raise NotFoundError(
+            f"the listing cannot continue after run {run_id}, which is not stored",
+            remedy="start again with the first page",
+        )
+    return {"after_s": rows[0].created_s, "after_no": rows[0].no}
 
 
 def narrowed(sql: str, where: Sequence[str]) -> str:

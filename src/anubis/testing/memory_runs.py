@@ -32,9 +32,24 @@ class FakeRuns:
     def find(self, query: RunQuery) -> Sequence[RunRow]:
         with self._shelf.lock:
             runs = list(self._shelf.runs.values())
+            runs.sort(
+                key=lambda run: run.created_s
+            )  # stable: runs of one time stay in the order in which they came
+            if query.newest_first:
+                runs.reverse()
+            if query.after is not None:
+                runs = runs[self._place(runs, query.after) + 1 :]
             found = [run for run in runs if self._matches(run, query)]
-            found.sort(key=lambda run: (run.created_s, runs.index(run)), reverse=query.newest_first)
             return [self._row(run) for run in found[: query.limit]]
+
+    def _place(self, runs: Sequence[Run], run_id: str) -> int:
+        place = next((at for at, run in enumerate(runs) if run.id == run_id), None)
+        if place is None:
+            raise NotFoundError(
+                f"the listing cannot continue after run {run_id}, which is not stored",
+                remedy="start again with the first page",
+            )
+        return place
 
     def unfinished(self) -> int:
         with self._shelf.lock:

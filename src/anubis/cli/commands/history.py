@@ -66,6 +66,9 @@ _COLUMNS = (
     metavar="N",
     help="The newest N.",
 )
+@click.option(
+    "--after", type=REF, metavar="RUN", help="Continue after this run, the last one of the previous page."
+)
 @click.option("--quiet", "-q", is_flag=True, help="Print only the full ids.")
 @json_option
 def history(
@@ -78,6 +81,7 @@ def history(
     until: float | None,
     family: str | None,
     limit: int,
+    after: str | None,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -92,6 +96,7 @@ def history(
             since_s=since,
             until_s=until,
             limit=limit,
+            after=client.runs.get(after).id if after else None,
         )
         rows = client.runs.find(query)
     if quiet:

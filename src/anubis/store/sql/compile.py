@@ -14,7 +14,14 @@ from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from anubis.store.sql import bulk
-from anubis.store.sql.queries import alert_conditions, alert_listing, conditions, listed_values, listing
+from anubis.store.sql.queries import (
+    alert_conditions,
+    alert_listing,
+    conditions,
+    listed_place,
+    listed_values,
+    listing,
+)
 from anubis.store.sql.schema import alerts, metadata, runs, stamp
 from anubis.store.sql.statements import statements
 
@@ -47,7 +54,11 @@ def compiled(database: str) -> str:
     for name, rows in (("newest", listing(newest_first=True)), ("oldest", listing(newest_first=False))):
         found[f"list_{name}"] = text(rows)
     found |= {f"where_{name}": _where(runs, text, condition) for name, condition in conditions().items()}
-    found |= {"listed_values": text(listed_values), "list_alerts": text(alert_listing())}
+    found |= {
+        "listed_place": text(listed_place),
+        "listed_values": text(listed_values),
+        "list_alerts": text(alert_listing()),
+    }
     for name, condition in alert_conditions().items():
         found[f"where_alert_{name}"] = _where(alerts, text, condition)
     return HEAD + "".join(f"\n-- name: {name}\n{sql}\n" for name, sql in found.items())

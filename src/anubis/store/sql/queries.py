@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, bindparam, func, literal_column, select
+from sqlalchemy import ColumnElement, Select, and_, bindparam, func, literal_column, or_, select
 
 from anubis.store.sql.database import list_token
 from anubis.store.sql.schema import alerts, descriptors, events, labels, metrics, points, runs, words
@@ -115,7 +115,20 @@ def conditions() -> dict[str, ColumnElement[bool]]:
         "metric": (runs.c.no + literal_column("0")).in_(of_metric),
         "since_s": runs.c.created_s >= given("since_s"),
         "until_s": runs.c.created_s < given("until_s"),
+        # The first comparison lets the database begin at this place of the index.
+        "after_newest": and_(
+            runs.c.created_s <= given("after_s"),
+            or_(runs.c.created_s < given("after_s"), runs.c.no < given("after_no")),
+        ),
+        "after_oldest": and_(
+            runs.c.created_s >= given("after_s"),
+            or_(runs.c.created_s > given("after_s"), runs.c.no > given("after_no")),
+        ),
     }
+
+
+#: The place of a run in listings.
+listed_place = select(runs.c.created_s, runs.c.no).where(runs.c.id == given("id"))
 
 
 #: The values of a listing's runs.

@@ -594,6 +594,17 @@ runs.created_s >= :since_s
 -- name: where_until_s
 runs.created_s < :until_s
 
+-- name: where_after_newest
+runs.created_s <= :after_s AND (runs.created_s < :after_s OR runs.no < :after_no)
+
+-- name: where_after_oldest
+runs.created_s >= :after_s AND (runs.created_s > :after_s OR runs.no > :after_no)
+
+-- name: listed_place
+SELECT runs.created_s, runs.no 
+FROM runs 
+WHERE runs.id = :id
+
 -- name: listed_values
 SELECT points.run, metrics.name, metrics.units, points.value 
 FROM points JOIN metrics ON metrics.id = points.metric 

@@ -7,6 +7,7 @@ import pytest
 from anubis.contracts.runs import RunQuery, RunRow
 from anubis.model.cause import Cause
 from anubis.model.descriptor import Subject
+from anubis.model.errors import NotFoundError
 from anubis.model.ids import new_run_id
 from anubis.model.status import Status
 from anubis.testing.builders import NOW_S, a_descriptor, a_point, a_run
@@ -106,3 +107,33 @@ class ListingContract:
         added(store, a_run(a_descriptor("a%")), a_run(a_descriptor("ab")))
         assert len(found(store, name="a%")) == 1
         assert found(store, subject="%") == []
+
+    @pytest.mark.parametrize("newest_first", [True, False])
+    def test_pages_follow_one_another_without_a_gap(self, store: Any, *, newest_first: bool) -> None:
+        runs = [a_run(created_s=NOW_S + age) for age in (0, 1, 1, 1, 2)]
+        added(store, *runs)
+        complete = found(store, newest_first=newest_first)
+        pages: list[str] = []
+        after = None
+        while page := found(store, newest_first=newest_first, after=after, limit=2):
+            pages += page
+            after = page[-1]
+        assert pages == complete
+        assert len(complete) == len(runs)
+
+    def test_a_page_keeps_its_conditions(self, store: Any) -> None:
+        runs = [a_run(a_descriptor(name), created_s=NOW_S + at) for at, name in enumerate("abab")]
+        added(store, *runs)
+        assert found(store, name="a", after=runs[3].id) == [runs[2].id, runs[0].id]
+        assert found(store, name="a", after=runs[2].id) == [runs[0].id]
+
+    def test_runs_that_are_added_meanwhile_do_not_shift_a_page(self, store: Any) -> None:
+        old, new = a_run(created_s=NOW_S), a_run(created_s=NOW_S + 1)
+        added(store, old, new)
+        added(store, a_run(created_s=NOW_S + 2))
+        assert found(store, after=new.id) == [old.id]
+
+    def test_a_page_after_a_run_that_is_gone_is_an_error(self, store: Any) -> None:
+        added(store, a_run())
+        with pytest.raises(NotFoundError, match="first page"):
+            found(store, after=new_run_id())

@@ -1,0 +1,42 @@
+"""Pages of listings by keyset: a cursor names the last item of a page, so new items shift no page."""
+
+import base64
+import binascii
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from anubis.contracts.runs import RunRow
+from anubis.model.errors import BadInputError
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of runs."""
+
+    rows: Sequence[RunRow]
+    #: Cursor of the next page; None on the last page.
+    next: str | None
+
+
+def page_of(rows: Sequence[RunRow], limit: int) -> Page:
+    """The page of at most ``limit`` rows, from a query for one row more, which tells whether there is a next page."""
+    shown = rows[:limit]
+    return Page(shown, cursor_after(shown[-1].id) if len(rows) > limit else None)
+
+
+def cursor_after(run_id: str) -> str:
+    """The cursor for the page after this run: 22 characters that are safe in addresses."""
+    return base64.urlsafe_b64encode(uuid.UUID(run_id).bytes).rstrip(b"=").decode()
+
+
+def run_before(cursor: str) -> str:
+    """The id of the run after which a page begins (``RunQuery.after``). Raises BadInputError."""
+    try:
+        data = base64.b64decode(f"{cursor}==".encode("ascii"), altchars=b"-_", validate=True)
+        run_id = str(uuid.UUID(bytes=data))
+    except (ValueError, binascii.Error):
+        run_id = ""
+    if not run_id or cursor_after(run_id) != cursor:
+        raise BadInputError("the cursor is not valid", remedy="use the cursor of the page before, unchanged")
+    return run_id

@@ -1,0 +1,144 @@
+"""Each noun of a client is loaded at its first use and offers what its protocol promises."""
+
+import inspect
+import sys
+from importlib import import_module
+
+import pytest
+
+import anubis
+from anubis.client import Client
+from anubis.client.protocol import judging, runs, tools
+from anubis.contracts.runs import RunQuery
+from anubis.model.errors import BadInputError, NotFoundError
+from anubis.model.status import Status
+from anubis.settings import Settings
+from anubis.testing.builders import NOW_S, a_descriptor, a_point, a_run
+from anubis.wiring import build
+
+PROTOCOLS = {
+    name.lower(): kind
+    for module in (runs, judging, tools)
+    for name, kind in vars(module).items()
+    if getattr(kind, "_is_protocol", False) and kind.__module__ == module.__name__
+}
+
+
+@pytest.fixture
+def settings(tmp_path):
+    return Settings.from_env({"ANUBIS_HOME": str(tmp_path), "USER": "me"})
+
+
+@pytest.fixture
+def client(settings):
+    with Client.open(settings) as opened:
+        yield opened
+
+
+def stored(settings, *changes):
+    """Finished runs with one value each, oldest first."""
+    found = [
+        a_run(
+            a_descriptor("bench"),
+            status=Status.SUCCEEDED,
+            created_s=NOW_S + at,
+            ended_s=NOW_S + at + 1,
+            **each,
+        )
+        for at, each in enumerate(changes)
+    ]
+    installation = build(settings)
+    installation.world.runs.add_finished([(run, "text") for run in found], [a_point(run) for run in found])
+    installation.close()
+    return found
+
+
+def test_every_noun_has_a_protocol():
+    assert list(Client.__annotations__) == [noun for noun in Client.__annotations__ if noun in PROTOCOLS]
+    assert PROTOCOLS.keys() == Client.__annotations__.keys()
+
+
+@pytest.mark.parametrize("noun", PROTOCOLS)
+def test_a_noun_has_the_methods_of_its_protocol(noun, client):
+    part = getattr(client, noun)
+    assert getattr(client, noun) is part, "it is made once"
+    assert PROTOCOLS[noun] in type(part).__mro__
+    for name, method in vars(PROTOCOLS[noun]).items():
+        if not name.startswith("_"):
+            own = getattr(type(part), name)
+            assert own is not method, f"{name} is implemented"
+            assert list(inspect.signature(own).parameters) == list(inspect.signature(method).parameters)
+
+
+def test_an_unknown_noun_is_named(client):
+    with pytest.raises(AttributeError, match="'jobs'; it has: runs, results"):
+        client.jobs  # noqa: B018
+
+
+def test_opening_a_client_loads_no_noun(settings, monkeypatch):
+    for noun in PROTOCOLS:
+        monkeypatch.delitem(sys.modules, f"anubis.client.embedded.{noun}", raising=False)
+    with Client.open(settings):
+        loaded = {noun for noun in PROTOCOLS if f"anubis.client.embedded.{noun}" in sys.modules}
+    assert loaded == set()
+
+
+def test_the_connection_is_closed_with_the_client(monkeypatch):
+    closed = []
+
+    class Connection:
+        def close(self):
+            closed.append(True)
+
+    with pytest.raises(ZeroDivisionError), Client("anubis.client.embedded", Connection()):
+        raise ZeroDivisionError
+    assert closed == [True]
+
+
+def test_runs_are_found_by_reference(settings, client):
+    old, new = stored(settings, {}, {})
+    assert client.runs.get("@last").id == new.id
+    assert client.runs.get("@last~1").id == old.id
+    assert client.runs.get(old.id).id == old.id
+    for ref in ("@last~2", "ffffffff"):
+        with pytest.raises(NotFoundError):
+            client.runs.get(ref)
+    assert {point.run_id for point in client.results.points(["@last", old.id])} == {new.id, old.id}
+
+
+def test_a_family_is_in_the_order_of_submission(settings, client):
+    family = "01234567-89ab-7000-8000-00000000000f"
+    first, second, alone = stored(settings, {"family_id": family}, {"family_id": family}, {})
+    assert [row.id for row in client.runs.family(second.id)] == [first.id, second.id]
+    assert [row.id for row in client.runs.family(alone.id)] == [alone.id]
+
+
+def test_only_final_runs_are_purged(settings, client):
+    (done,) = stored(settings, {})
+    installation = build(settings)
+    busy = a_run()
+    installation.world.runs.add([(busy, "text")], [])
+    installation.close()
+    with pytest.raises(BadInputError, match=busy.id):
+        client.runs.purge([done.id, busy.id])
+    assert {row.id for row in client.runs.find(RunQuery())} == {done.id, busy.id}, "all or none"
+    assert client.runs.purge([done.id]) == [done.id]
+    assert [row.id for row in client.runs.find(RunQuery())] == [busy.id]
+
+
+def test_cancelling_twice_reports_the_run_once(settings, client):
+    installation = build(settings)
+    run = a_run()
+    installation.world.runs.add([(run, "text")], [])
+    installation.close()
+    assert [each.id for each in client.runs.cancel([run.id], why="enough")] == [run.id]
+    assert client.runs.cancel([run.id]) == []
+    (event,) = client.runs.events(run.id)
+    assert (event.kind, event.message, event.actor) == ("cancel_requested", "enough", settings.client_id)
+
+
+def test_the_package_offers_the_client_and_run():
+    assert anubis.Client is Client
+    assert anubis.run is import_module("anubis.client.outcome").run
+    with pytest.raises(AttributeError, match="jobs"):
+        anubis.jobs  # noqa: B018
