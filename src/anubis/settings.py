@@ -1,4 +1,4 @@
-"""What an operator may set, all of it from the environment. ``python -m anubis.settings`` prints the reference table."""
+"""The settings of an installation, read from the environment. ``python -m anubis.settings`` prints the reference table."""
 
 import hashlib
 import inspect
@@ -19,32 +19,32 @@ _DATABASES = ("sqlite://", "postgresql://", "postgresql+psycopg://")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """One installation's settings. A field's variable is ``ANUBIS_`` and its name in capitals.
+    """The settings of one installation. The variable of a field is ``ANUBIS_`` and its name in capitals.
 
-    The reference page is made from the lines above the fields: meaning, then unit, then, where it is worked out
-    and not simply the field's, the default.
+    The reference page is generated from the comments above the fields: meaning, unit and, if it is computed, the
+    default.
     """
 
-    #: Folder of everything Anubis keeps: database, records, fetched data; path; `~/.anubis`
+    #: Folder of all data of Anubis: database, records, fetched data; path; `~/.anubis`
     home: Path
     #: Database: `sqlite:///PATH` or `postgresql://USER@HOST/NAME`; URL; SQLite, `anubis.db` in the home folder
     database_url: str = field(repr=False)  # it may hold a password
-    #: Who submits, shown in listings; text; SHA-1 of `user+host`
+    #: Id of the submitting user, shown in listings; text; SHA-1 of `user+host`
     client_id: str
-    #: Engine of descriptors that name none; name
+    #: Engine of descriptors without an engine; name
     engine: str = "process"
-    #: Runs measured at the same time on this machine; with more than one they disturb one another; runs
+    #: Number of runs measured at the same time on this machine; more than one disturb each other; runs
     process_slots: int = field(default=1, metadata={"least": 1})
-    #: How long a silent process keeps its runs before another may carry them on; seconds
+    #: Time after which the runs of an unresponsive process may be claimed by another one; seconds
     lease_s: float = field(default=30.0, metadata={"least": 1})
     #: Free space under the home folder below which no run is placed; bytes
     min_free_bytes: int = 256 << 20
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> Self:
-        """The settings in ``environ``; a variable set to nothing counts as unset.
+        """The settings in ``environ``; an empty variable counts as unset.
 
-        Raises BadInputError with one problem for each variable that cannot be accepted.
+        Raises BadInputError with one problem for each variable that is not valid.
         """
         problems: list[Problem] = []
         values: dict[str, Any] = {}
@@ -62,9 +62,9 @@ class Settings:
             except KeyError:
                 problems.append(_problem("home", "this user has no home folder", "set it to a folder"))
         if problems:
-            named = ", ".join(problem.path for problem in problems)
+            names = ", ".join(problem.path for problem in problems)
             raise BadInputError(
-                f"The environment holds settings that cannot be accepted: {named}",
+                f"the environment contains settings that are not valid: {names}",
                 remedy="correct or unset them; docs/reference/settings.md lists every setting",
                 problems=problems,
             )
@@ -91,20 +91,20 @@ def reference() -> str:
 
 
 def _read(name: str, kind: Any, text: str, least: float) -> Any:
-    """The value of a variable; ValueError says what it should have been."""
+    """The value of a variable. Raises ValueError, which says what is expected."""
     if kind is Path:
         return Path(text).expanduser().absolute()
     if kind is str:
         if name == "database_url" and not text.startswith(_DATABASES):
             raise ValueError("an address that starts with sqlite:// or postgresql://")
         return text
-    wanted = f"a {'whole ' if kind is int else ''}number of at least {least:g}"
+    expected = f"a {'whole ' if kind is int else ''}number of at least {least:g}"
     try:
         value = kind(text)
     except ValueError:
-        raise ValueError(wanted) from None
+        raise ValueError(expected) from None
     if not math.isfinite(value) or value < least:
-        raise ValueError(wanted)
+        raise ValueError(expected)
     return value
 
 
@@ -117,7 +117,7 @@ def _user_home(environ: Mapping[str, str]) -> Path:
 
 
 def _client_id(environ: Mapping[str, str]) -> str:
-    """The old client's default, so that histories keep their owner."""
+    """The default of the old client, so that histories keep their owner."""
     try:
         user = environ.get("USER") or pwd.getpwuid(os.getuid()).pw_name
     except KeyError:

@@ -1,4 +1,4 @@
-"""Where a benchmark's data comes from."""
+"""The data sources of a benchmark."""
 
 from dataclasses import dataclass
 
@@ -11,9 +11,9 @@ class DataSource:
     src: str
     #: Absolute path at which the benchmark finds the bytes.
     path: str
-    #: Channel name (SageMaker); left out: made from the position.
+    #: Channel name (SageMaker); default: derived from the position.
     id: str | None = None
-    #: `md5:<32 hex>` or `sha256:<64 hex>`; left out: not verified.
+    #: `md5:<32 hex>` or `sha256:<64 hex>`; default: not verified.
     digest: str | None = None
     #: Extract an archive after fetching it.
     unpack: bool = False

@@ -1,4 +1,4 @@
-"""What single values must hold beyond their limits: commands split, patterns compile, schedules exist."""
+"""Checks of single values beyond their limits: commands can be split, patterns compile, schedules are valid."""
 
 import re
 import shlex
@@ -16,7 +16,7 @@ from anubis.model.descriptor import DEFAULT_ENGINE
 from anubis.model.labels import is_reserved
 from anubis.model.problem import Severity
 
-#: Names of engines with a settled meaning, installed or not; a near miss of one is most likely a slip.
+#: Names of engines with a defined meaning, installed or not; a similar name is probably misspelt.
 ENGINES = (
     DEFAULT_ENGINE,
     "process",
@@ -27,14 +27,14 @@ ENGINES = (
     "aws.ec2",
     "aws.sagemaker",
 )
-#: What a notification may be about.
+#: Events that a notification can subscribe to.
 NOTIFY_ON = tuple(kind.value for kind in AlertKind)
-#: Schemes of the notifiers that come with Anubis; others may be installed.
+#: Schemes of the notifiers that are part of Anubis; others may be installed.
 NOTIFY_SCHEMES = ("mailto", "slack", "https", "http", "github", "gitlab", "alertmanager")
 
 
 def check_values(tree: Mapping[str, Any], findings: Findings) -> None:
-    """Check every value of a tree in the model's shape; values of the wrong kind are left to the door."""
+    """Check every value of a tree in the shape of the model; values of the wrong type are left to the validation."""
     for path, value in leaves(tree):
         if path[0] == "matrix":
             continue
@@ -43,7 +43,7 @@ def check_values(tree: Mapping[str, Any], findings: Findings) -> None:
 
 
 def remarks(path: Path, value: Any) -> list[Remark]:
-    """What is wrong with one value, without knowing the others."""
+    """The findings about one value, independent of the others."""
     pattern = pattern_of(path)
     found = [check(path, pattern, value)]
     if pattern.endswith(".*"):
@@ -59,7 +59,7 @@ def remarks(path: Path, value: Any) -> list[Remark]:
 def _label_name(name: str) -> Remark | None:
     if not is_reserved(name):
         return None
-    message = f"the label {quoted(name)} belongs to the system, which files its runs under it"
+    message = f"the label {quoted(name)} is reserved for Anubis"
     return Remark(message=message, remedy="choose another name")
 
 
@@ -67,8 +67,8 @@ def _engine(name: str) -> Remark | None:
     if name in ENGINES or nearest(name, ENGINES) is None:
         return None
     return Remark(
-        message=f"{quoted(name)} is no name of an engine that Anubis knows",
-        remedy=f"{did_you_mean(name, ENGINES)} An engine of that name must be installed otherwise",
+        message=f"{quoted(name)} is not an engine that Anubis knows",
+        remedy=f"{did_you_mean(name, ENGINES)} Otherwise install a plug-in with an engine of that name",
         severity=Severity.WARNING,
     )
 
@@ -90,13 +90,13 @@ def _command(text: str) -> Remark | None:
 def _pattern(text: str) -> Remark | None:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python's hints about odd patterns are not the user's concern
+            warnings.simplefilter("ignore")  # deprecation hints of Python are not shown to the user
             compiled = re.compile(text)
     except re.error as error:
         at = "" if error.pos is None else f" at character {error.pos + 1}"
         return Remark(
             message=f"the pattern does not compile: {error.msg}{at}",
-            remedy="it is a Python regular expression; a literal ( [ . * + ? needs a \\ before it",
+            remedy="it must be a Python regular expression; write \\ before a literal ( [ . * + ?",
         )
     except (RecursionError, OverflowError):
         return Remark(message="the pattern is too deeply nested to compile", remedy="write a simpler one")
@@ -104,12 +104,12 @@ def _pattern(text: str) -> Remark | None:
         return None
     if compiled.groups == 0:
         message, remedy = (
-            "the pattern has no group, so all of the matched text is read as the number",
+            "the pattern has no group, so the whole match is read as the number",
             "put parentheses around the number",
         )
     else:
         message, remedy = (
-            f"the pattern has {compiled.groups} groups, of which the first is the value",
+            f"the pattern has {compiled.groups} groups; the first is the value",
             "name the group that is the value, (?P<value>...), or make the others (?:...)",
         )
     return Remark(message=message, remedy=remedy, severity=Severity.WARNING)
@@ -119,22 +119,23 @@ def _target(text: str) -> Remark | None:
     scheme, _, rest = text.partition(":")
     if scheme == "mailto" and "@" not in rest:
         return Remark(
-            message=f"{quoted(rest)} is no mail address", remedy='for example: to = "mailto:team@example.org"'
+            message=f"{quoted(rest)} is not a mail address",
+            remedy='for example: to = "mailto:team@example.org"',
         )
     if scheme in NOTIFY_SCHEMES:
         return None
     return Remark(
-        message=f"no notifier for `{scheme}:` comes with Anubis",
-        remedy=f"{did_you_mean(scheme, NOTIFY_SCHEMES)} A notifier for it must be installed otherwise",
+        message=f"Anubis has no notifier for `{scheme}:`",
+        remedy=f"{did_you_mean(scheme, NOTIFY_SCHEMES)} Otherwise install a plug-in with a notifier for it",
         severity=Severity.WARNING,
     )
 
 
-def _occasion(text: str) -> Remark | None:
+def _event(text: str) -> Remark | None:
     if text in NOTIFY_ON:
         return None
     return Remark(
-        message=f"{quoted(text)} is nothing one can be told of", remedy=did_you_mean(text, NOTIFY_ON)
+        message=f"{quoted(text)} is not an event you can subscribe to", remedy=did_you_mean(text, NOTIFY_ON)
     )
 
 
@@ -149,5 +150,5 @@ _CHECKS: dict[str, Callable[[str], Remark | None]] = {
     "server.env.start_command_args": _command,
     "server.output.metrics[].pattern": _pattern,
     "notify[].to": _target,
-    "notify[].on[]": _occasion,
+    "notify[].on[]": _event,
 }
