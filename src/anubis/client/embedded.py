@@ -362,7 +362,7 @@ class Client:
         from anubis.transfer import histories  # noqa: PLC0415
 
         owner = self.settings.client_id
-        return histories.import_files(addresses, owner=owner, format_name=format_name, given=given)
+        return histories.import_files(addresses, owner=owner, format_name=format_name, defaults=given)
 
     def store_history(self, found: "ImportResult") -> int:
         """Store what was read; how many of its runs were not stored already."""

@@ -1,4 +1,4 @@
-"""Notifier ``email``: one message for each state of an alert, all of them in one thread."""
+"""Notifier ``email``: one message for each state of an alert, all in one thread."""
 
 import html
 import os
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 TIMEOUT_S = 20.0
 _PORTS = {"smtp": 25, "smtps": 465}
-#: RFC 5321, section 4.2.1: from here on the server says that trying again is useless.
+#: Lowest SMTP reply code of a permanent failure (RFC 5321, section 4.2.1).
 _PERMANENT = 500
 
-#: A dot-atom of RFC 5322 without ``?``, behind which a mailto would hold headers; a domain as it travels.
+#: A dot-atom of RFC 5322 without ``?``, which separates headers in a mailto, and an ASCII domain.
 _ATOM = r"[A-Za-z0-9!#$%&'*+/=^_`{|}~-]+"
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
 _PLAIN = re.compile(rf"{_ATOM}(?:\.{_ATOM})*@{_LABEL}(?:\.{_LABEL})*")
@@ -33,7 +33,7 @@ _PLAIN = re.compile(rf"{_ATOM}(?:\.{_ATOM})*@{_LABEL}(?:\.{_LABEL})*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmailSettings:
-    """What an operator may set about mail."""
+    """Settings of the notifier."""
 
     #: ``ANUBIS_SMTP_URL``: ``smtp://USER:PASSWORD@HOST:PORT`` (TLS by STARTTLS), or ``smtps://`` (TLS at once).
     host: str = ""
@@ -42,17 +42,17 @@ class EmailSettings:
     tls: bool = False
     user: str = ""
     password: str = field(default="", repr=False)
-    #: ``ANUBIS_SMTP_FROM``: who the mail is from; ``anubis@`` this machine when unset.
+    #: ``ANUBIS_SMTP_FROM``: address of the sender; default: ``anubis@`` and the host name.
     sender: str = ""
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> Self:
         sender = environ.get("ANUBIS_SMTP_FROM", "").strip()
         if not sender:
-            own = f"anubis@{os.uname().nodename}"
-            sender = own if _address(own) else "anubis@localhost"
+            local = f"anubis@{os.uname().nodename}"
+            sender = local if _address(local) else "anubis@localhost"
         if not _address(sender):
-            raise BadInputError("ANUBIS_SMTP_FROM is no mail address", remedy="set it to NAME@HOST")
+            raise BadInputError("ANUBIS_SMTP_FROM is not a mail address", remedy="set it to NAME@HOST")
         text = environ.get("ANUBIS_SMTP_URL", "").strip()
         if not text:
             return cls(sender=sender)
@@ -63,8 +63,8 @@ class EmailSettings:
             parts, port = urlsplit(""), 0
         if not parts.hostname:
             raise BadInputError(
-                "ANUBIS_SMTP_URL is no address of a mail server",
-                remedy="set it to smtp://USER:PASSWORD@HOST:587, with %-codes for : / and @ in the password",
+                "ANUBIS_SMTP_URL is not the URL of a mail server",
+                remedy="set it to smtp://USER:PASSWORD@HOST:587; percent-encode : / and @ in the password",
             )
         return cls(
             host=parts.hostname,
@@ -77,7 +77,7 @@ class EmailSettings:
 
 
 def build(surroundings: Surroundings) -> "Email":
-    """The notifier as the entry point makes it."""
+    """Build the notifier (the entry point)."""
     del surroundings
     return Email(EmailSettings.from_env(os.environ))
 
@@ -96,7 +96,11 @@ class Email:
         import ssl  # noqa: PLC0415  see above
 
         if not self._settings.host:
-            raise NotifyError("no mail server is known", permanent=True, remedy="set ANUBIS_SMTP_URL")
+            raise NotifyError(
+                "cannot send mail: no mail server is configured",
+                permanent=True,
+                remedy="set ANUBIS_SMTP_URL",
+            )
         content = message(alert, self._settings.sender, recipients(to))
         try:
             with self._server() as server:
@@ -108,10 +112,14 @@ class Email:
                 f"answered {error.smtp_code}", permanent=error.smtp_code >= _PERMANENT
             ) from None
         except smtplib.SMTPNotSupportedError:
-            raise self._failure("lacks what this message or its log-in needs", permanent=True) from None
+            raise self._failure(
+                "does not support a feature that the message or the log-in needs", permanent=True
+            ) from None
         except ssl.SSLError:
-            trust = "name its authority's file in SSL_CERT_FILE"
-            raise self._failure("has a certificate or a TLS that was not accepted", remedy=trust) from None
+            trust = "set SSL_CERT_FILE to the certificate of its authority"
+            raise self._failure(
+                "has a certificate or TLS version that is not accepted", remedy=trust
+            ) from None
         except (OSError, smtplib.SMTPException) as error:
             raise self._failure(f"could not be used ({type(error).__name__})") from None
         if refused:
@@ -119,7 +127,7 @@ class Email:
             raise self._failure(f"refused {', '.join(sorted(refused))}", permanent=min(codes) >= _PERMANENT)
 
     def _server(self) -> "smtplib.SMTP":
-        """A connection, encrypted if the server can, always before a password is said."""
+        """A connection, encrypted if the server supports it, and always before a password is sent."""
         import smtplib  # noqa: PLC0415  see notify
         import ssl  # noqa: PLC0415  see notify
 
@@ -148,22 +156,23 @@ class Email:
 
 
 def recipients(to: str) -> list[str]:
-    """The addresses of a ``mailto:`` (RFC 6068); a permanent NotifyError for anything but plain addresses."""
-    found = [_address(unquote(part).strip()) for part in to.partition(":")[2].split(",")]
-    if not all(found):
+    """The addresses of a ``mailto:`` (RFC 6068). Raises a permanent NotifyError for anything but plain addresses."""
+    addresses = [_address(unquote(part).strip()) for part in to.partition(":")[2].split(",")]
+    if not all(addresses):
         raise NotifyError(
-            f"{one_line(to, 80)!r} holds what is no mail address",
+            f"{one_line(to, 80)!r} contains an invalid mail address",
             permanent=True,
-            remedy="write mailto:NAME@HOST, with commas between several, and nothing else",
+            remedy="write mailto:NAME@HOST, several addresses separated by commas",
         )
-    return [address for address in found if address]
+    return [address for address in addresses if address]
 
 
 def message(alert: Alert, sender: str, to: list[str]) -> "EmailMessage":
-    """Text and HTML. Message-ID is made of alert and state, so that a message sent twice is kept once.
+    """The message as text and HTML.
 
-    Every state answers the first one told, which makes a thread of them (RFC 5322, section 3.6.4); the subject
-    stays that of the alert, because some programs keep threads by subject.
+    Message-ID consists of alert and state, so that mail programs keep a repeated message once. Every state is a reply to
+    the first one, so that they form a thread (RFC 5322, section 3.6.4). The subject does not contain the state, because
+    some programs form threads by subject.
     """
     from email.headerregistry import Address  # noqa: PLC0415  see notify
     from email.message import EmailMessage  # noqa: PLC0415  see notify
@@ -181,7 +190,7 @@ def message(alert: Alert, sender: str, to: list[str]) -> "EmailMessage":
         first = f"<{alert.id}-{AlertState.CONFIRMED}@{domain}>"
         content["In-Reply-To"] = first
         content["References"] = first
-    content["Auto-Submitted"] = "auto-generated"  # RFC 3834: no holiday notice answers a machine
+    content["Auto-Submitted"] = "auto-generated"  # RFC 3834: suppresses automatic replies
     content.set_content(alert_text.text(alert))
     content.add_alternative(_html(alert), subtype="html")
     return content
@@ -216,5 +225,5 @@ def _mark(word: str) -> str:
 
 
 def _address(text: str) -> str:
-    """A bare address; empty for anything else, and so for what could smuggle in a header or a second address."""
+    """The text if it is a plain address, else empty; prevents injected headers and addresses."""
     return text if _PLAIN.fullmatch(text) else ""

@@ -1,4 +1,4 @@
-"""Notifier ``slack``: a message through an incoming webhook of Slack, Mattermost or another that speaks its form.
+"""Notifier ``slack``: messages through incoming webhooks of Slack, Mattermost or a compatible service.
 
 Incoming webhooks: https://api.slack.com/messaging/webhooks; blocks: https://api.slack.com/reference/block-kit/blocks
 """
@@ -18,15 +18,15 @@ from anubis.notifiers.exchange import send, service_url
 from anubis.reporting import alert_text
 from anubis.reporting.markup import one_line
 
-#: Slack's own limits: characters of a header, and of the text of a section.
+#: Limits of Slack: characters of a header, and of the text of a section.
 _HEADER, _SECTION = 150, 3000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlackSettings:
-    """What an operator may set about Slack."""
+    """Settings of the notifier."""
 
-    #: ``ANUBIS_SLACK_URL``: the incoming webhook of channels that have none of their own; a secret.
+    #: ``ANUBIS_SLACK_URL``: the default incoming webhook, for channels without an entry in ``urls``; a secret.
     url: str = field(default="", repr=False)
     #: ``ANUBIS_SLACK_URLS``: ``#perf=https://... #infra=https://...``, a webhook for each channel; a secret.
     urls: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -38,22 +38,22 @@ class SlackSettings:
             channel, _, url = entry.partition("=")
             if not channel or not url:
                 raise BadInputError(
-                    "ANUBIS_SLACK_URLS holds an entry without a channel or an address",
-                    remedy="write #CHANNEL=https://... for each",
+                    "ANUBIS_SLACK_URLS contains an entry without a channel or an address",
+                    remedy="write #CHANNEL=https://... for each channel",
                 )
             urls[channel] = service_url({"ANUBIS_SLACK_URLS": url}, "ANUBIS_SLACK_URLS")
         return cls(url=service_url(environ, "ANUBIS_SLACK_URL"), urls=urls)
 
 
 def build(surroundings: Surroundings) -> "Slack":
-    """The notifier as the entry point makes it."""
+    """Build the notifier (the entry point)."""
     return Slack(SlackSettings.from_env(os.environ), surroundings.objects)
 
 
 class Slack:
     """Posts alerts to ``slack:#channel``.
 
-    An incoming webhook knows no keys, so what was told is remembered among the objects.
+    An incoming webhook has no idempotency keys, so delivered messages are recorded in the object store.
     """
 
     schemes = frozenset({"slack"})
@@ -67,29 +67,29 @@ class Slack:
         url = self._settings.urls.get(channel, self._settings.url)
         if not url:
             raise NotifyError(
-                f"no webhook is known for the Slack channel {one_line(channel, 80) or '(none)'}",
+                f"cannot deliver to Slack: no webhook is configured for channel {one_line(channel, 80) or '(none)'}",
                 permanent=True,
                 remedy="set ANUBIS_SLACK_URL, or add the channel to ANUBIS_SLACK_URLS",
             )
-        told = hashlib.sha256(f"slack\0{channel}\0{alert_text.key(alert)}".encode()).hexdigest()
-        if self._was(told):
+        key = hashlib.sha256(f"slack\0{channel}\0{alert_text.key(alert)}".encode()).hexdigest()
+        if self._is_delivered(key):
             return
         content = message(alert)
         if channel and channel not in self._settings.urls:
             content["channel"] = channel
         send("POST", url, content)
-        self._objects.put(told, io.BytesIO(b""))
+        self._objects.put(key, io.BytesIO(b""))
 
-    def _was(self, told: str) -> bool:
+    def _is_delivered(self, key: str) -> bool:
         try:
-            self._objects.open(told).close()
+            self._objects.open(key).close()
         except NotFoundError:
             return False
         return True
 
 
 def message(alert: Alert) -> dict[str, Any]:
-    """The message as blocks, and as text for screens that show none."""
+    """The message as blocks, and as plain text for clients without blocks."""
     shown, more = alert_text.lines(alert)
     rows = "\n".join(line.text() for line in shown)
     rows += f"\nand {more} more" if more else ""
@@ -116,5 +116,5 @@ def _mark(word: str) -> str:
 
 
 def _escape(text: str) -> str:
-    """Slack's three entities; without them ``<!channel>`` would wake everybody. No backtick ends our code."""
+    """Escape the three characters that Slack interprets (``<!channel>`` mentions everyone), and backticks."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("`", "'")

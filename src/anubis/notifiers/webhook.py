@@ -1,4 +1,4 @@
-"""Notifier ``webhook``: a signed JSON body to an address, by the rules of Standard Webhooks 1.0.0.
+"""Notifier ``webhook``: sends signed JSON according to Standard Webhooks 1.0.0.
 
 Specification: https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
 """
@@ -30,11 +30,11 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookSettings:
-    """What an operator may set about webhooks."""
+    """Settings of the notifier."""
 
-    #: ``ANUBIS_WEBHOOK_SECRET``: keys of the signature, separated by spaces while one replaces another; unset: unsigned.
+    #: ``ANUBIS_WEBHOOK_SECRET``: signature keys, separated by spaces (several during a key rotation); unset: unsigned.
     secrets: tuple[bytes, ...] = field(default=(), repr=False)
-    #: ``ANUBIS_WEBHOOK_HOSTS``: the only hosts that may be told, also by plain http; unset: any host by https.
+    #: ``ANUBIS_WEBHOOK_HOSTS``: allowed hosts, also with plain http; unset: any host, https only.
     hosts: frozenset[str] = frozenset()
 
     @classmethod
@@ -45,7 +45,7 @@ class WebhookSettings:
 
 
 def build(surroundings: Surroundings) -> "Webhook":
-    """The notifier as the entry point makes it."""
+    """Build the notifier (the entry point)."""
     del surroundings
     return Webhook(WebhookSettings.from_env(os.environ))
 
@@ -73,7 +73,7 @@ class Webhook:
         return headers
 
     def _refuse(self, to: str) -> None:
-        """A permanent NotifyError for an address the operator does not allow."""
+        """Raise a permanent NotifyError for an address that the operator does not allow."""
         try:
             parts = urlsplit(to)
             host, user = (parts.hostname or "").lower(), parts.username
@@ -81,21 +81,21 @@ class Webhook:
             host, user = "", None
         if not host or user:
             raise NotifyError(
-                f"{shown(to)} is no address of a webhook",
+                f"{shown(to)} is not a valid webhook address",
                 permanent=True,
                 remedy="write https://HOST/PATH, without a user or a password",
             )
         if host in self._settings.hosts or (parts.scheme == "https" and not self._settings.hosts):
             return
         raise NotifyError(
-            f"{shown(to)} may not be told",
+            f"webhook address {shown(to)} is not allowed",
             permanent=True,
             remedy="use https, or ask the operator to add the host to ANUBIS_WEBHOOK_HOSTS",
         )
 
 
 def body(alert: Alert) -> bytes:
-    """The message as JSON: ``type``, ``timestamp`` and ``data`` as Standard Webhooks has them."""
+    """The message as JSON: ``type``, ``timestamp`` and ``data`` as in Standard Webhooks."""
     content = {
         "version": VERSION,
         "type": f"alert.{alert.state}",
@@ -115,22 +115,22 @@ def _signature(key: bytes, signed: bytes) -> str:
 
 
 def _key(secret: str) -> bytes:
-    """The bytes of a secret: base64 behind ``whsec_``, or the text itself."""
+    """The bytes of a secret: base64 after ``whsec_``, or the text itself."""
     encoded = secret.removeprefix("whsec_")
     try:
         key = secret.encode() if encoded == secret else base64.b64decode(encoded, validate=True)
     except binascii.Error:
         key = b""
-    if len(key) < 24:  # the least that Standard Webhooks allows
+    if len(key) < 24:  # the minimum of Standard Webhooks
         raise BadInputError(
-            "ANUBIS_WEBHOOK_SECRET holds a secret that is too short or not base64",
-            remedy='make one: python -c "import secrets; print(secrets.token_urlsafe(32))"',
+            "ANUBIS_WEBHOOK_SECRET contains a secret that is too short or not base64",
+            remedy='create one: python -c "import secrets; print(secrets.token_urlsafe(32))"',
         )
     return key
 
 
 def _finite(plain: Any) -> Any:
-    """Plain values with null for what JSON has no number for."""
+    """Plain values, with null for numbers that JSON cannot represent."""
     if isinstance(plain, dict):
         return {key: _finite(item) for key, item in plain.items()}
     if isinstance(plain, list | tuple):

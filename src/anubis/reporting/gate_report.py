@@ -24,8 +24,8 @@ from anubis.reporting.strict import strict
 #: Version of the file format.
 SCHEMA = 1
 #: 3,000 verdicts are 1 MB.
-MOST_BYTES = 4 << 20
-MOST_ROWS = 10
+MAX_BYTES = 4 << 20
+MAX_ROWS = 10
 
 _SEVERITY_ORDER = [
     Judgement.REGRESSED,
@@ -123,10 +123,10 @@ def markdown(report: Report) -> str:
     """The report as Markdown, of bounded length."""
     parts = [f"**Anubis: {title(report)}**"]
     failed = [entry for entry in report.comparisons if entry.failure]
-    parts += [f"{code(entry.benchmark)} failed: {code(entry.failure)}" for entry in failed[:MOST_ROWS]]
-    if len(failed) > MOST_ROWS:
-        parts.append(f"and {len(failed) - MOST_ROWS} more failed")
-    if shown := verdicts(report)[:MOST_ROWS]:
+    parts += [f"{code(entry.benchmark)} failed: {code(entry.failure)}" for entry in failed[:MAX_ROWS]]
+    if len(failed) > MAX_ROWS:
+        parts.append(f"and {len(failed) - MAX_ROWS} more failed")
+    if shown := verdicts(report)[:MAX_ROWS]:
         rows = [
             "| Benchmark | Metric | Before, after | Effect | n | Noise | Verdict |",
             "|---|---|---|---|---|---|---|",
@@ -137,7 +137,7 @@ def markdown(report: Report) -> str:
         worst = shown[0][1]
         parts.append(f"{code(worst.metric)}: {next_step(worst)}")
     noted = [entry for entry in report.comparisons if entry.note]
-    parts += [f"{code(entry.benchmark)}: {code(entry.note, 200)}" for entry in noted[:MOST_ROWS]]
+    parts += [f"{code(entry.benchmark)}: {code(entry.note, 200)}" for entry in noted[:MAX_ROWS]]
     compared = [entry for entry in report.comparisons if entry.comparison]
     subjects = dict.fromkeys((entry.baseline, entry.contender) for entry in compared)
     parts += [
@@ -177,11 +177,11 @@ def _bytes(path: Path) -> bytes:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise _refused("it is not a regular file")
         with open(handle, "rb", closefd=False) as stream:
-            content = stream.read(MOST_BYTES + 1)
+            content = stream.read(MAX_BYTES + 1)
     finally:
         os.close(handle)
-    if len(content) > MOST_BYTES:
-        raise _refused(f"it is larger than {MOST_BYTES >> 20} MiB")
+    if len(content) > MAX_BYTES:
+        raise _refused(f"it is larger than {MAX_BYTES >> 20} MiB")
     return content
 
 

@@ -17,7 +17,7 @@ from anubis.store.rows import id_text, number
 from anubis.store.text import clean
 
 #: Texts of one list: longer lists are for numbers.
-_MOST_TEXTS = 500
+_MAX_TEXTS = 500
 #: With more metrics than this, whole runs are read: to look each one up would take longer.
 _FEW_METRICS = 100
 
@@ -70,14 +70,14 @@ def read_blocks(
     """See ``Points.histories``."""
     names = {
         metric: (name, units)
-        for some in chunked(dict.fromkeys(map(clean, metrics)), _MOST_TEXTS)
+        for some in chunked(dict.fromkeys(map(clean, metrics)), _MAX_TEXTS)
         for name, units, metric in database.rows("find_metrics", names=some)
     }
     if not names:
         return []
     machines: dict[int, tuple[str, str]] = {}
     runs: dict[int, list[Row]] = defaultdict(list)
-    for some in chunked(dict.fromkeys(map(clean, series_keys)), _MOST_TEXTS):
+    for some in chunked(dict.fromkeys(map(clean, series_keys)), _MAX_TEXTS):
         for key, fingerprint, machine in database.rows("find_series", series_keys=some):
             machines[machine] = key, fingerprint
         for run in database.rows("measured_runs", series_keys=some, before_s=before_s, most=most):

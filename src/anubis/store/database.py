@@ -15,7 +15,7 @@ T = TypeVar("T")
 Row = tuple[Any, ...]
 
 #: Most elements of one list: SQLite reads statements of up to a million bytes.
-MOST_LISTED = 10_000
+MAX_LISTED = 10_000
 #: From this length on lists are written out: SQLite looks every named parameter up among all the others.
 _LONG_LIST = 500
 _ATTEMPTS = 5
@@ -30,7 +30,7 @@ def statements_of(database: str) -> Mapping[str, str]:
     return {name: sql.strip() for name, sql in zip(parts[1::2], parts[2::2], strict=True)}
 
 
-def chunked(values: Iterable[T], size: int = MOST_LISTED) -> Iterator[list[T]]:
+def chunked(values: Iterable[T], size: int = MAX_LISTED) -> Iterator[list[T]]:
     """The values in lists of at most ``size``."""
     remaining = iter(values)
     while chunk := list(islice(remaining, size)):

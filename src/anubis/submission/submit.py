@@ -1,4 +1,4 @@
-"""Submit: descriptors become runs. Nothing is placed here, and nothing is stored when anything is refused."""
+"""Submission: converts descriptors to runs. Nothing is placed; if any descriptor is refused, nothing is stored."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,24 +14,24 @@ from anubis.model.problem import Problem, Severity
 from anubis.model.run import Event, Run
 from anubis.model.status import Status
 
-#: The instance type that stands for the machine at hand.
+#: The instance type of the local machine.
 LOCAL = "local"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """One descriptor to run: one cell of a sweep, or one side of a comparison."""
+    """One descriptor to run: a cell of a sweep, or a side of a comparison."""
 
     descriptor: Descriptor
-    #: The file as the user wrote it.
+    #: The unchanged text of the file.
     text: str
-    #: What tells this run apart in its family: axis values, side of a comparison.
+    #: Coordinates of the run in its family: axis values, side of a comparison.
     cell: Mapping[str, Any] = field(default_factory=dict)
     #: Working folder on this machine.
     folder: str | None = None
     #: Object key of the script archive.
     script: str | None = None
-    #: What orders its points in a series; None: the time of submission.
+    #: Position of its points in a series, UTC seconds; None: the time of submission.
     order_s: float | None = None
 
 
@@ -44,16 +44,16 @@ def runs_of(
     clock: Clock,
     rounds: int = 1,
 ) -> tuple[list[tuple[Run, str]], list[Event]]:
-    """The runs to store, in the order in which they should go, with their first events.
+    """The runs to store, in the order in which they should run, with their first events.
 
-    With several rounds the order alternates (A B, B A, A B ...), so that a machine that grows slower or faster
-    meanwhile treats all sides alike. Raises BadInputError with everything that is refused.
+    With several rounds the order alternates (A B, B A, A B ...), so that a drift of the machine affects all sides
+    equally. Raises BadInputError with all reasons for a refusal.
     """
     chosen = [_with_engine(submission, default_engine) for submission in submissions]
     refused = [problem for submission in chosen for problem in refusals(submission.descriptor, engines)]
     if refused:
         unique = list(dict.fromkeys(refused))
-        raise BadInputError("the run was refused; nothing was stored", problems=unique)
+        raise BadInputError("the run is refused; nothing was stored", problems=unique)
     family = new_run_id() if len(chosen) * rounds > 1 else None
     stored: list[tuple[Run, str]] = []
     events: list[Event] = []
@@ -112,22 +112,24 @@ def _run(
 
 
 def refusals(descriptor: Descriptor, engines: Mapping[str, Engine]) -> list[Problem]:
-    """Everything this descriptor asks for that its engine, or this installation, cannot do."""
+    """The requirements of the descriptor that its engine or this installation does not support."""
     name = descriptor.info.execution_engine
     engine = engines.get(name)
     if engine is None:
         known = ", ".join(sorted(engines))
         return [
-            _refusal("info.execution_engine", f'there is no engine "{name}" here', f"choose one of: {known}")
+            _refusal("info.execution_engine", f'engine "{name}" is not installed', f"choose one of: {known}")
         ]
     return [*_unable(descriptor, name, engine.capabilities), *_unserved(descriptor)]
 
 
 def only_recorded(descriptor: Descriptor, engine: Engine) -> Iterator[Problem]:
-    """What this engine keeps in the record but does not act on, as warnings."""
+    """Warnings for fields that this engine records but does not use."""
     can, hardware = engine.capabilities, descriptor.hardware
     if descriptor.env.docker_image and not can.images:
-        message = f'engine "{engine.name}" runs no image: {descriptor.env.docker_image} is only recorded'
+        message = (
+            f'engine "{engine.name}" does not use images: {descriptor.env.docker_image} is only recorded'
+        )
         yield replace(_refusal("env.docker_image", message, ""), severity=Severity.WARNING)
     if hardware.instance_type != LOCAL and not can.instance_types:
         message = f'engine "{engine.name}" runs on this machine: {hardware.instance_type} is only recorded'
@@ -146,7 +148,7 @@ def _unable(descriptor: Descriptor, name: str, can: Capabilities) -> Iterator[Pr
         yield _refusal(
             "data.sources",
             f'fetching data is not available on engine "{name}"',
-            "let benchmark_code read the data from where it lies, and remove [[data.sources]]",
+            "read the data in benchmark_code from their location, and remove [[data.sources]]",
         )
     if descriptor.measure.isolate is Isolate.PLACE and not can.isolate_place:
         yield _refusal(
@@ -163,8 +165,8 @@ def _unable(descriptor: Descriptor, name: str, can: Capabilities) -> Iterator[Pr
     if not can.images and not descriptor.ml.benchmark_code:
         yield _refusal(
             "ml.benchmark_code",
-            f'engine "{name}" runs no image, so there is no entry point to fall back on',
-            "say what to execute in ml.benchmark_code",
+            f'engine "{name}" does not use images, so a command is needed',
+            "set the command in ml.benchmark_code",
         )
 
 
@@ -172,13 +174,13 @@ def _unserved(descriptor: Descriptor) -> Iterator[Problem]:
     if descriptor.info.scheduling != SINGLE_RUN:
         yield _refusal(
             "info.scheduling",
-            "schedules need a service, which this version does not have",
+            "schedules need a service, which this version does not include",
             'use scheduling = "single_run" and a cron entry that calls anubis submit',
         )
     if descriptor.hardware.max_cost:
         yield _refusal(
             "hardware.max_cost",
-            "the price of a run is not known here, so a limit cannot be kept",
+            "the cost of a run is unknown on this engine, so max_cost cannot be enforced",
             "remove max_cost",
         )
 

@@ -1,9 +1,9 @@
-"""One run as one file: its record, its rows and its script, to keep elsewhere or to bring to another home.
+"""The archive of one run: its record, rows and script in one file.
 
-The file is a tar under zstd. ``manifest.json`` comes first and names every other member with size and SHA-256;
-``run.json`` holds the rows; ``record/a<attempt>/<role>/<rank>/<file>`` is the record, and ``script.tar`` the script
-archive where there is one. The same run gives the same bytes: members are sorted, without
-times, owners or modes.
+The file is a tar compressed with zstd. ``manifest.json`` is the first member and lists every other member with size and
+SHA-256; ``run.json`` holds the rows; ``record/a<attempt>/<role>/<rank>/<file>`` is the record, and ``script.tar`` the
+script archive, if there is one. The same run always yields the same bytes: members are sorted and have no times, owners
+or modes.
 """
 
 import hashlib
@@ -27,11 +27,11 @@ from anubis.model.run import Event, Run
 VERSION = 1
 SUFFIX = ".anubis.tar.zst"
 _MANIFEST, _ROWS, _SCRIPT = "manifest.json", "run.json", "script.tar"
-#: Manifest and rows are read into memory; a run's rows are far below this.
-_MOST_JSON_BYTES = 256 << 20
+#: Maximum size of manifest and rows, which are read into memory.
+_MAX_JSON_BYTES = 256 << 20
 _BUFFER = 1 << 20
-#: What reading something else, or an archive that somebody made up, ends in.
-_STRANGE = (
+#: Exceptions that a damaged or forged archive, or another file, raises.
+_FORMAT_ERRORS = (
     zstandard.ZstdError,
     tarfile.TarError,
     EOFError,
@@ -46,7 +46,7 @@ _REMEDY = "export the run again where it was measured"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivedRun:
-    """Everything about a run but its files."""
+    """All stored data of a run, without its files."""
 
     run: Run
     #: The descriptor as it was submitted.
@@ -57,12 +57,12 @@ class ArchivedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnpackedArchive:
-    """An archive that was read: its rows, and where its files lie now."""
+    """The content of an archive: its rows, and the paths of the unpacked files."""
 
     archived: ArchivedRun
     #: Attempt -> the folder of its record.
     records: Mapping[int, Path]
-    #: None when the run had no script.
+    #: None if the run has no script.
     script: Path | None = None
 
 
@@ -75,7 +75,7 @@ def write(archived: ArchivedRun, records: Mapping[int, Path], script: bytes | No
     for attempt, folder in sorted(records.items()):
         for path in sorted(folder.rglob("*")):
             if path.is_file() and not path.is_symlink():
-                members[f"{_place(attempt)}/{path.relative_to(folder).as_posix()}"] = path
+                members[f"{_record_path(attempt)}/{path.relative_to(folder).as_posix()}"] = path
     manifest = {
         "version": VERSION,
         "run": archived.run.id,
@@ -92,31 +92,33 @@ def write(archived: ArchivedRun, records: Mapping[int, Path], script: bytes | No
 
 
 def read(stream: BinaryIO, folder: Path) -> UnpackedArchive:
-    """Check an archive and unpack it into an empty folder. Raises BadInputError for anything that is not as it should be."""
+    """Check an archive and unpack it into an empty folder. Raises BadInputError if it is not valid."""
     try:
         with (
             zstandard.ZstdDecompressor().stream_reader(stream) as packed,
             tarfile.open(fileobj=packed, mode="r|") as tar,
         ):
             return _read(tar, folder)
-    except _STRANGE as error:
-        raise BadInputError(f"this is no archive of a run: {error}", remedy=_REMEDY) from error
+    except _FORMAT_ERRORS as error:
+        raise BadInputError(f"the file is not a valid run archive: {error}", remedy=_REMEDY) from error
 
 
 def _read(tar: tarfile.TarFile, folder: Path) -> UnpackedArchive:
     members = iter(tar)
     first = next(members, None)
     if first is None or first.name != _MANIFEST:
-        raise BadInputError("this is no archive of a run: it has no manifest", remedy=_REMEDY)
+        raise BadInputError("the file is not a valid run archive: it has no manifest", remedy=_REMEDY)
     manifest = json.loads(_content(tar, first))
     if manifest["version"] != VERSION:
         raise BadInputError(
-            f"the archive has version {manifest['version']}, and this Anubis reads {VERSION}",
+            f"the archive has version {manifest['version']}; this version of Anubis reads {VERSION}",
             remedy="upgrade Anubis",
         )
     listed: Mapping[str, Mapping[str, Any]] = manifest["members"]
     if sum(facts["size"] for facts in listed.values()) > shutil.disk_usage(folder).free:
-        raise BadInputError(f"{folder} has no room for the record", remedy="free space, then import it again")
+        raise BadInputError(
+            f"not enough disk space for the record in {folder}", remedy="free space, then import it again"
+        )
     archived = None
     for member in members:
         facts = listed[_checked_name(member)]
@@ -129,14 +131,16 @@ def _read(tar: tarfile.TarFile, folder: Path) -> UnpackedArchive:
         raise BadInputError(f"the archive is not complete: {[*missing, _ROWS][0]} is missing", remedy=_REMEDY)
     run = archived.run
     if run.id != manifest["run"] or not run.status.final or run.digest != digest(run.descriptor):
-        raise BadInputError("the archive contradicts itself about its run", remedy=_REMEDY)
-    attempts = {n: folder / _place(n) for n in range(1, run.attempt + 1) if (folder / _place(n)).exists()}
+        raise BadInputError("the archive has inconsistent data about its run", remedy=_REMEDY)
+    attempts = {
+        n: folder / _record_path(n) for n in range(1, run.attempt + 1) if (folder / _record_path(n)).exists()
+    }
     script = folder / _SCRIPT
     return UnpackedArchive(archived=archived, records=attempts, script=script if script.exists() else None)
 
 
-def _place(attempt: int) -> str:
-    """Where the record of an attempt is in the archive (one role, one rank so far)."""
+def _record_path(attempt: int) -> str:
+    """The path of the record of an attempt in the archive (one role and one rank)."""
     return f"record/a{attempt}/benchmark/0"
 
 
@@ -160,18 +164,18 @@ def _facts(content: Path | bytes) -> dict[str, Any]:
 
 
 def _checked_name(member: tarfile.TarInfo) -> str:
-    """The name of a regular file below the folder; nothing else belongs into an archive."""
+    """The name of the member, which must be a regular file below the folder."""
     path = PurePosixPath(member.name)
     if not member.isreg() or path.is_absolute() or ".." in path.parts:
         raise BadInputError(
-            f"the archive holds {member.name!r}, which is no file of a record", remedy=_REMEDY
+            f"the archive contains {member.name!r}, which is not a file of a record", remedy=_REMEDY
         )
     return member.name
 
 
 def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
-    if member.size > _MOST_JSON_BYTES:
-        raise BadInputError(f"{member.name} of the archive is too large to be real", remedy=_REMEDY)
+    if member.size > _MAX_JSON_BYTES:
+        raise BadInputError(f"{member.name} in the archive is too large", remedy=_REMEDY)
     file = tar.extractfile(member)
     return file.read() if file else b""
 
@@ -184,16 +188,16 @@ def _verified(tar: tarfile.TarFile, member: tarfile.TarInfo, facts: Mapping[str,
 
 def _unpack(tar: tarfile.TarFile, member: tarfile.TarInfo, facts: Mapping[str, Any], path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    found, size = hashlib.sha256(), 0
+    hasher, size = hashlib.sha256(), 0
     source = tar.extractfile(member)
     with path.open("xb") as file:
         while source and size <= facts["size"] and (piece := source.read(_BUFFER)):
-            found.update(piece)
+            hasher.update(piece)
             size += len(piece)
             file.write(piece)
-    _compare(member.name, found.hexdigest(), size, facts)
+    _compare(member.name, hasher.hexdigest(), size, facts)
 
 
-def _compare(name: str, found: str, size: int, facts: Mapping[str, Any]) -> None:
-    if (found, size) != (facts["sha256"], facts["size"]):
-        raise BadInputError(f"{name} of the archive is damaged: its digest does not match", remedy=_REMEDY)
+def _compare(name: str, digest: str, size: int, facts: Mapping[str, Any]) -> None:
+    if (digest, size) != (facts["sha256"], facts["size"]):
+        raise BadInputError(f"{name} in the archive is damaged: its digest does not match", remedy=_REMEDY)

@@ -39,7 +39,7 @@ REFUSED = {
     "": "found 0",
     "@reboot": "many machines",
     "@dayly": "not a known schedule",
-    "0 0 30 2 *": "never due",
+    "0 0 30 2 *": "day-of-month",
     "5-1 * * * *": "minute",
     "*/0 * * * *": "minute",
     "99999999999999999999 * * * *": "minute",
