@@ -63,6 +63,8 @@ def world_of(store):
         objects=None,
         records=None,
         runs=store.runs,
+        leases=store.leases,
+        events=store.events,
         points=store.points,
         alerts=store.alerts,
         clock=FakeClock(),

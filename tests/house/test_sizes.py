@@ -1,12 +1,16 @@
 import ast
+from collections import Counter
 from statistics import median
 
-from support.tree import FUNCTIONS, modules, shown
+from support.tree import FUNCTIONS, ROOT, modules, shown
 
 MODULE_LINES = 400
 MEDIAN_MODULE_LINES = 150
 FUNCTION_LINES = 60
 P90_FUNCTION_LINES = 30
+FOLDER_FILES = 20
+#: Lines of tests for each line of the program.
+LEAST_TEST_RATIO = 0.55
 
 
 def module_lines():
@@ -38,3 +42,14 @@ def test_no_function_is_longer_than_a_screen():
 def test_nine_functions_of_ten_are_short():
     lengths = sorted(function_lines().values())
     assert lengths[int(len(lengths) * 0.9)] <= P90_FUNCTION_LINES
+
+
+def test_no_folder_is_a_warehouse():
+    files = Counter(shown(path.parent) for path in modules() if path.stat().st_size)
+    assert {folder: count for folder, count in files.items() if count > FOLDER_FILES} == {}
+
+
+def test_tests_grow_with_the_program():
+    program = sum(len(path.read_text().splitlines()) for path in modules())
+    tests = sum(len(path.read_text().splitlines()) for path in (ROOT / "tests").rglob("*.py"))
+    assert tests / program >= LEAST_TEST_RATIO

@@ -257,7 +257,7 @@ def _names(groups: Sequence[_Group], world: World) -> Iterator[str]:
 
 def _cell(run: Run, world: World) -> list[str]:
     """The matrix coordinates of a run in its family, or its labels if it has no family."""
-    submitted = next((event for event in world.runs.events(run.id) if event.kind == "submitted"), None)
+    submitted = next((event for event in world.events.read(run.id) if event.kind == "submitted"), None)
     cell = submitted.data.get("cell", {}) if submitted else {}
     coordinates = {
         name.rpartition(".")[2]: value for name, value in cell.items() if name not in {"round", "file"}

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from anubis.contracts.points import Points
-from anubis.contracts.runs import RunQuery, Runs
+from anubis.contracts.runs import RunQuery, RunReader, RunWriter
 from anubis.model.errors import BadInputError
 from anubis.model.history import Measurement
 from anubis.model.points import Point
@@ -121,7 +121,7 @@ def import_files(
     )
 
 
-def store(runs: Runs, history: History) -> int:
+def store(runs: RunWriter, history: History) -> int:
     """Store a history, oldest runs first. Returns the number of new runs.
 
     After an interruption it can be called again: a run is stored with all its points or not at all.
@@ -138,7 +138,7 @@ def store(runs: Runs, history: History) -> int:
     return new
 
 
-def stored(runs: Runs, points: Points, query: RunQuery) -> Iterator[Measurement]:
+def stored(runs: RunReader, points: Points, query: RunQuery) -> Iterator[Measurement]:
     """The points of the runs that match a query, as measurements."""
     rows = runs.find(query)
     for start in range(0, len(rows), _BATCH):

@@ -22,7 +22,7 @@ def export(run: Run, world: World, out: BinaryIO) -> None:
     archived = run_archive.ArchivedRun(
         run=run,
         text=world.runs.text(run.id),
-        events=tuple(world.runs.events(run.id, limit=1_000_000)),
+        events=tuple(world.events.read(run.id, limit=1_000_000)),
         points=tuple(world.points.of([run.id])),
     )
     folders = {attempt: world.records.folder(run.id, attempt) for attempt in world.records.attempts(run.id)}

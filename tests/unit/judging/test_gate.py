@@ -56,7 +56,7 @@ def bench(house):
                 )
                 for metric in descriptor.output.metrics
             ]
-            (claimed,) = house.runs.claim("t", now_s=house.clock.now_s(), lease_s=9.0, limit=1)
+            (claimed,) = house.leases.claim("t", now_s=house.clock.now_s(), lease_s=9.0, limit=1)
             status = Status.FAILED if cause else Status.SUCCEEDED
             step = Step(
                 status=status,
@@ -64,7 +64,7 @@ def bench(house):
                 reason="why" if cause else "",
                 points=() if cause else tuple(points),
             )
-            return house.runs.apply("t", claimed, step, now_s=house.clock.now_s())
+            return house.leases.apply("t", claimed, step, now_s=house.clock.now_s())
 
         def history(self, *levels, **changes):
             return [self.run(level, **changes) for level in levels]

@@ -52,7 +52,7 @@ def alerts() -> None:
 def listed(*, everything: bool, benchmark: str | None, as_json: bool) -> None:
     """List open alerts, the newest first."""
     with open_client() as client:
-        found = client.alerts(states=() if everything else CURRENT, benchmark=benchmark)
+        found = client.alerts.find(states=() if everything else CURRENT, benchmark=benchmark)
     if as_json:
         json_output.show_list(alert_json(alert) for alert in found)
     elif found:
@@ -67,7 +67,7 @@ def listed(*, everything: bool, benchmark: str | None, as_json: bool) -> None:
 def show(*, alert_id: str, as_json: bool) -> None:
     """Show every metric of an alert, what to do next, and everything that was decided about it."""
     with open_client() as client:
-        alert, trail = client.alert(alert_id)
+        alert, trail = client.alerts.get(alert_id)
     if as_json:
         json_output.show({**alert_json(alert), "trail": [json_output.event_json(event) for event in trail]})
         return
@@ -87,7 +87,7 @@ def _decision(ruling: TriageAction, text: str) -> Callable[..., Any]:
             raise BadInputError("the decision has no reason", remedy="say why: --why TEXT")
         why = click.prompt("Why", err=True) if why is None else why
         with open_client() as client:
-            alert = client.rule(alert_id, ruling, why=why, until_s=until_s)
+            alert = client.alerts.decide(alert_id, ruling, why=why, until_s=until_s)
         if as_json:
             json_output.show(alert_json(alert))
         else:

@@ -86,10 +86,10 @@ def bisect(
             client, what, alert_id, metric=metric, repository=repository, overrides=mapping(overrides)
         )
         ask = replace(ask, max_runs=runs, min_effect=min_effect, all_parents=all_parents)
-        found = client.bisect(
+        found = client.bisections.search(
             ask,
             measure=lambda due: _measured(client, due),
-            told=lambda answer: _tell(ask, answer),
+            answered=lambda answer: _tell(ask, answer),
         )
     if as_json:
         json_output.show(_found_json(ask, found))
@@ -108,7 +108,7 @@ def _question(
     overrides: dict[str, str],
 ) -> BisectRequest:
     if alert_id is not None and not what and not overrides:
-        return client.question_of_alert(alert_id, metric=metric, repository=repository)
+        return client.bisections.question_of_alert(alert_id, metric=metric, repository=repository)
     if alert_id is not None or len(what) != 3:
         raise BadInputError(
             "a bisection needs a good commit, a bad one and a descriptor file, or an alert",

@@ -90,9 +90,9 @@ def import_(
         ignore=ignore,
     )
     with open_client() as client:
-        found = client.read_history(files, format_name=form, given=given)
+        found = client.histories.read(files, format_name=form, given=given)
         _refuse(found, as_json=as_json, allowed=dry_run or partial)
-        new = None if dry_run else client.store_history(found)
+        new = None if dry_run else client.histories.store(found)
     if as_json:
         json_output.show(_imported_json(found, new))
     else:
@@ -199,8 +199,8 @@ def export(
         newest_first=False,
     )
     with open_client() as client, _stream(output) as stream:
-        query = replace(conditions, family_id=client.get(family).family_id) if family else conditions
-        problems = client.export_history(query, stream, format_name=form)
+        query = replace(conditions, family_id=client.runs.get(family).family_id) if family else conditions
+        problems = client.histories.export(query, stream, format_name=form)
     _show_problems(tuple(problems))
 
 

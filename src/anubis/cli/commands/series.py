@@ -114,7 +114,7 @@ def analyse(*, benchmark: str | None, tell: bool, as_json: bool) -> None:
     Alerts are opened, brought up to date and resolved; nobody hears of it unless --tell is given.
     """
     with open_client() as client:
-        changed = client.judge_again(benchmark=benchmark, tell=tell)
+        changed = client.series.analyse(benchmark=benchmark, notify=tell)
     if as_json:
         json_output.show_list(alert_json(alert) for alert in changed)
     elif changed:
@@ -127,7 +127,7 @@ def _found(
     benchmark: str | None, metric: str | None, labels: tuple[tuple[str, str], ...], machine: str, key: str
 ) -> "list[SeriesOverview]":
     with open_client() as client:
-        found = client.series(benchmark=benchmark, metric=metric)
+        found = client.series.find(benchmark=benchmark, metric=metric)
     return [
         one
         for one in found

@@ -61,7 +61,7 @@ def contests_of(client: "Client", asked: Asked) -> list[GateSides]:
         return sides
     opponents: Sequence[Run] | None = None
     if baseline:
-        opponents = [client.get(run_id) for run_id in refs.expand(client, baseline)]
+        opponents = [client.runs.get(run_id) for run_id in refs.expand(client, baseline)]
     elif asked.labels:
         words = " and ".join(f"{key}={value}" for key, value in asked.labels.items())
         opponents = _newest(client, contender, RunQuery(labels=dict(asked.labels)), words)
@@ -81,7 +81,7 @@ def _measured(client: "Client", asked: Asked) -> list[Run]:
     beside = [Path(asked.baseline)] if asked.baseline and _is_file(asked.baseline) else []
     if beside and len(asked.what) > 1:
         raise BadInputError("one baseline file meets several files", remedy="check one file at a time")
-    submitted = client.submit(
+    submitted = client.runs.submit(
         [*beside, *map(Path, asked.what)],
         overrides=asked.overrides,
         script=asked.script,
@@ -95,8 +95,8 @@ def _stored(client: "Client", what: Sequence[str]) -> list[Run]:
     if what:
         ids = [run_id for term in what for run_id in refs.expand(client, term)]
     else:
-        ids = [row.id for row in client.family(LAST)]
-    found = [client.get(run_id) for run_id in dict.fromkeys(ids)]
+        ids = [row.id for row in client.runs.family(LAST)]
+    found = [client.runs.get(run_id) for run_id in dict.fromkeys(ids)]
     if busy := next((run for run in found if not run.status.final), None):
         raise BadInputError(f"run {busy.id} is not over yet", remedy=f"wait for it: anubis watch {busy.id}")
     return found
@@ -125,11 +125,11 @@ def _newest(client: "Client", contender: Sequence[Run], query: RunQuery, words: 
     found: list[str] = []
     for name in dict.fromkeys(run.descriptor.info.name for run in contender):
         narrow = replace(query, name=name, statuses=(Status.SUCCEEDED,), limit=NEWEST + len(own))
-        rows = [row for row in client.find(narrow) if row.id not in own]
+        rows = [row for row in client.runs.find(narrow) if row.id not in own]
         exact = [row for row in rows if row.subject == query.subject]
         found += [row.id for row in (exact or rows)[:NEWEST]]
     if not found:
         raise NotFoundError(
             f"no good run of these benchmarks has {words}", remedy="see what there is with anubis history"
         )
-    return [client.get(run_id) for run_id in found]
+    return [client.runs.get(run_id) for run_id in found]
