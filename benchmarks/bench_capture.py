@@ -19,7 +19,8 @@ import time
 from pathlib import Path
 
 from anubis.record import samples
-from anubis.record.time_index import TimeIndex
+from anubis.record.files import FolderFiles
+from anubis.record.time_index import Arrivals
 
 PACKAGES = str(Path(__file__).parent.parent / "src")
 LAUNCH = f"import sys; sys.path.insert(0, {PACKAGES!r}); from anubis.agent.entry import main; main()"
@@ -177,9 +178,8 @@ def report_full_speed(folder, command, count, rounds):
 def check(record, count):
     """Bytes that are missing, samples found, and whether the times in the index never fall."""
     missing = count * 100 - (record / "stdout").stat().st_size
-    found = sum(len(columns) for columns in samples.load(str(record)).values())
-    index = TimeIndex(str(record))
-    times = [index.time_ns(at) for at in range(0, index.size, 1 << 20)]
+    found = sum(len(columns) for columns in samples.load(FolderFiles(str(record))).values())
+    times = [time_ns for _, _, time_ns, _ in Arrivals(FolderFiles(str(record)), ["stdout"]).new()]
     return missing, found, times == sorted(times)
 
 
@@ -187,7 +187,7 @@ def report_chatty(folder, command, seconds):
     record = folder / "chatty-record"
     facts = under_agent(record, command)
     execution = facts["executions"][0]
-    index = TimeIndex(str(record))
+    entries = list(Arrivals(FolderFiles(str(record)), ["stdout"]).new())
     start_s = under_agent(folder / "null-record", ["true"])["agent"]["cpu_s"]
     share = facts["agent"]["cpu_s"] / execution["wall_s"]
     steady = (facts["agent"]["cpu_s"] - start_s) / execution["wall_s"]
@@ -196,7 +196,7 @@ def report_chatty(folder, command, seconds):
     show("agent, share of one core (start included)", f"{steady:.2%} ({share:.2%})")
     show("sampler and extractor, share of one core", f"{sidecars:.2%}")
     show("agent, largest memory", f"{facts['agent']['max_rss_bytes'] / 1e6:.1f} MB")
-    show("entries of the time index per second", f"{len(index) / execution['wall_s']:.0f}")
+    show("entries of the time index per second", f"{len(entries) / execution['wall_s']:.0f}")
     show("child wall over its plan", f"{execution['wall_s'] / seconds - 1:+.2%}")
 
 

@@ -7,6 +7,7 @@ names a folder for a virtual environment with mlflow; it is made, with pip (half
 """
 
 import argparse
+import itertools
 import json
 import os
 import statistics
@@ -15,13 +16,15 @@ import sys
 import tempfile
 import time
 from array import array
+from bisect import bisect_left
 from pathlib import Path
 
 from peerenv import python_with
 from spending import median_of
 
 from anubis.record import samples
-from anubis.record.time_index import TimeIndex
+from anubis.record.files import FolderFiles
+from anubis.record.time_index import Arrivals
 
 PACKAGES = str(Path(__file__).parent.parent / "src")
 LAUNCH = f"import sys; sys.path.insert(0, {PACKAGES!r}); from anubis.agent.entry import main; main()"
@@ -120,7 +123,7 @@ def report_ours(folder, rates, calls, count):
     record = folder / "record"
     facts = json.loads((record / "exit.json").read_text())
     began = time.perf_counter()
-    found = samples.load(str(record))
+    found = samples.load(FolderFiles(str(record)))
     loaded = sum(map(len, found.values())) / (time.perf_counter() - began)
     print(f"== emit under an agent: {calls:,} calls, then {count:,} samples in batches of 1000")
     show("emit(), calls/s", f"{rates['single']:,.0f}")
@@ -137,13 +140,14 @@ def report_ours(folder, rates, calls, count):
 
 def delays(record, calls):
     """Milliseconds from the time a line of emit() carries to the time its bytes were written to the record."""
-    index = TimeIndex(str(record), "emit")
-    found = array("d")
-    for number, (_, time_ns, line) in enumerate(index.lines()):
-        if number > calls:
-            break
-        if number % 100 == 1:
-            found.append((time_ns - json.loads(line)["t"]) / 1e6)
+    arrivals = list(Arrivals(FolderFiles(str(record)), ["emit"]).new())
+    ends, found, at = [end for _, end, _, _ in arrivals], array("d"), 0
+    with (record / "emit").open("rb") as lines:
+        for number, line in enumerate(itertools.islice(lines, calls + 1)):
+            at += len(line)
+            if number % 100 == 1:
+                time_ns = arrivals[bisect_left(ends, at)][2]
+                found.append((time_ns - json.loads(line)["t"]) / 1e6)
     ordered = sorted(found)
     return ordered[len(ordered) // 2], ordered[-1]
 

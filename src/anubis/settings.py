@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from anubis.model.errors import BadInputError
 from anubis.model.problem import Problem
+from anubis.record import layout
 
 _DATABASES = ("sqlite://", "postgresql://", "postgresql+psycopg://")
 
@@ -39,6 +40,11 @@ class Settings:
     lease_s: float = field(default=30.0, metadata={"least": 1})
     #: Free space under the home folder below which no run is placed; bytes
     min_free_bytes: int = 256 << 20
+
+    @property
+    def records(self) -> Path:
+        """Folder of the records of all runs."""
+        return self.home / layout.RECORDS
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> Self:

@@ -20,21 +20,16 @@ T = TypeVar("T")
 
 
 class WallClock:
-    """The machine's time. ``wake`` ends a wait early."""
-
-    def __init__(self) -> None:
-        self._wake = threading.Event()
+    """The machine's time."""
 
     def now_s(self) -> float:
         return time.time()
 
-    def wait(self, seconds: float) -> None:
-        if self._wake.wait(seconds):
-            self._wake.clear()
+    def monotonic_s(self) -> float:
+        return time.monotonic()
 
-    def wake(self) -> None:
-        """There is something to do; safe from signal handlers and other threads."""
-        self._wake.set()
+    def wait(self, event: threading.Event, seconds: float) -> None:
+        event.wait(seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +58,9 @@ def build(settings: Settings | None = None) -> Installation:
         ) from error
     store = open_store(settings.database_url)
     objects = FolderObjects(settings.home / "objects")
-    records = FolderRecords(settings.home / "records")
+    records = FolderRecords(settings.records)
     clock = WallClock()
-    surroundings = Surroundings(settings=settings, objects=objects, records=records)
+    surroundings = Surroundings(settings=settings, objects=objects)
     engines: _PlugIns[Engine] = _PlugIns("anubis.engines", lambda engine: [engine.name], surroundings)
     notifiers: _PlugIns[Notifier] = _PlugIns(
         "anubis.notifiers", lambda notifier: notifier.schemes, surroundings

@@ -80,7 +80,7 @@ def test_a_hundred_megabytes_on_one_line(agents):
     facts = agents.weigh(command=python(code), patterns={"loss": r"loss=(\d+)"})
     assert facts["cause"] is None
     assert facts["streams"]["stdout"] == {"bytes": 105_000_008, "lost_bytes": 0}
-    found = samples.load(str(agents.record))["loss"].values
+    found = samples.load(agents.files)["loss"].values
     assert found[-1] == 2
     assert len(found) < 16_384  # of the endless line only the beginning was matched
     assert facts["agent"]["max_rss_bytes"] < 40_000_000
@@ -91,7 +91,7 @@ def test_binary_output(agents):
     facts = agents.weigh(command=python(code), patterns={"loss": r"^loss=(\d)"})
     assert facts["cause"] is None
     assert agents.bytes("stdout") == bytes(range(256)) * 4000 + b"\nloss=3\xff\n"
-    assert list(samples.load(str(agents.record))["loss"].values) == [3]
+    assert list(samples.load(agents.files)["loss"].values) == [3]
 
 
 def test_a_program_that_closes_its_output_early(agents):

@@ -8,8 +8,9 @@ import pytest
 
 from anubis.agent import build_zip
 from anubis.record import samples
+from anubis.record.files import FolderFiles
 from anubis.record.telemetry import Telemetry
-from anubis.record.time_index import TimeIndex
+from anubis.record.time_index import Arrivals
 from support.agents import Agents, interpreter, python
 
 
@@ -29,11 +30,9 @@ def test_warmups_and_repeats(agents):
     assert [one["repeat"] for one in executions] == [-2, -1, 0, 1, 2]
     assert [one["phase"] for one in executions] == ["warmup"] * 2 + ["measure"] * 3
     assert [one["offsets"]["stdout"] for one in executions] == [[0, 8], [8, 16], [16, 23], [23, 30], [30, 37]]
-    found = samples.load(str(agents.record))["loss"]
+    found = samples.load(agents.files)["loss"]
     assert list(found.values) == list(found.repeats) == [-2, -1, 0, 1, 2]
-    assert [sample.phase for sample in samples.iterate(str(agents.record))] == ["warmup"] * 2 + [
-        "measure"
-    ] * 3
+    assert [sample.phase for sample in samples.iterate(agents.files)] == ["warmup"] * 2 + ["measure"] * 3
     for one in executions:
         assert one["started_s"] < one["ended_s"]
         assert one["wall_s"] == pytest.approx(one["ended_s"] - one["started_s"], abs=1e-5)
@@ -76,14 +75,14 @@ def test_writers_of_the_fifo_come_and_go(agents):
     script = 'for i in 1 2 3; do echo "{\\"loss\\": $i}" > "$BENCHMARK_AI_FIFO_FILEPATH"; done'
     agents.weigh(command=["sh", "-c", script])
     assert agents.bytes("emit") == b'{"loss": 1}\n{"loss": 2}\n{"loss": 3}\n'
-    assert list(samples.load(str(agents.record))["loss"].values) == [1, 2, 3]
+    assert list(samples.load(agents.files)["loss"].values) == [1, 2, 3]
 
 
 def test_objects_on_stdout_are_what_the_old_library_emitted_there(agents):
     lines = '{"loss": 0.5, "step": 2}', '{"level": "info", "loss": 9}', '{"accuracy": "0.9", "note": "x"}'
     code = f"print({chr(10).join(lines)!r})"
     agents.weigh(command=python(code), patterns={"accuracy": None})
-    found = samples.load(str(agents.record))
+    found = samples.load(agents.files)
     assert {name: list(columns.values) for name, columns in found.items()} == {
         "loss": [0.5],
         "step": [2.0],
@@ -104,7 +103,7 @@ def test_what_is_no_number_is_counted_not_kept(agents):
     code = "print('loss=nan loss=inf loss=1e-5 loss=1,000 loss=1_000 loss=-2')"
     agents.weigh(command=python(code), patterns={"loss": r"loss=(\S+)"})
     seen = agents.json("metrics.json")["metrics"]["loss"]
-    assert list(samples.load(str(agents.record))["loss"].values) == [1e-5, -2]
+    assert list(samples.load(agents.files)["loss"].values) == [1e-5, -2]
     assert (seen["count"], seen["rejected"]) == (2, {"not finite": 2, "not a number": 2})
     assert seen["rejected_example"] == "nan"
 
@@ -113,31 +112,31 @@ def test_a_run_that_lasts_is_watched(agents):
     code = "import time; print('loss=1', flush=True); t = time.monotonic() + 2.2\nwhile time.monotonic() < t: pass"
     facts = agents.weigh(command=python(code), patterns={"loss": r"loss=(\d)"})
     assert (facts["extraction"], facts["sampling"]) == ("complete", "complete")
-    watched = Telemetry(str(agents.record))
+    watched = Telemetry(agents.files)
     assert len(watched) >= 1
     assert watched.columns["tree_processes"][0] == 1
     assert watched.units["tree_memory"] == "B"
     assert facts["executions"][0]["peak_memory_bytes"] > 1_000_000
-    assert list(samples.load(str(agents.record))["loss"].values) == [1]
+    assert list(samples.load(agents.files)["loss"].values) == [1]
 
 
 def test_every_line_has_the_time_at_which_it_arrived(agents):
     facts = agents.weigh(command=["sh", "-c", "echo one; echo two >&2; echo three"])
     execution = facts["executions"][0]
-    rows = list(TimeIndex(str(agents.record)).lines())
-    assert [(at, line) for at, _, line in rows] == [(0, b"one\n"), (4, b"three\n")]
-    times = [time_ns / 1e9 for _, time_ns, _ in rows]
+    rows = list(Arrivals(agents.files).new())
+    times = [time_ns / 1e9 for _, _, time_ns, _ in rows]
     assert times == sorted(times)
     assert execution["started_s"] <= times[0]
     assert times[-1] <= facts["ended_s"]
-    assert TimeIndex(str(agents.record), "stderr").time_ns(0) is not None
+    ends = {stream: end for stream, end, _, _ in rows}
+    assert ends == {"stdout": len(b"one\nthree\n"), "stderr": len(b"two\n")}
 
 
 def test_nothing_is_lost_at_full_speed(agents):
     code = "import sys\nfor i in range(300_000): sys.stdout.write(f'{i:08d} loss={i % 7}\\n')"
     facts = agents.weigh(command=python(code), patterns={"loss": r"loss=(\d)"})
     assert agents.bytes("stdout") == b"".join(b"%08d loss=%d\n" % (i, i % 7) for i in range(300_000))
-    found = samples.load(str(agents.record))["loss"]
+    found = samples.load(agents.files)["loss"]
     assert list(found.values) == [float(i % 7) for i in range(300_000)]
     assert list(found.times_s) == sorted(found.times_s)
     assert facts["agent"]["max_rss_bytes"] < 40_000_000
@@ -168,7 +167,7 @@ def test_one_file_is_the_whole_agent(tmp_path, version):
     )
     words = [interpreter(version), "-I", "-S", str(one_file), "exec", "--record", str(record), "--"]
     subprocess.run([*words, interpreter(version), "-c", code, str(one_file)], check=True)
-    (sample,) = samples.iterate(str(record))
+    (sample,) = samples.iterate(FolderFiles(str(record)))
     assert (sample.metric, sample.value, sample.step) == ("loss", 0.5, 3)
 
 

@@ -2,7 +2,8 @@ import pytest
 
 from anubis.store import FolderObjects, FolderRecords
 from anubis.testing import FakeObjects, FakeRecords
-from anubis.testing.contracts.folders import ObjectsContract, RecordsContract
+from anubis.testing.contracts.folders import ObjectsContract
+from anubis.testing.contracts.records import RecordsContract
 
 
 class TestObjects(ObjectsContract):
@@ -12,6 +13,6 @@ class TestObjects(ObjectsContract):
 
 
 class TestRecords(RecordsContract):
-    @pytest.fixture(params=[FakeRecords, FolderRecords])
+    @pytest.fixture(params=["fake", "folder"])
     def records(self, request, tmp_path):
-        return request.param(tmp_path / "records")
+        return FakeRecords() if request.param == "fake" else FolderRecords(tmp_path / "records")

@@ -238,7 +238,7 @@ def test_its_secrets_stay_its_own(case, caplog):
 
 def test_every_entry_point_builds_a_notifier_and_no_scheme_has_two(tmp_path):
     surroundings = Surroundings(
-        settings=Settings.from_env({"ANUBIS_HOME": str(tmp_path)}), objects=MemoryObjects(), records=None
+        settings=Settings.from_env({"ANUBIS_HOME": str(tmp_path)}), objects=MemoryObjects()
     )
     schemes = [
         scheme

@@ -15,8 +15,8 @@ from anubis.engines.process import ProcessEngine, ProcessSettings
 from anubis.model.cause import Cause
 from anubis.model.errors import NoCapacityError, StageError
 from anubis.model.run import Seen
-from anubis.record import liveness
-from anubis.store import FolderObjects, FolderRecords
+from anubis.record import layout, liveness
+from anubis.store import FolderObjects
 from anubis.testing import a_run
 from anubis.testing.contracts.engine import EngineContract, a_bundle
 from support.agents import is_running
@@ -31,9 +31,10 @@ def an_engine(tmp_path):
     engines = []
 
     def engine(**settings):
-        settings = ProcessSettings(folder=tmp_path / "process", **{**SETTINGS, **settings})
-        records, objects = FolderRecords(tmp_path / "records"), FolderObjects(tmp_path / "objects")
-        engines.append(ProcessEngine(settings, records, objects))
+        settings = ProcessSettings(
+            folder=tmp_path / "process", records=tmp_path / "records", **{**SETTINGS, **settings}
+        )
+        engines.append(ProcessEngine(settings, FolderObjects(tmp_path / "objects")))
         return engines[-1]
 
     yield engine
@@ -73,7 +74,7 @@ def record_of(placement):
 
 
 def agent_of(placement):
-    return json.loads((record_of(placement) / liveness.NAME).read_bytes())["pid"]
+    return json.loads((record_of(placement) / layout.ALIVE).read_bytes())["pid"]
 
 
 class TestProcessEngine(EngineContract):
@@ -203,7 +204,7 @@ def test_nothing_is_placed_on_a_full_disk(an_engine, run, tmp_path):
 def test_what_was_kept_free_for_the_end_is_free_when_it_has_come(engine, run, end):
     placement = engine.place(run, a_bundle(("sleep", "600")))
     seen(engine, placement, Seen.RUNNING)
-    ballast = record_of(placement) / process.BALLAST
+    ballast = record_of(placement) / layout.BALLAST
     assert ballast.stat().st_blocks * 512 >= process.BALLAST_BYTES
     os.kill(agent_of(placement), end)
     seen(engine, placement, Seen.ENDED if end == signal.SIGTERM else Seen.LOST)

@@ -43,4 +43,4 @@ def test_output_that_fills_the_disk_of_everything(anubis, small_disk, monkeypatc
 def test_nothing_is_placed_on_a_disk_that_is_full_already(anubis, small_disk):  # noqa: F811
     small_disk(anubis.home, 16 << 20)
     run = Weighed(anubis, "print('hello')").fails("disk_full", "MiB free")
-    assert not run.folder.exists()
+    assert run.folder is None

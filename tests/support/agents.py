@@ -12,7 +12,9 @@ import pytest
 
 from anubis.agent.extract.extraction import Extraction
 from anubis.record import samples
-from anubis.record.index_writer import CHUNK, END, GAP, STDOUT, STREAMS, IndexFile
+from anubis.record.files import FolderFiles
+from anubis.record.index_writer import CHUNK, END, GAP, STDOUT, IndexFile
+from anubis.record.layout import STREAMS
 
 SRC = Path(__file__).parent.parent.parent / "src"
 LAUNCH = "import sys; sys.path.insert(0, {!r}); from anubis.agent.entry import main; main()"
@@ -40,6 +42,10 @@ class Agents:
         self.record = folder / "record"
         self.python = sys.executable
         self.packages = str(SRC)
+
+    @property
+    def files(self):
+        return FolderFiles(str(self.record))
 
     def words(self, verb, *options, command=()):
         start = [self.python, "-I", "-S", "-c", LAUNCH.format(self.packages)]
@@ -127,4 +133,6 @@ class HandmadeRecord:
         while extraction.advance():
             pass
         extraction.finish()
-        return samples.load(str(self.folder)), json.loads((self.folder / "metrics.json").read_text())
+        return samples.load(FolderFiles(str(self.folder))), json.loads(
+            (self.folder / "metrics.json").read_text()
+        )

@@ -6,8 +6,8 @@ import signal
 
 from anubis.client import Client
 from anubis.contracts.runs import RunQuery
-from anubis.pipeline.record import Record
-from anubis.record import liveness
+from anubis.record import layout
+from anubis.record.reading import Record
 from anubis.settings import Settings
 from support.processes import left_in, until
 
@@ -79,7 +79,7 @@ class Gated:
 
     def agent(self):
         """Process id of the one agent."""
-        (file,) = self.records(liveness.NAME)
+        (file,) = self.records(layout.ALIVE)
         return json.loads(file.read_bytes())["pid"]
 
     def wait_started(self, executions=1):
@@ -108,8 +108,9 @@ class Gated:
         if row.status == "succeeded":
             self._check_record(row.id, repeats)
             assert {point.metric for point in client.results.points([row.id])} > {"rate"}
-        elif (folder := client.records.folder_of(client.runs.get(row.id))).exists():
-            assert Record(folder).samples() is not None, "what there is of its record can be read"
+        else:
+            record = Record(client.records.files(client.runs.get(row.id)))
+            assert record.samples() is not None, "what there is of its record can be read"
 
     def _check_record(self, run_id, repeats):
         (stdout,) = self.home.glob(f"records/{run_id}/a*/benchmark/0/stdout")

@@ -5,21 +5,22 @@ from types import SimpleNamespace
 
 import pytest
 
+from anubis.contracts.records import RecordKey, RoleFiles
 from anubis.contracts.world import World
 from anubis.pipeline.reconciler import Reconciler
-from anubis.testing import FakeClock, FakeEngine, FakeObjects, FakeRecords, FakeStore
+from anubis.testing import FakeClock, FakeEngine, FakeObjects, FakeRecords, FakeStore, FakeThreads
 from anubis.testing.builders import NOW_S
 
 
 @pytest.fixture
-def house(tmp_path):
+def house():
     """The fakes, wired: ``house.world``, and each of them by its name."""
     store, clock = FakeStore(), FakeClock()
     engine = FakeEngine()
     world = World(
         engines={"fake": engine},
         objects=FakeObjects(),
-        records=FakeRecords(tmp_path),
+        records=FakeRecords(),
         runs=store.runs,
         leases=store.leases,
         events=store.events,
@@ -36,12 +37,19 @@ def house(tmp_path):
         leases=store.leases,
         events=store.events,
         points=store.points,
+        threads=FakeThreads(),
     )
 
 
 @pytest.fixture
-def reconciler(house):
-    return Reconciler(house.world, "one")
+def new_reconciler(house):
+    """Makes a reconciler whose threads run when the test says so."""
+    return lambda owner, **options: Reconciler(house.world, owner, start=house.threads, **options)
+
+
+@pytest.fixture
+def reconciler(new_reconciler):
+    return new_reconciler("one")
 
 
 @pytest.fixture
@@ -49,8 +57,7 @@ def leave_record(house):
     """Writes what an agent would have left of a run: one good execution unless told otherwise."""
 
     def leave(run, *, repeats=1, **changes):
-        folder = house.world.records.folder(run.id, run.attempt)
-        folder.mkdir(parents=True)
+        files = RoleFiles(house.world.records, RecordKey(run.id, run.attempt))
         executions = [
             {
                 "phase": "measure",
@@ -66,8 +73,8 @@ def leave_record(house):
             for repeat in range(repeats)
         ]
         last = {"code": 0, "cause": None, "reason": "", "executions": executions} | changes
-        (folder / "exit.json").write_text(json.dumps(last))
-        (folder / "facts.json").write_text(json.dumps({"fingerprint": "machine"}))
-        return folder
+        files.records.replace(files.key, "facts.json", json.dumps({"fingerprint": "machine"}).encode())
+        files.records.replace(files.key, "exit.json", json.dumps(last).encode())
+        return files
 
     return leave

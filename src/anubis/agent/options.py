@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from anubis.record import layout
+
 #: Exit code of an extractor whose priority was lowered and cannot be raised again: a new one continues.
 TOO_QUIET = 75
 
@@ -55,8 +57,9 @@ class Options:
             self.record = f"{os.getcwd()}/{self.record}"
         if self.cwd and not self.cwd.startswith("/"):
             self.cwd = f"{os.getcwd()}/{self.cwd}"
-        if not self.patterns and os.access(self.record + "/patterns.json", os.R_OK):
-            self.patterns = self.record + "/patterns.json"
+        patterns = f"{self.record}/{layout.PATTERNS}"
+        if not self.patterns and os.access(patterns, os.R_OK):
+            self.patterns = patterns
 
     def _read(self, words: list[str]) -> None:
         at = 0

@@ -25,7 +25,8 @@ from anubis.agent.execute.capture import Capture
 from anubis.agent.execute.child import CannotStartError
 from anubis.agent.execute.execution import Execution, Family
 from anubis.agent.observe.kernel import MemoryGroup, peak_of
-from anubis.record import liveness
+from anubis.record import layout, liveness
+from anubis.record.files import replace
 from anubis.record.index_writer import EMIT
 from anubis.record.streams import enlarge
 
@@ -105,8 +106,12 @@ class Session:
     def __init__(self, options: Options) -> None:
         self._options = options
         self._record = options.record
-        self._events = os.open(self._record + "/events.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        self._exit = os.open(self._record + "/exit.json.part", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        self._events = os.open(
+            f"{self._record}/{layout.EVENTS}", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644
+        )
+        self._exit = os.open(
+            f"{self._record}/{layout.EXIT}{layout.PART}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644
+        )
         self._started_s = now_s()
         self._capture = Capture(self._record)
         self._family = Family()
@@ -122,7 +127,7 @@ class Session:
     def weigh(self) -> None:
         """Facts, then every execution until one fails."""
         prctl.adopt_orphans()
-        self._store("facts.json", self._facts())
+        self._store_facts()
         self._open_fifo()
         for repeat in range(-self._options.warmups, self._options.repeats):
             if self._cause is None:
@@ -169,6 +174,7 @@ class Session:
             "cgroup_peak_bytes": self._memory.peak_bytes(),
             "extraction": sidecars["extraction"],
             "sampling": sidecars["sampling"],
+            "disk_free_bytes": self._disk_free_bytes(),
             "agent": self._own_usage(sidecars["cpu_s"]),
         }
         try:
@@ -286,18 +292,23 @@ class Session:
 
     def _open_fifo(self) -> None:
         """Made in the record, or in a private folder where the record's file system has no FIFOs."""
-        self._fifo = self._record + "/fifo"
+        self._fifo = f"{self._record}/{layout.FIFO}"
         try:
             os.mkfifo(self._fifo)
         except OSError:
             folder = f"{os.environb.get(b'TMPDIR', b'/tmp').decode()}/anubis-{os.urandom(8).hex()}"
             os.mkdir(folder, 0o700)
-            self._fifo = folder + "/fifo"
+            self._fifo = f"{folder}/{layout.FIFO}"
             os.mkfifo(self._fifo)
         # Open for writing too: writers may come and go, and the agent never sees an end.
         fifo = os.open(self._fifo, os.O_RDWR | os.O_NONBLOCK)
         enlarge(fifo)
         self._capture.listen(EMIT, fifo)
+
+    def _disk_free_bytes(self) -> int:
+        """Space that unprivileged users have on the disk of the record."""
+        found = os.statvfs(self._record)
+        return found.f_bavail * found.f_frsize
 
     def _own_usage(self, sidecars_cpu_s: object) -> dict[str, object]:
         usage = resource.getrusage(resource.RUSAGE_SELF)
@@ -317,17 +328,18 @@ class Session:
         except OSError:  # a full disk is reported by what it does to the output
             pass
 
-    def _store(self, name: str, facts: dict[str, object]) -> None:
-        file = os.open(f"{self._record}/{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-        self._write_early(file, dumps(facts).encode() + b"\n")
-        os.close(file)
+    def _store_facts(self) -> None:
+        try:
+            replace(self._record, layout.FACTS, dumps(self._facts()).encode() + b"\n")
+        except OSError:  # a full disk is reported by what it does to the output
+            pass
 
     def _finish_exit(self, facts: dict[str, object]) -> None:
         text = dumps(facts).encode() + b"\n"
         os.pwrite(self._exit, text, 0)
         os.ftruncate(self._exit, len(text))
         os.fsync(self._exit)
-        os.rename(self._record + "/exit.json.part", self._record + "/exit.json")
+        os.rename(f"{self._record}/{layout.EXIT}{layout.PART}", f"{self._record}/{layout.EXIT}")
 
 
 _ARRIVED: set[int] = set()

@@ -10,6 +10,7 @@ from time import monotonic_ns
 from anubis.agent.execute.capture import Capture
 from anubis.agent.execute.execution import Family
 from anubis.agent.options import TOO_QUIET
+from anubis.record import layout
 from anubis.record.index_writer import EMIT, STDOUT
 from anubis.record.streams import FLOOD_BYTES
 
@@ -104,7 +105,7 @@ class Sidecars:
         size = self._capture.spools[STDOUT].size
         if not size or self._old_protocol:
             return bool(size)
-        with open(self._options.record + "/stdout", "rb", buffering=0) as file:
+        with open(f"{self._options.record}/{layout.STDOUT}", "rb", buffering=0) as file:
             until = min(size - 1, self._searched + most)
             while self._searched < until:
                 file.seek(self._searched)

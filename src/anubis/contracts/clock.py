@@ -1,5 +1,6 @@
 """Time."""
 
+from threading import Event
 from typing import Protocol
 
 
@@ -7,9 +8,13 @@ class Clock(Protocol):
     """Time, so that tests own it."""
 
     def now_s(self) -> float:
-        """UTC, seconds since 1970."""
+        """UTC, seconds since 1970. It may jump: use it for times that are stored."""
         ...
 
-    def wait(self, seconds: float) -> None:
-        """Return after that many seconds, or earlier when there may be something to do."""
+    def monotonic_s(self) -> float:
+        """Seconds since some moment in the past. It never goes back: use it for durations and deadlines."""
+        ...
+
+    def wait(self, event: Event, seconds: float) -> None:
+        """Return when the event is set, and after that many seconds at the latest."""
         ...

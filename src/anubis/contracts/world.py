@@ -36,4 +36,3 @@ class Surroundings:
 
     settings: Settings
     objects: Objects
-    records: Records

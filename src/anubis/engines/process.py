@@ -11,7 +11,6 @@ import fcntl
 import json
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -25,23 +24,21 @@ from pathlib import Path
 from anubis.agent import process_tree
 from anubis.contracts.engine import Capabilities
 from anubis.contracts.objects import Objects
-from anubis.contracts.records import Records
 from anubis.contracts.world import Surroundings
 from anubis.model.cause import Cause
 from anubis.model.errors import NoCapacityError, StageError
 from anubis.model.hardware import Strategy
 from anubis.model.run import Bundle, Observation, Placement, Run, Seen
-from anubis.record import liveness
+from anubis.record import layout, liveness
+from anubis.record.files import FolderFiles, read_json
 from anubis.submission.script_archive import extract
 
 #: What runs the agent: an interpreter without site packages, which starts in a third of the time.
 _LAUNCH = "import sys; sys.path.insert(0, {!r}); from anubis.agent.entry import main; main()"
 _PACKAGES = str(Path(__file__).parents[2])
 
-#: A file in the record that says that the run is to end.
-CANCEL = "cancel"
-#: A file in the record that keeps some of the disk free for whoever has to write down how the run ended.
-BALLAST, BALLAST_BYTES = "ballast", 2 << 20
+#: Disk space that a run holds, so that the store can write how it ended.
+BALLAST_BYTES = 2 << 20
 #: An agent that did not show itself this long after its start never will.
 APPEAR_S = 15.0
 #: An agent that was told to end and has not, this long after, is killed with its session.
@@ -54,6 +51,8 @@ class ProcessSettings:
 
     #: Folder for slots and extracted scripts.
     folder: Path
+    #: Folder of all records, in which the agents write.
+    records: Path
     #: Runs measured at the same time.
     slots: int = 1
     #: Nothing is placed with less free disk space than this.
@@ -66,10 +65,10 @@ def build(surroundings: Surroundings) -> "ProcessEngine":
     return ProcessEngine(
         ProcessSettings(
             folder=settings.home / "process",
+            records=settings.records,
             slots=settings.process_slots,
             min_free_bytes=settings.min_free_bytes,
         ),
-        surroundings.records,
         surroundings.objects,
     )
 
@@ -80,18 +79,17 @@ class ProcessEngine:
     name = "process"
     capabilities = Capabilities(strategies=frozenset({Strategy.SINGLE_NODE}))
 
-    def __init__(self, settings: ProcessSettings, records: Records, objects: Objects) -> None:
+    def __init__(self, settings: ProcessSettings, objects: Objects) -> None:
         self._settings = settings
-        self._records = records
         self._objects = objects
         self._started: dict[str, subprocess.Popen[bytes]] = {}
 
     def placed(self, run: Run) -> Placement | None:
-        record = self._records.folder(run.id, run.attempt)
+        record = self._record(run)
         return self._placement(run, record) if record.exists() else None
 
     def place(self, run: Run, bundle: Bundle) -> Placement:
-        record = self._records.folder(run.id, run.attempt)
+        record = self._record(run)
         placement = self._placement(run, record)
         started = self._started.get(placement.name)
         if liveness.state(str(record)) != liveness.ABSENT or (started and started.poll() is None):
@@ -117,16 +115,19 @@ class ProcessEngine:
         with contextlib.suppress(
             OSError
         ):  # there is nothing, or the disk is full: then being told once must do
-            (record / CANCEL).touch(exist_ok=False)
+            (record / layout.CANCEL).touch(exist_ok=False)
         liveness.cancel(str(record))
 
     def logs(self, placement: Placement) -> Iterator[bytes]:
         with contextlib.suppress(FileNotFoundError):
-            yield (Path(placement.details["record"]) / "agent.log").read_bytes()
+            yield (Path(placement.details["record"]) / layout.AGENT_LOG).read_bytes()
 
     def _placement(self, run: Run, record: Path) -> Placement:
         name = f"{run.id}.{run.attempt}"
         return Placement(engine=self.name, name=name, details={"record": str(record)} | self._here)
+
+    def _record(self, run: Run) -> Path:
+        return Path(layout.role_folder(str(self._settings.records), run.id, run.attempt))
 
     @property
     def _here(self) -> dict[str, str]:
@@ -183,10 +184,10 @@ class ProcessEngine:
                 name: {"pattern": pattern, "units": units}
                 for name, (pattern, units) in bundle.patterns.items()
             }
-            (record / "patterns.json").write_text(json.dumps(patterns))
-            options["--patterns"] = str(record / "patterns.json")
+            (record / layout.PATTERNS).write_text(json.dumps(patterns))
+            options["--patterns"] = str(record / layout.PATTERNS)
         flat = [word for option in options.items() for word in option]
-        with (record / "agent.log").open("ab") as log:
+        with (record / layout.AGENT_LOG).open("ab") as log:
             self._started[placement.name] = subprocess.Popen(
                 [
                     sys.executable,
@@ -208,7 +209,7 @@ class ProcessEngine:
             )
 
     def _work(self, record: Path) -> Path:
-        work = record / "work"
+        work = record / layout.WORK
         work.mkdir(exist_ok=True)
         return work
 
@@ -253,18 +254,17 @@ class ProcessEngine:
 def _take_ballast(record: Path) -> None:
     """Space that is free again when the run has ended: however full it left the disk, the store can say so."""
     if hasattr(os, "posix_fallocate"):  # macOS has none
-        with (record / BALLAST).open("wb") as file:
+        with (record / layout.BALLAST).open("wb") as file:
             os.posix_fallocate(file.fileno(), 0, BALLAST_BYTES)
 
 
 def _drop_ballast(record: Path) -> None:
-    (record / BALLAST).unlink(missing_ok=True)
+    (record / layout.BALLAST).unlink(missing_ok=True)
 
 
 def _ended(record: Path) -> Observation | None:
-    try:
-        last = json.loads((record / "exit.json").read_bytes())
-    except FileNotFoundError:
+    last = read_json(FolderFiles(str(record)), layout.EXIT)
+    if not last:
         return None
     _drop_ballast(record)
     cause = last.get("cause")
@@ -305,16 +305,10 @@ def _unplaceable(error: OSError, record: Path) -> StageError:
 def _insist(record: Path) -> None:
     """An agent that is to end is told again, and killed when it has not obeyed for long."""
     try:
-        asked_s = (record / CANCEL).stat().st_mtime
+        asked_s = (record / layout.CANCEL).stat().st_mtime
     except FileNotFoundError:
         return
     if time.time() - asked_s > FORCE_S:
-        _kill_session(record)
+        liveness.kill_session(str(record))
     else:
         liveness.cancel(str(record))
-
-
-def _kill_session(record: Path) -> None:
-    """The agent leads a session and group of its own; what it started is in groups that it would have ended."""
-    with contextlib.suppress(OSError, ValueError, KeyError):
-        os.killpg(json.loads((record / liveness.NAME).read_bytes())["pid"], signal.SIGKILL)

@@ -94,3 +94,7 @@ class StoreError(AnubisError):
     The call changed nothing and may be repeated, unless the connection failed during the commit: then all changes may
     have been applied.
     """
+
+
+class FullError(StoreError):
+    """The disk or the quota of the store is full. A prefix of the data may be stored; the call may be repeated."""

@@ -1,53 +1,51 @@
 """Moves runs: claims what is due under a lease, asks the stage, applies the answer in one transaction.
 
 Any process may drive it (the command line, a background worker, a server), and any of them may die at any
-moment: a lease that runs out, or whose holder is known to be dead, lets the next one go on.
+moment: a lease that runs out, or whose holder is known to be dead, lets the next one continue.
+
+One thread, the loop, decides and writes. Stages and chores run in other threads and only hand in answers, so none
+of them can stall the loop; leases are renewed by a thread of their own. An answer counts only while the lease under
+which it was asked for is held.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from threading import Event as Signal
 
+from anubis.contracts.chores import Chore
 from anubis.contracts.world import World
 from anubis.model.cause import Cause
-from anubis.model.errors import (
-    AnubisError,
-    ElsewhereError,
-    LeaseLostError,
-    NoCapacityError,
-    StageError,
-    StoreError,
-)
+from anubis.model.errors import LeaseLostError, NoCapacityError, StoreError
 from anubis.model.run import Event, Run, Step
 from anubis.model.status import Status
-from anubis.pipeline.conclusion import conclude
-from anubis.pipeline.lease_owner import is_dead
-from anubis.pipeline.stages import alert, analyse, collect, fetch, place, watch
-from anubis.pipeline.stages.watch import BACK_OFF, SOONEST_S
+from anubis.pipeline.chore_turns import ChoreTurns
+from anubis.pipeline.held_runs import LOOK_EVERY_S, Held, HeldRuns
+from anubis.pipeline.stage_call import Answer, ask, fail, observe
+from anubis.pipeline.stage_pool import EnginePool, StagePool
+from anubis.pipeline.stages.watch import Pause
+from anubis.pipeline.threads import StartThread, Threads
 
 log = logging.getLogger(__name__)
 
-#: A stage that looks at one run. ``watch`` is the only stage that looks at many at once.
-STAGES: dict[Status, Callable[[Run, World], Step]] = {
-    Status.FETCH: fetch.fetch,
-    Status.PLACE: place.place,
-    Status.COLLECT: collect.collect,
-    Status.ANALYSE: analyse.analyse,
-    Status.ALERT: alert.alert,
-}
-
-#: How often new runs and cancellations are looked for while others are in hand, seconds.
-LOOK_EVERY_S = 0.25
 #: How long to leave a database alone that did not answer, seconds.
 STORE_AWAY_S = 1.0
 #: How long a run that only another machine can see is left to it, seconds.
 ELSEWHERE_S = 5.0
+#: How long a run is left alone whose step cannot be written, seconds.
+UNWRITABLE_S = 60.0
+#: How long stages and chores in progress are waited for at the end, seconds.
+CLOSE_S, LAST_CHORES_S = 2.0, 15.0
 
 
-@dataclass(slots=True)
-class _Held:
-    run: Run
-    look_s: float
+@dataclass(slots=True, eq=False)
+class _Call:
+    """A question to a stage: the runs as they were when it was asked."""
+
+    asked: Sequence[tuple[Held, Run]]
+    pool: StagePool
 
 
 class Reconciler:
@@ -61,201 +59,252 @@ class Reconciler:
         lease_s: float = 30.0,
         most: int = 32,
         changed: Callable[[Run], None] | None = None,
+        chores: Sequence[Chore] = (),
+        start: StartThread | None = None,
     ) -> None:
         self.world = world
         self.owner = owner
-        self.lease_s = lease_s
-        self.most = most
         self.changed = changed
-        self._held: dict[str, _Held] = {}
-        self._claim_s = self._renew_s = self._cancel_s = 0.0
-        self._told = ""
-        #: When a run that held room last ended: the sooner after it, the likelier there is room again.
-        self._freed_s = 0.0
+        self._clock = world.clock
+        self._start = start or Threads()
+        #: Set by other threads when there is something to do.
+        self._wake = Signal()
+        self.held = HeldRuns(
+            world.leases, owner, world.clock, lease_s=lease_s, most=most, lost=self._wake.set
+        )
+        self.chores = ChoreTurns(chores, self._clock.monotonic_s(), self._start, self._wake.set)
+        self._pools: dict[str, EnginePool] = {}
+        #: Filled by the threads of stages.
+        self._ended: deque[tuple[_Call, Mapping[str, Answer]]] = deque()
+        self._answers: deque[tuple[Held, Run, Answer]] = deque()
+        self._away = ""
 
     def drive(self, until: Callable[[], bool]) -> None:
-        """Work until the condition holds, then give all leases back."""
+        """Work until the condition holds, give chores a last turn, then give the leases back."""
         try:
+            self._start("lease keeper", self.held.keeper.keep)
             while not until():
-                wait_s = self._patient_turn()
-                if wait_s > 0:
-                    self.world.clock.wait(wait_s)
+                self._wait(self._patient_turn())
+            last_s = self._clock.monotonic_s() + LAST_CHORES_S
+            self.chores.ask(self._clock.monotonic_s())
+            while not self.chores.rested and self._clock.monotonic_s() < last_s:
+                self._wait(self._patient_turn())
         finally:
             self.close()
+
+    def close(self) -> None:
+        """Give the leases back, so that others need not wait for them to run out.
+
+        Stages in progress have a moment to end. A lease whose stage does not end in time is left to run out: what
+        the stage does to the world must not happen under the lease of another.
+        """
+        deadline_s = self._clock.monotonic_s() + CLOSE_S
+        self._stop_watching()
+        try:
+            self._take_answers()
+            while self.held.busy and (left_s := deadline_s - self._clock.monotonic_s()) > 0:
+                self._wait(left_s)
+                self._take_answers()
+        finally:
+            self.held.close()
+
+    def turn(self) -> float:
+        """Look once at everything that is due; seconds until there may be something to do again."""
+        self.held.give_up_lost()
+        self.held.claim()
+        self._note_cancellations()
+        self._take_answers()
+        self._start_due()
+        while self._ended:
+            self._take_answers()
+            self._start_due()
+        now_s = self._clock.monotonic_s()
+        self.chores.take(now_s, early=not len(self.held))
+        times = [self.chores.next_s(), *(held.look_s for held in self.held.idle())]
+        # What is due already waits for the end of a call, which wakes the loop.
+        return min([time_s - now_s for time_s in times if time_s > now_s] + [LOOK_EVERY_S])
+
+    def _wait(self, seconds: float) -> None:
+        """Wait for that long, or until another thread has something."""
+        self._clock.wait(self._wake, seconds)
+        self._wake.clear()
 
     def _patient_turn(self) -> float:
         """A turn that outlives a database that is away for a while."""
         try:
             wait_s = self.turn()
         except StoreError as error:
-            if self._told != str(error):  # once, however long it lasts
-                self._told = str(error)
-                log.warning("%s; trying again every %g s", error, STORE_AWAY_S)
+            self._note_away(error)
             return STORE_AWAY_S
-        self._told = ""
+        self._away = ""
         return wait_s
 
-    def close(self) -> None:
-        """Give the leases back, so that others need not wait for them to run out."""
-        self._held.clear()
-        self.world.leases.release(self.owner)
+    def _note_away(self, error: StoreError) -> None:
+        if self._away != str(error):  # once, however long it lasts
+            self._away = str(error)
+            log.warning("%s; trying again every %g s", error, STORE_AWAY_S)
 
-    def turn(self) -> float:
-        """Look once at everything that is due; seconds until there may be something to do again."""
-        now_s = self.world.clock.now_s()
-        self._renew(now_s)
-        self._claim(now_s)
-        due = [held for held in self._held.values() if held.look_s <= now_s]
-        watched = [held for held in due if held.run.status is Status.WATCH]
-        full: dict[str, float] = {}
-        for held in due:
-            if held.run.status is Status.PLACE and held.run.engine in full and not held.run.cancel_requested:
-                held.look_s = full[held.run.engine]
-            elif held.run.status is not Status.WATCH:
-                self._step(held, full)
-        self._watch(watched)
-        now_s = self.world.clock.now_s()
-        next_s = min((held.look_s for held in self._held.values()), default=now_s + LOOK_EVERY_S)
-        return max(0.0, min(next_s - now_s, LOOK_EVERY_S))
+    def _start_due(self) -> None:
+        """Ask the stages of runs that are due, as far as the pools of their engines have room."""
+        now_s = self._clock.monotonic_s()
+        due: dict[str, list[Held]] = defaultdict(list)
+        for held in self.held.idle():
+            if held.look_s <= now_s:
+                due[held.run.engine].append(held)
+        for engine, waiting in due.items():
+            pool = self._pool(engine)
+            self._watch(pool, engine, [each for each in waiting if each.run.status is Status.WATCH])
+            for held in sorted((each for each in waiting if each.run.status is not Status.WATCH), key=_order):
+                if not pool.stages.may_start(now_s):
+                    break
+                if _needs_room(held.run) and now_s < pool.full_until_s:
+                    held.look_s = pool.full_until_s
+                    continue
+                if _needs_room(held.run):
+                    self._note_cancellations(at_once=True)  # what was cancelled already must not start
+                self._call(pool.stages, [held], partial(ask, held.run, self.world))
 
-    def _renew(self, now_s: float) -> None:
-        if not self._held:
-            self._renew_s = now_s
+    def _watch(self, pool: EnginePool, engine: str, due: Sequence[Held]) -> None:
+        if not due:
             return
-        if now_s - self._renew_s >= self.lease_s / 3:
-            self._renew_s = now_s
-            kept = self.world.leases.renew(self.owner, list(self._held), now_s=now_s, lease_s=self.lease_s)
-            for run_id in set(self._held) - set(kept):
-                log.warning("lost the lease on run %s", run_id)
-                del self._held[run_id]
-        placing = any(
-            held.run.status is Status.PLACE and held.look_s <= now_s for held in self._held.values()
-        )
-        if placing or now_s - self._cancel_s >= LOOK_EVERY_S:  # what was cancelled already must not start
-            self._cancel_s = now_s
-            for run_id in self.world.leases.cancelled(self.owner):
-                if (held := self._held.get(run_id)) and not held.run.cancel_requested:
-                    self._hold(self.world.runs.get(run_id), look_s=now_s)
-
-    def _claim(self, now_s: float) -> None:
-        if len(self._held) >= self.most or (self._held and now_s - self._claim_s < LOOK_EVERY_S):
+        if not pool.watches.may_start(self._clock.monotonic_s()):
+            pool.stop.set()  # what is watched now is watched again, together with these
             return
-        self._claim_s = now_s
-        for owner in self.world.leases.owners():
-            if is_dead(owner):
-                self.world.leases.release(owner)
-        room = self.most - len(self._held)
-        for run in self.world.leases.claim(self.owner, now_s=now_s, lease_s=self.lease_s, limit=room):
-            self._hold(run, look_s=now_s)
+        pool.stop.clear()
+        placed_s = {held.run.id: held.placed_s for held in due}
+        runs = [held.run for held in due]
+        self._call(pool.watches, due, partial(observe, engine, placed_s, runs, self.world, pool.stop))
 
-    def _hold(self, run: Run, *, look_s: float) -> None:
-        if held := self._held.get(run.id):
-            held.run, held.look_s = run, look_s
-        else:
-            self._held[run.id] = _Held(run, look_s)
+    def _note_cancellations(self, *, at_once: bool = False) -> None:
+        if self.held.note_cancellations(at_once=at_once):
+            self._stop_watching()
 
-    def _step(self, held: _Held, full: dict[str, float]) -> None:
-        """Ask stages about one run until it has to wait, is watched, or is final.
+    def _stop_watching(self) -> None:
+        for pool in self._pools.values():
+            pool.stop.set()
 
-        An engine without room is noted in ``full`` with the time to ask it again: runs behind this one wait too.
-        """
-        while held.run.id in self._held and held.run.status is not Status.WATCH:
-            try:
-                step = self._ask(held.run)
-            except ElsewhereError:
-                self._leave(held)
-                return
-            except NoCapacityError as error:
-                held.look_s = full[held.run.engine] = self._room_s(held.run.engine, error)
-                return
-            if not self._apply(held, step) or step.again_after_s > 0:
-                return
+    def _pool(self, engine: str) -> EnginePool:
+        if engine not in self._pools:
+            self._pools[engine] = EnginePool.of(engine, self._start)
+        return self._pools[engine]
 
-    def _room_s(self, engine: str, error: NoCapacityError) -> float:
-        """When to ask an engine without room again: soon after room was freed, seldom while runs in hand hold it.
-
-        Their end is seen by watching them.
-        """
-        now_s = self.world.clock.now_s()
-        ours = any(
-            held.run.status is Status.WATCH and held.run.engine == engine for held in self._held.values()
-        )
-        patience_s = LOOK_EVERY_S if ours else max(BACK_OFF * (now_s - self._freed_s), SOONEST_S)
-        return now_s + min(patience_s, error.again_after_s)
-
-    def _ask(self, run: Run) -> Step:
-        if run.cancel_requested and run.status in {Status.FETCH, Status.PLACE}:
-            return self._call_off(run)
+    def _call(self, pool: StagePool, held: Sequence[Held], work: Callable[[], Mapping[str, Answer]]) -> None:
+        call = _Call([(each, each.run) for each in held], pool)
         try:
-            return STAGES[run.status](run, self.world)
-        except (ElsewhereError, NoCapacityError, StoreError):
-            raise
-        except StageError as error:
-            return self._fail(run, error.cause, str(error))
-        except AnubisError as error:
-            return self._fail(run, Cause.USER_ERROR, str(error))
-        except Exception as error:  # one failing run never fails its batch
-            log.exception("stage %s of run %s", run.status, run.id)
-            return self._fail(run, Cause.INTERNAL, f"{type(error).__name__}: {error}")
+            pool.start(call, partial(self._run, call, work), self._clock.monotonic_s())
+        except RuntimeError as error:
+            log.warning("no thread for a stage: %s", error)
+            for each in held:
+                each.look_s = self._clock.monotonic_s() + STORE_AWAY_S
+            return
+        self.held.busy.update(each.run.id for each in held)
 
-    def _call_off(self, run: Run) -> Step:
-        """A run that was never placed ends here; what somebody placed just before dying has to be ended first."""
-        engine = self.world.engines.get(run.engine)
-        if run.status is Status.PLACE and engine and (placement := engine.placed(run)):
-            return Step(status=Status.WATCH, placement=placement)
-        return conclude(run, self.world.clock.now_s(), Cause.CANCELLED, "cancelled before it started")
+    def _run(self, call: _Call, work: Callable[[], Mapping[str, Answer]]) -> None:
+        """In a thread of a pool. Nothing is asked when the process was stopped until the leases had run out."""
+        valid = all(self.held.keeper.holds(run.id) for _, run in call.asked)
+        self._ended.append((call, work() if valid else {}))
+        self._wake.set()
 
-    def _fail(self, run: Run, cause: Cause, reason: str) -> Step:
-        """A run that cannot go on: whoever wants to hear of failures does, unless telling is what failed."""
-        if run.status in {Status.ANALYSE, Status.ALERT}:
-            return conclude(run, self.world.clock.now_s(), cause, reason)
-        return Step(status=Status.ANALYSE, cause=cause, reason=reason)
+    def _take_answers(self) -> None:
+        """Apply what the stages have answered. An answer that the database does not take is tried again."""
+        while self._ended:
+            call, answers = self._ended.popleft()
+            call.pool.ended(call)
+            self._answers.extend((held, run, answers.get(run.id, Pause())) for held, run in call.asked)
+        while self._answers:
+            held, asked, answer = self._answers.popleft()
+            self.held.busy.discard(asked.id)
+            try:
+                if self.held.has(held):
+                    self._settle(held, asked, answer)
+            except StoreError:
+                self.held.busy.add(asked.id)
+                self._answers.appendleft((held, asked, answer))
+                raise
 
-    def _watch(self, watched: Sequence[_Held]) -> None:
-        runs = [held.run for held in watched if held.run.id in self._held]
-        looks = watch.watch(runs, self.world)
-        for held in watched:
-            look = looks.get(held.run.id)
-            if look is None:
-                continue
-            if look.elsewhere:
-                self._leave(held)
-            elif look.step is None:
-                held.look_s = self.world.clock.now_s() + look.again_after_s
-            elif self._apply(held, look.step):
-                self._free(held.run.engine)
-                self._step(held, {})
+    def _settle(self, held: Held, asked: Run, answer: Answer) -> None:
+        """Apply one answer, or note when to ask again."""
+        now_s, pool = self._clock.monotonic_s(), self._pool(asked.engine)
+        if isinstance(answer, Step):
+            self._apply(held, answer)
+            if asked.status is Status.WATCH and held.run.status is not Status.WATCH:
+                self._free(pool, asked.engine, now_s)
+            return
+        if isinstance(answer, NoCapacityError):
+            pool.full(answer, now_s, ours=self._watches_any(asked.engine))
+            held.look_s = pool.full_until_s
+        elif isinstance(answer, StoreError):
+            self._note_away(answer)
+            held.look_s = now_s + STORE_AWAY_S
+        elif answer.elsewhere:
+            self._leave(held)
+        else:
+            held.look_s = now_s + (answer.again_after_s or 0.0)
+        if held.run.cancel_requested and not asked.cancel_requested:  # cancelled while it was asked about
+            held.look_s = now_s
 
-    def _leave(self, held: _Held) -> None:
+    def _watches_any(self, engine: str) -> bool:
+        return any(held.run.status is Status.WATCH and held.run.engine == engine for held in self.held)
+
+    def _leave(self, held: Held) -> None:
         """Let a reconciler on the run's own machine have it."""
         if self._apply(held, Step(status=held.run.status, again_after_s=ELSEWHERE_S)):
-            del self._held[held.run.id]
-            self.world.leases.release(self.owner, [held.run.id])
+            self.held.release(held)
 
-    def _free(self, engine: str) -> None:
-        """Room may have been freed: what waits for it is looked at next."""
-        self._freed_s = self.world.clock.now_s()
-        for held in self._held.values():
+    def _free(self, pool: EnginePool, engine: str, now_s: float) -> None:
+        """Room may have been freed: what waits for it is due now."""
+        pool.freed(now_s)
+        for held in self.held:
             if held.run.status is Status.PLACE and held.run.engine == engine:
-                held.look_s = self._freed_s
+                held.look_s = min(held.look_s, now_s)
 
-    def _apply(self, held: _Held, step: Step) -> bool:
-        now_s = self.world.clock.now_s()
-        if step.spawned:
-            self.world.runs.add(step.spawned, [_spawned(held.run, run, now_s) for run, _ in step.spawned])
+    def _apply(self, held: Held, step: Step, *, rescue: bool = False) -> bool:
+        """Write the step and note the run as it is now; whether it is still in hand or final.
+
+        A step that cannot be written fails its run, so that no other run is held up.
+        """
+        now_s = self._clock.monotonic_s()
         try:
-            run = self.world.leases.apply(self.owner, held.run, step, now_s=now_s)
+            run = self._write(held.run, step)
+        except StoreError:
+            raise
         except LeaseLostError:
             log.warning("another reconciler took run %s over", held.run.id)
-            del self._held[held.run.id]
+            self.held.forget(held)
             return False
+        except Exception as error:
+            log.exception("a step of run %s cannot be written", held.run.id)
+            held.look_s = now_s + UNWRITABLE_S
+            if rescue or step.status is Status.WATCH:  # what is running is not given up
+                return False
+            reason = f"{type(error).__name__}: {error}"
+            return self._apply(held, fail(held.run, self.world, Cause.INTERNAL, reason), rescue=True)
+        if run.placement != held.run.placement:
+            held.placed_s = now_s
         held.run, held.look_s = run, now_s + step.again_after_s
         if run.status.final:
-            del self._held[run.id]
+            self.held.forget(held)
+        if step.alerts:
+            self.chores.ask(now_s)
         if self.changed:
             self.changed(run)
         return True
 
+    def _write(self, run: Run, step: Step) -> Run:
+        now_s = self._clock.now_s()
+        if step.spawned:
+            events = [
+                Event(run_id=new.id, kind="submitted", time_s=now_s, data={"caused_by": run.id})
+                for new, _ in step.spawned
+            ]
+            self.world.runs.add(step.spawned, events)
+        return self.world.leases.apply(self.owner, run, step, now_s=now_s)
 
-def _spawned(cause: Run, run: Run, now_s: float) -> Event:
-    return Event(run_id=run.id, kind="submitted", time_s=now_s, data={"caused_by": cause.id})
+
+def _needs_room(run: Run) -> bool:
+    return run.status is Status.PLACE and not run.cancel_requested
+
+
+def _order(held: Held) -> tuple[bool, int]:
+    """What finishes runs comes before what starts them; those start by priority, then in the order of their claims."""
+    return held.run.status in {Status.FETCH, Status.PLACE}, -held.run.descriptor.info.priority

@@ -35,6 +35,8 @@ class _Pause:
 class Relay:
     """Delivers alert events to the notifiers that serve their addresses."""
 
+    name = "relay"
+
     def __init__(
         self,
         events: Events,
@@ -50,11 +52,13 @@ class Relay:
         self._clock = clock
         self._pauses: dict[str, _Pause] = {}
 
-    def turn(self) -> bool:
-        """Deliver what is due; True when everything that could be delivered was."""
+    def turn(self) -> float | None:
+        """Deliver what is due; seconds until the next delivery is due, None when everything was delivered."""
         self._discover()
         delivered = [self._deliver(name, seq) for name, seq in self._cursors.all(_PREFIX).items()]
-        return all(delivered)
+        if all(delivered):
+            return None
+        return max(0.0, min(pause.until_s for pause in self._pauses.values()) - self._clock.now_s())
 
     def _discover(self) -> None:
         at = self._cursors.all(_SCOUT).get(_SCOUT, 0)

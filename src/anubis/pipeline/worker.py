@@ -11,9 +11,9 @@ from pathlib import Path
 
 from anubis.model.errors import AnubisError
 
-#: Checked this often whether all runs are final, seconds.
+#: How often to check whether all runs are final, seconds.
 IDLE_S = 1.0
-#: How long a worker with nothing else to do goes on trying to tell people who do not answer, seconds.
+#: How long a worker without runs stays for chores that remain outstanding (a receiver that is down), seconds.
 PATIENCE_S = 3600.0
 
 
@@ -32,25 +32,27 @@ def only_worker(home: Path) -> Iterator[bool]:
         os.close(lock)
 
 
-def idle(home: Path, unfinished: Callable[[], int], tell: Callable[[], bool]) -> Callable[[], bool]:
-    """Asked again and again, whether a worker has nothing left to do: every run is final and everybody was told.
+def idle(home: Path, unfinished: Callable[[], int], outstanding: Callable[[], bool]) -> Callable[[], bool]:
+    """A condition that holds when a worker has nothing left to do: every run is final, no chore is outstanding.
 
-    ``tell`` tells people and says whether all could be told; whoever cannot be told for an hour is left to the next
-    worker. What is returned raises AnubisError when the home folder is gone.
+    A chore that stays outstanding for an hour is left to the next worker. The condition raises AnubisError when the
+    home folder is gone.
     """
-    looked_s, told_s = 0.0, time.monotonic()
+    looked_s, done_s = -IDLE_S, time.monotonic()
 
     def is_idle() -> bool:
-        nonlocal looked_s, told_s
+        nonlocal looked_s, done_s
+        if not home.exists():
+            raise AnubisError(f"the home folder {home} is gone", remedy="start a worker in another one")
         now_s = time.monotonic()
+        if not outstanding():
+            done_s = now_s
+        elif now_s - done_s <= PATIENCE_S:
+            return False
         if now_s - looked_s < IDLE_S:
             return False
         looked_s = now_s
-        if not home.exists():
-            raise AnubisError(f"the home folder {home} is gone", remedy="start a worker in another one")
-        if tell():
-            told_s = now_s
-        return unfinished() == 0 and (told_s == now_s or now_s - told_s > PATIENCE_S)
+        return unfinished() == 0
 
     return is_idle
 

@@ -1,7 +1,7 @@
-"""The file ``lines``: when which bytes of stdout, stderr and emit arrived. Here it is written; timeindex reads it.
+"""Writes the file ``lines``: when which bytes of stdout, stderr and emit arrived. ``time_index`` reads it.
 
 After a header of 16 bytes it is a sequence of entries of 24 bytes, little endian: end offset int64, UTC ns int64,
-repeat int32, stream uint8, kind uint8, two zero bytes. An entry says: the bytes of this stream up to the end
+repeat int32, stream uint8, kind uint8, two zero bytes. An entry means: the bytes of this stream up to the end
 offset (exclusive) had arrived at that time, while that repeat ran.
 """
 
@@ -9,29 +9,28 @@ from __future__ import annotations
 
 import os
 
-NAME = "lines"
+from anubis.record.layout import LINES
+
 HEADER = b"anubis lines 1\n\0"
 ENTRY_FORMAT = "<qqiBBxx"
 ENTRY_BYTES = 24
-#: Streams by their code in the index; also their file names.
-STREAMS = ("stdout", "stderr", "emit")
+#: Codes of the streams: positions in ``layout.STREAMS``.
 STDOUT, STDERR, EMIT = 0, 1, 2
 #: Kinds of entries: bytes arrived; bytes were lost at this offset; the record is complete (end offset: 0).
 CHUNK, GAP, END = 0, 1, 2
 
 
 class IndexFile:
-    """Appends entries; what the disk refuses now is written with the next entry."""
+    """Appends entries. Entries that a full disk refuses are written together with the next one."""
 
     def __init__(self, record: str) -> None:
-        self.file = os.open(f"{record}/{NAME}", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        self.file = os.open(f"{record}/{LINES}", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         self._waiting = b"" if os.fstat(self.file).st_size else HEADER
 
     def note(self, stream: int, kind: int, end: int, time_ns: int, repeat: int) -> None:
-        """One more entry."""
-        if (
-            len(self._waiting) < 65_536
-        ):  # more than that waits only on a full disk; later entries cover the same bytes
+        """Append an entry."""
+        # On a full disk entries wait in memory, up to this size: later entries cover the same bytes.
+        if len(self._waiting) < 65_536:
             self._waiting += end.to_bytes(8, "little") + time_ns.to_bytes(8, "little")
             self._waiting += repeat.to_bytes(4, "little", signed=True) + bytes((stream, kind, 0, 0))
         try:

@@ -1,53 +1,44 @@
-"""Was the machine disturbed while something was measured? Telemetry answers, second by second.
+"""Whether the machine was disturbed while something was measured, from telemetry.
 
 Figures are means over the seconds of one execution. An execution shorter than the sampler's period has no telemetry
-and counts as clean: what is unknown is not held against a run.
+and counts as undisturbed.
 """
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from __future__ import annotations
 
+import math
+
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Sequence
+
     from anubis.record.telemetry import Telemetry
 
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """What a telemetry column may reach on average before the measurement is not to be trusted."""
-
-    column: str
-    most: float
-    #: How it is said; ``{}`` takes the mean.
-    words: str
-
-
-#: A share of the processors' time or a rate that moves results by about as much as a verdict looks for (2 %).
+#: Telemetry column, the largest mean that is acceptable, and the sentence for a larger one (``{}`` is the mean).
+#: The limits are the shares and rates that change results by about as much as a verdict detects (2 %).
 LIMITS = (
-    Limit("cpu_steal", 0.02, "the hypervisor took {:.0%} of the processors' time away"),
-    Limit("throttle_events", 0.0, "the processor throttled itself {:.3g} times a second"),
-    Limit("group_throttled", 0.02, "the CPU quota held the processes up {:.0%} of the time"),
-    Limit("swap_in", 1 << 20, "memory was swapped in at {:.3g} bytes a second"),
-    Limit("swap_out", 1 << 20, "memory was swapped out at {:.3g} bytes a second"),
-    Limit("others_cpus", 0.25, "other processes used {:.2f} processors"),
+    ("cpu_steal", 0.02, "the hypervisor took {:.0%} of the processors' time away"),
+    ("throttle_events", 0.0, "the processor throttled itself {:.3g} times a second"),
+    ("group_throttled", 0.02, "the CPU quota held the processes up {:.0%} of the time"),
+    ("swap_in", float(1 << 20), "memory was swapped in at {:.3g} bytes a second"),
+    ("swap_out", float(1 << 20), "memory was swapped out at {:.3g} bytes a second"),
+    ("others_cpus", 0.25, "other processes used {:.2f} processors"),
 )
 
-
-#: NVML's reasons for lower clocks that are no choice of the operator: hardware slowdown, thermal limits of software
+#: NVML's reasons for lower clocks that the operator did not choose: hardware slowdown, thermal limits of software
 #: and hardware, power brake (nvmlClocksEventReasons).
 GPU_SLOWDOWN = 0x08 | 0x20 | 0x40 | 0x80
 GPU_MOST = 0.02
 
 
-def disturbances(telemetry: "Telemetry", started_s: float, ended_s: float) -> Sequence[str]:
-    """What disturbed the machine between two times (UTC seconds), in words; empty when nothing is known to have."""
+def disturbances(telemetry: Telemetry, started_s: float, ended_s: float) -> Sequence[str]:
+    """What disturbed the machine between two times (UTC seconds), as sentences; empty when nothing is known."""
     rows = [number for number, time_s in enumerate(telemetry.times_s) if started_s < time_s <= ended_s + 1.0]
     found = []
-    for limit in LIMITS:
-        known = _known(telemetry, limit.column, rows)
-        if known and (mean := sum(known) / len(known)) > limit.most:
-            found.append(limit.words.format(mean))
+    for column, most, sentence in LIMITS:
+        known = _known(telemetry, column, rows)
+        if known and (mean := sum(known) / len(known)) > most:
+            found.append(sentence.format(mean))
     for column in telemetry.columns:
         if column.endswith("_throttle_reasons") and (known := _known(telemetry, column, rows)):
             slowed = sum(bool(int(bits) & GPU_SLOWDOWN) for bits in known) / len(known)
@@ -56,6 +47,6 @@ def disturbances(telemetry: "Telemetry", started_s: float, ended_s: float) -> Se
     return found
 
 
-def _known(telemetry: "Telemetry", column: str, rows: Sequence[int]) -> list[float]:
+def _known(telemetry: Telemetry, column: str, rows: Sequence[int]) -> list[float]:
     values = telemetry.columns.get(column)
     return [values[row] for row in rows if not math.isnan(values[row])] if values else []

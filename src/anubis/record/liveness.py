@@ -1,27 +1,30 @@
-"""Does the agent of a record live? Its file ``alive`` tells: it appears once, locked, and the lock dies with the agent."""
+"""Whether the agent of a record is alive: the file ``alive`` appears once, locked, and the kernel releases the lock when
+the agent ends. Works only on the machine of the agent.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import os
 from json import dumps
-from signal import SIGTERM
+from signal import SIGKILL, SIGTERM
 
-NAME = "alive"
+from anubis.record import layout
+
 ABSENT, ALIVE, DEAD = "absent", "alive", "dead"
 
 
 def claim(record: str) -> int | None:
-    """Make the record this process's own: the descriptor to keep open for life, None when another one has it.
+    """Claim the record for this process: a file descriptor to keep open until it ends, None when another agent has it.
 
-    The file is linked into place complete and locked, so nobody ever sees it half made.
+    The file is linked into place complete and locked, so a reader never sees it half written.
     """
-    own = f"{record}/{NAME}.{os.getpid()}"
+    own = f"{record}/{layout.ALIVE}.{os.getpid()}"
     lock = os.open(own, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         os.write(lock, dumps(_identity()).encode() + b"\n")
-        os.link(own, f"{record}/{NAME}")
+        os.link(own, f"{record}/{layout.ALIVE}")
     except FileExistsError:
         os.close(lock)
         return None
@@ -33,7 +36,7 @@ def claim(record: str) -> int | None:
 def state(record: str) -> str:
     """ABSENT before the agent has started, ALIVE while it runs, DEAD after it."""
     try:
-        file = os.open(f"{record}/{NAME}", os.O_RDONLY)
+        file = os.open(f"{record}/{layout.ALIVE}", os.O_RDONLY)
     except FileNotFoundError:
         return ABSENT
     try:
@@ -47,17 +50,29 @@ def state(record: str) -> str:
 
 
 def cancel(record: str) -> bool:
-    """Ask the agent to end its benchmark; False when it does not live any more (or not yet)."""
-    import json
-
+    """Ask the agent to end its benchmark; False when it is not alive."""
     if state(record) != ALIVE:
         return False
     try:
-        with open(f"{record}/{NAME}", encoding="utf-8") as file:
-            os.kill(json.load(file)["pid"], SIGTERM)
+        os.kill(_pid(record), SIGTERM)
     except (OSError, ValueError):
         return False
     return True
+
+
+def kill_session(record: str) -> None:
+    """Kill the process group that the agent leads."""
+    try:
+        os.killpg(_pid(record), SIGKILL)
+    except (OSError, ValueError, KeyError):  # it has ended
+        pass
+
+
+def _pid(record: str) -> int:
+    import json
+
+    with open(f"{record}/{layout.ALIVE}", encoding="utf-8") as file:
+        return int(json.load(file)["pid"])
 
 
 def _identity() -> dict[str, object]:
@@ -67,6 +82,6 @@ def _identity() -> dict[str, object]:
             identity["start_ticks"] = int(file.read(1024).rpartition(b")")[2].split()[19])
         with open("/proc/sys/kernel/random/boot_id", "rb", buffering=0) as file:
             identity["boot_id"] = file.read(64).decode().strip()
-    except OSError:  # no /proc: the lock alone tells
+    except OSError:  # no /proc: the lock is enough
         pass
     return identity

@@ -1,71 +1,68 @@
-"""Pours the streams of a record in the order in which their bytes arrived, as the time index tells it."""
+"""The streams of a record merged in the order in which their bytes arrived, by the time index."""
+
+from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from struct import Struct
-from typing import BinaryIO
 
-from anubis.record.index_writer import CHUNK, ENTRY_FORMAT, HEADER, NAME, STREAMS
+from anubis.record.files import READ_BYTES
+from anubis.record.time_index import Arrivals
 
-_ENTRY = Struct(ENTRY_FORMAT)
-_READ_BYTES = 1 << 20
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import BinaryIO, Iterator, Sequence
+
+    from anubis.record.files import Files
 
 
-class Spooled:
-    """What was captured so far, and how much of it was poured already. A record may still grow, or not exist yet."""
+class LogStream:
+    """Copies what was captured since the last call. The record may still grow, or not exist yet."""
 
-    def __init__(self, record: Path, streams: Sequence[str], *, timestamps: bool) -> None:
-        self._record = record
+    def __init__(self, files: Files, streams: Sequence[str], *, timestamps: bool) -> None:
+        self._files = files
         self._streams = streams
         self._timestamps = timestamps
-        self._index_at = len(HEADER)
-        self._poured = dict.fromkeys(streams, 0)
-        #: The beginning of a line whose end has not arrived; kept only when lines are stamped.
+        self._arrivals = Arrivals(files, streams)
+        #: Offset up to which each stream was copied.
+        self._copied = dict.fromkeys(streams, 0)
+        #: The beginning of a line whose end has not arrived; used only with timestamps.
         self._begun = dict.fromkeys(streams, b"")
 
-    def pour(self, out: BinaryIO, *, last: bool) -> None:
-        """Write what arrived since the last call; with ``last`` also what no index entry covers, and unended lines."""
+    def copy(self, out: BinaryIO, *, last: bool) -> None:
+        """Write what arrived since the last call; with ``last`` also bytes without an index entry, and unfinished lines."""
         for stream, end, time_ns in self._arrived():
             self._copy(stream, end, time_ns, out)
         if not last:
             return
         for stream in self._streams:
-            file = self._record / stream
-            if file.exists():
-                stat = file.stat()
-                self._copy(stream, stat.st_size, stat.st_mtime_ns, out)
+            state = self._files.state(stream)
+            if state:
+                self._copy(stream, state.size_bytes, int(state.modified_s * 1e9), out)
             if self._begun[stream]:
                 self._stamp(self._begun[stream] + b"\n", time.time_ns(), out)
                 self._begun[stream] = b""
 
     def _arrived(self) -> Iterator[tuple[str, int, int]]:
-        """(stream, end offset, UTC ns) of every index entry that is new and wanted."""
-        try:
-            with (self._record / NAME).open("rb") as file:
-                file.seek(self._index_at)
-                content = file.read()
-        except FileNotFoundError:
-            return
-        whole = len(content) // _ENTRY.size * _ENTRY.size
-        self._index_at += whole
-        for end, time_ns, _repeat, code, kind in _ENTRY.iter_unpack(content[:whole]):
-            if kind == CHUNK and STREAMS[code] in self._poured:
-                yield STREAMS[code], end, time_ns
+        """(stream, end offset, UTC ns) of what is new; without timestamps, neighbours of one stream together."""
+        waiting: tuple[str, int, int] | None = None
+        for stream, end, time_ns, _repeat in self._arrivals.new():
+            if waiting and (self._timestamps or waiting[0] != stream):
+                yield waiting
+            waiting = (stream, end, time_ns)
+        if waiting:
+            yield waiting
 
     def _copy(self, stream: str, end: int, time_ns: int, out: BinaryIO) -> None:
-        start = self._poured[stream]
-        if end <= start:
-            return
-        with (self._record / stream).open("rb") as file:
-            file.seek(start)
-            while start < end and (data := file.read(min(_READ_BYTES, end - start))):
-                start += len(data)
-                if self._timestamps:
-                    self._stamp_lines(stream, data, time_ns, out)
-                else:
-                    out.write(data)
-        self._poured[stream] = start
+        start = self._copied[stream]
+        while start < end:
+            data = self._files.read(stream, start, min(READ_BYTES, end - start))
+            if not data:
+                break
+            start += len(data)
+            if self._timestamps:
+                self._stamp_lines(stream, data, time_ns, out)
+            else:
+                out.write(data)
+        self._copied[stream] = start
 
     def _stamp_lines(self, stream: str, data: bytes, time_ns: int, out: BinaryIO) -> None:
         *lines, self._begun[stream] = (self._begun[stream] + data).split(b"\n")

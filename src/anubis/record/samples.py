@@ -6,25 +6,28 @@ Little endian throughout.
 =========== =====================================================================================================
 SERIES (1)  JSON ``{"id": n, "metric": ..., "units": ..., "labels": {...}}``; comes before the first block of its id
 BLOCK (2)   id uint32, count n uint32; then n values float64, n times float64 (UTC s), n steps int64, n repeats int32
-STATE (3)   JSON: how far the extractor has read; what follows the last one may be written again
+STATE (3)   JSON: how far the extractor has read; it may rewrite what follows the last one
 =========== =====================================================================================================
 """
 
 from __future__ import annotations
 
 import json
-import os
 import sys
 from array import array
 from struct import Struct
 
+from anubis.record.files import reader
+from anubis.record.layout import SAMPLES
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO, Iterator, Mapping, NamedTuple
+
+    from anubis.record.files import Files
 else:
     from collections import namedtuple
 
-NAME = "samples"
 HEADER = b"anubis samples 1"
 SERIES, BLOCK, STATE = 1, 2, 3
 #: Stands for "no step".
@@ -119,8 +122,8 @@ def block(number: int, columns: Columns) -> bytes:
 class SampleFile:
     """Reads a record's samples, also while they are being written: each call gives what is new."""
 
-    def __init__(self, record: str) -> None:
-        self._path = os.path.join(record, NAME)
+    def __init__(self, files: Files) -> None:
+        self._files = files
         self._offset = len(HEADER)
         #: Series by id: metric, units, labels.
         self._series: dict[int, tuple[str, str, dict[str, str]]] = {}
@@ -148,20 +151,14 @@ class SampleFile:
                 )
 
     def _blocks(self) -> Iterator[tuple[int, int, memoryview]]:
-        try:
-            file = open(self._path, "rb")  # noqa: SIM115  closed below
-        except FileNotFoundError:
-            return
-        with file:
-            file.seek(self._offset)
-            for kind, payload in frames(file):
-                self._offset += _FRAME.size + len(payload)
-                if kind == SERIES:
-                    facts = json.loads(payload)
-                    self._series[facts["id"]] = (facts["metric"], facts["units"], facts["labels"])
-                elif kind == BLOCK:
-                    number, count = _BLOCK.unpack_from(payload)
-                    yield number, count, memoryview(payload)[_BLOCK.size :]
+        for kind, payload in frames(reader(self._files, SAMPLES, self._offset)):
+            self._offset += _FRAME.size + len(payload)
+            if kind == SERIES:
+                facts = json.loads(payload)
+                self._series[facts["id"]] = (facts["metric"], facts["units"], facts["labels"])
+            elif kind == BLOCK:
+                number, count = _BLOCK.unpack_from(payload)
+                yield number, count, memoryview(payload)[_BLOCK.size :]
 
 
 def frames(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
@@ -177,11 +174,34 @@ def frames(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
         yield kind, payload
 
 
-def load(record: str) -> dict[str, Columns]:
+def settled_end(files: Files, start: int) -> int:
+    """The end of the last STATE frame at or after ``start`` (an earlier end, or 0): the extractor never rewrites
+    what is before it.
+    """
+    end, at = start, max(start, len(HEADER))
+    for kind, length in _heads(files, at):
+        at += _FRAME.size + length
+        if kind == STATE:
+            end = at
+    return end
+
+
+def _heads(files: Files, at: int) -> Iterator[tuple[int, int]]:
+    """Kind and payload length of every complete frame from an offset on."""
+    state = files.state(SAMPLES)
+    size = state.size_bytes if state else 0
+    while at + _FRAME.size <= size:
+        kind, length = _FRAME.unpack(files.read(SAMPLES, at, _FRAME.size))
+        at += _FRAME.size + length
+        if at <= size:
+            yield kind, length
+
+
+def load(files: Files) -> dict[str, Columns]:
     """All samples of a record, by metric; empty when there are none."""
-    return SampleFile(record).read_new()
+    return SampleFile(files).read_new()
 
 
-def iterate(record: str) -> Iterator[Sample]:
+def iterate(files: Files) -> Iterator[Sample]:
     """All samples of a record, one by one, with their labels."""
-    return SampleFile(record).iterate()
+    return SampleFile(files).iterate()

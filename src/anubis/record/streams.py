@@ -1,22 +1,23 @@
-"""One stream of the record: bytes go from a pipe to a file, and the index says when."""
+"""One stream of the record: moves bytes from a pipe to a file and notes their arrival in the time index."""
 
 from __future__ import annotations
 
 import fcntl
 import os
 
-from anubis.record.index_writer import CHUNK, GAP, STREAMS, IndexFile
+from anubis.record.index_writer import CHUNK, GAP, IndexFile
+from anubis.record.layout import STREAMS
 
-#: Bytes asked of a pipe, and read from it at once. 1 MiB is what Linux grants everybody (fs.pipe-max-size).
+#: Bytes asked of a pipe, and read from it at once. 1 MiB is the limit for unprivileged users on Linux (fs.pipe-max-size).
 PIPE_BYTES = 1 << 20
-#: A stream that grew by more since it was safe is left to the kernel until the end: writing a flood through to the disk at
-#: once stalls whoever adds to it, and that would be the benchmark.
+#: A stream that grew by more than this since its last fsync is not synced until the end: an fsync of that much data
+#: stalls the writer, which is the benchmark.
 FLOOD_BYTES = 1 << 24
 
 
 class Spool:
-    """A file of the record that only grows. What the disk refuses is counted, and the pipe is drained all the same:
-    a full disk must never stop the benchmark in the middle of a write.
+    """A file of the record that only grows. Bytes that the disk refuses are counted and dropped: a full disk must not
+    block the benchmark in the middle of a write.
     """
 
     def __init__(self, record: str, code: int, index: IndexFile) -> None:
@@ -24,13 +25,13 @@ class Spool:
         self.name = STREAMS[code]
         self._index = index
         self.file = os.open(f"{record}/{self.name}", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        #: Bytes in the file, how many of them the disk was told to keep safe, and bytes that could not be written.
+        #: Bytes in the file, bytes that were synced to the disk, and bytes that could not be written.
         self.size = os.fstat(self.file).st_size
         self.safe = self.size
         self.lost = 0
 
     def take(self, pipe: int, buffer: memoryview, time_ns: int, repeat: int) -> int:
-        """Move what the pipe holds, up to one buffer; how many bytes it was, 0 at its end."""
+        """Move up to one buffer of bytes from the pipe to the file; the number of bytes, 0 at the end of the pipe."""
         try:
             count = os.readv(pipe, [buffer])
         except BlockingIOError:
@@ -47,7 +48,7 @@ class Spool:
         while data:
             try:
                 written = os.write(self.file, data)
-            except OSError:  # ENOSPC, EDQUOT, EFBIG, EIO: whatever it is, these bytes are gone
+            except OSError:  # ENOSPC, EDQUOT, EFBIG, EIO: these bytes are lost
                 self.lost += len(data)
                 return
             self.size += written
@@ -55,7 +56,7 @@ class Spool:
 
 
 def open_pipe() -> tuple[int, int]:
-    """Reading end (never blocks) and writing end of a pipe as large as the system grants."""
+    """Reading end (non-blocking) and writing end of a pipe as large as the system allows."""
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
     enlarge(reading)
@@ -65,8 +66,7 @@ def open_pipe() -> tuple[int, int]:
 def enlarge(pipe: int) -> None:
     """Ask for a pipe of 1 MiB, so that the benchmark can write for 10 ms without waiting for its reader."""
     try:
-        fcntl.fcntl(
-            pipe, getattr(fcntl, "F_SETPIPE_SZ", 1031), PIPE_BYTES
-        )  # 1031: Python 3.8 and 3.9 on Linux
-    except OSError:  # not Linux, or this user's pipes are used up: a small pipe works too
+        # 1031: Python 3.8 and 3.9 on Linux have no name for it.
+        fcntl.fcntl(pipe, getattr(fcntl, "F_SETPIPE_SZ", 1031), PIPE_BYTES)
+    except OSError:  # not Linux, or this user's quota of pipe memory is used up: a small pipe works too
         pass

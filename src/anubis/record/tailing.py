@@ -1,20 +1,24 @@
-"""Reading the files of a record where it lies, also while they are being written."""
+"""The end of files that are still being written: last lines, last events."""
+
+from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+
+from anubis.record import layout
+from anubis.record.files import reader
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Iterator
+
+    from anubis.record.files import Files
 
 _TAIL_BYTES = 8192
 
 
-def read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The complete lines of a JSON lines file."""
-    try:
-        content = path.read_bytes()
-    except OSError:
-        return
-    for line in content.splitlines(keepends=True):
+def events(files: Files) -> Iterator[dict[str, Any]]:
+    """What the agent did, in order; an incomplete last line is left out."""
+    for line in reader(files, layout.EVENTS):
         if not line.endswith(b"\n"):
             return
         try:
@@ -25,33 +29,30 @@ def read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
             yield value
 
 
-def last_line(path: Path) -> str:
-    """The last line with anything in it; empty where there is none."""
-    return "".join(last_lines(path, 1))
-
-
-def _tail(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            file.seek(max(0, file.seek(0, 2) - _TAIL_BYTES))
-            return file.read(_TAIL_BYTES).replace(b"\r", b"\n")
-    except OSError:
-        return b""
-
-
-def printable(text: str) -> str:
-    """The text without what would move a terminal's cursor or change its state."""
-    return "".join(char if char.isprintable() else " " for char in text).strip()
-
-
-def last_repeat(folder: Path) -> int | None:
+def last_repeat(files: Files) -> int | None:
     """The number of the execution that began last, negative in warm-ups; None before the first."""
-    repeats = [event["repeat"] for event in read_json_lines(folder / "events.jsonl") if "repeat" in event]
+    repeats = [event["repeat"] for event in events(files) if "repeat" in event]
     return repeats[-1] if repeats else None
 
 
-def last_lines(path: Path, most: int) -> list[str]:
-    """The last lines with anything in them, made harmless for a terminal."""
-    return [line for raw in _tail(path).split(b"\n") if (line := printable(raw.decode(errors="replace")))][
-        -most:
-    ]
+def last_line(files: Files, file: str) -> str:
+    """The last line that is not blank; empty where there is none."""
+    return "".join(last_lines(files, file, 1))
+
+
+def last_lines(files: Files, file: str, most: int) -> list[str]:
+    """The last lines that are not blank, without control characters."""
+    lines = _tail(files, file).split(b"\n")
+    return [line for raw in lines if (line := printable(raw.decode(errors="replace")))][-most:]
+
+
+def _tail(files: Files, file: str) -> bytes:
+    state = files.state(file)
+    if state is None:
+        return b""
+    return files.read(file, max(0, state.size_bytes - _TAIL_BYTES), _TAIL_BYTES).replace(b"\r", b"\n")
+
+
+def printable(text: str) -> str:
+    """The text without characters that move a terminal's cursor or change its state."""
+    return "".join(char if char.isprintable() else " " for char in text).strip()

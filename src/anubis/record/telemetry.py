@@ -1,22 +1,25 @@
 """The file ``telemetry``: the machine and the benchmark's processes, once a second.
 
 The first line is JSON: ``{"version": 1, "period_s": 1.0, "columns": [{"name": ..., "unit": ...}, ...]}``. Then come rows of
-equal size, little endian: UTC seconds as float64, then one float32 for each column. NaN: the system did not tell.
+equal size, little endian: UTC seconds as float64, then one float32 for each column. NaN: unknown.
 Figures are means over the interval that ends at the row's time, or the state at that time.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import sys
 from array import array
+
+from anubis.record.files import reader
+from anubis.record.layout import TELEMETRY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-NAME = "telemetry"
+    from anubis.record.files import Files
+
 VERSION = 1
 
 
@@ -38,19 +41,15 @@ def row(time_s: float, values: list[float]) -> bytes:
 class Telemetry:
     """A record's telemetry as columns of equal length; empty when the run was too short to have any."""
 
-    def __init__(self, record: str) -> None:
+    def __init__(self, files: Files) -> None:
         self.times_s = array("d")
         #: Column name -> values (float32, NaN where unknown), and its unit.
         self.columns: dict[str, array[float]] = {}
         self.units: dict[str, str] = {}
-        try:
-            file = open(os.path.join(record, NAME), "rb")  # noqa: SIM115  closed below
-        except FileNotFoundError:
-            return
-        with file:
-            first = file.readline()
-            if first.endswith(b"\n"):
-                self._read(json.loads(first)["columns"], file.read())
+        stream = reader(files, TELEMETRY)
+        first = stream.readline()
+        if first.endswith(b"\n"):
+            self._read(json.loads(first)["columns"], stream.read())
 
     def __len__(self) -> int:
         return len(self.times_s)

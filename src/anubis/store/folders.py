@@ -1,20 +1,14 @@
-"""Objects and records as files under one folder each."""
+"""Objects as files below one folder."""
 
 import contextlib
 import os
 import re
-import shutil
-from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
 from anubis.model.errors import BadInputError, NotFoundError, StoreError
-from anubis.store import packing
 
 _KEY = re.compile(r"[\w.=+-]+(?:/[\w.=+-]+)*")
-_RUN = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}", re.IGNORECASE)
-_ATTEMPT = re.compile(rf"a([1-9]\d*)(?:{re.escape(packing.SUFFIX)})?")
-_ROLE = re.compile(r"[\w-]+")
 _BUFFER = 1 << 20
 
 
@@ -74,46 +68,3 @@ class FolderObjects:
                 remedy="use letters, digits, and _ . = + - in parts between slashes",
             )
         return self._folder / key
-
-
-class FolderRecords:
-    """``Records`` (see the contract): ``<run id>/a<attempt>/<role>/<rank>``."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def folder(self, run_id: str, attempt: int, role: str = "benchmark", rank: int = 0) -> Path:
-        if attempt < 1 or rank < 0 or not _ROLE.fullmatch(role):
-            raise ValueError(f"no record has attempt {attempt}, role {role!r}, rank {rank}")
-        whole = self._run(run_id) / f"a{attempt}"
-        packing.unpack(whole)
-        return whole / role / str(rank)
-
-    def attempts(self, run_id: str) -> Sequence[int]:
-        try:
-            names = [entry.name for entry in self._run(run_id).iterdir()]
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-        return sorted({int(found[1]) for name in names if (found := _ATTEMPT.fullmatch(name))})
-
-    def pack(self, run_id: str) -> int:
-        """See the contract: ``a<attempt>.tar.zst`` instead of the folder."""
-        whole = [self._run(run_id) / f"a{attempt}" for attempt in self.attempts(run_id)]
-        return sum(packing.pack(folder) for folder in whole if folder.exists())
-
-    def remove(self, run_id: str) -> None:
-        """See the contract. Silent about a run without a record."""
-        try:
-            shutil.rmtree(self._run(run_id))
-        except FileNotFoundError:
-            pass
-        except OSError as error:
-            raise StoreError(
-                f"the record of run {run_id} cannot be removed: {error.strerror or error}",
-                remedy=f"look at the permissions of {self._folder}, then try again",
-            ) from error
-
-    def _run(self, run_id: str) -> Path:
-        if not _RUN.fullmatch(run_id):
-            raise ValueError(f"{run_id!r} is not a run id")
-        return self._folder / run_id

@@ -9,9 +9,9 @@ from pathlib import Path
 from anubis.contracts.records import Records
 from anubis.contracts.runs import RunQuery, Runs
 from anubis.model.status import Status
+from anubis.record import layout, packing
 from anubis.transfer.run_transfer import INCOMING
 
-_RUN_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ARCHIVE = re.compile(r"[0-9a-f]{64}\.tar")
 _BATCH = 500
 #: More runs than any installation has.
@@ -29,11 +29,13 @@ class Garbage:
 
 def find(home: Path, runs: Runs, *, before_s: float) -> Iterator[Garbage]:
     """Everything without an owner that was last changed before ``before_s`` (UTC seconds)."""
-    records = [path for path in _children(home / "records") if _RUN_ID.fullmatch(path.name)]
+    records = [path for path in _children(home / layout.RECORDS) if layout.is_run_id(path.name)]
     yield from _found(
         "record", _unknown_runs(runs, [path for path in records if _touched_s(path) < before_s])
     )
-    halves = (path for record in records for path in _children(record) if path.name.startswith("."))
+    halves = (
+        path for record in records for path in _children(record) if path.name.startswith(packing.UNFINISHED)
+    )
     yield from _found("packing", (path for path in halves if _touched_s(path) < before_s))
     yield from _found("import", (path for path in _children(home / INCOMING) if _touched_s(path) < before_s))
     objects = [path for path in _children(home / "objects") if _touched_s(path) < before_s]
@@ -50,8 +52,8 @@ def pack(home: Path, runs: Runs, records: Records, *, before_s: float, dry_run: 
     """Compress the records of runs that ended before ``before_s``; each with the bytes freed (or, dry, its size)."""
     final = tuple(status for status in Status if status.final)
     for row in runs.find(RunQuery(statuses=final, until_s=before_s, limit=_ALL, newest_first=False)):
-        folder = home / "records" / row.id
-        whole = [path for path in _children(folder) if path.is_dir() and not path.name.startswith(".")]
+        folder = home / layout.RECORDS / row.id
+        whole = [path for path in _children(folder) if path.is_dir() and layout.attempt_of(path.name)]
         if not whole or row.ended_s is None or row.ended_s >= before_s:
             continue
         size_bytes = sum(map(_size, whole)) if dry_run else records.pack(row.id)

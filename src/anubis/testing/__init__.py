@@ -12,6 +12,7 @@ The suites import pytest; fakes and builders need nothing but Anubis.
 from anubis.testing.builders import a_descriptor, a_placement, a_point, a_run, an_event, block_of, samples_of
 from anubis.testing.fake_clock import FakeClock
 from anubis.testing.fake_engine import FakeEngine
+from anubis.testing.fake_threads import FakeThreads
 from anubis.testing.memory_alerts import FakeAlerts, FakeCursors
 from anubis.testing.memory_events import FakeEvents
 from anubis.testing.memory_folders import FakeObjects, FakeRecords
@@ -32,6 +33,7 @@ __all__ = [
     "FakeRecords",
     "FakeRuns",
     "FakeStore",
+    "FakeThreads",
     "a_descriptor",
     "a_placement",
     "a_point",

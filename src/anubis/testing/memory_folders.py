@@ -1,13 +1,13 @@
-"""Objects in memory; records in a folder of the test's own."""
+"""Objects and records in memory."""
 
 import io
-import re
-import shutil
 from collections.abc import Sequence
-from pathlib import Path
 from typing import BinaryIO
 
+from anubis.contracts.records import RecordFile, RecordKey
 from anubis.model.errors import NotFoundError
+from anubis.record import appending, layout
+from anubis.record.files import FileState
 
 
 class FakeObjects:
@@ -32,20 +32,61 @@ class FakeObjects:
 
 
 class FakeRecords:
-    """``Records`` below a folder: agents and tests need real files."""
+    """``Records`` in memory."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self) -> None:
+        self.bytes_by_file: dict[tuple[RecordKey, str], bytes] = {}
 
-    def folder(self, run_id: str, attempt: int, role: str = "benchmark", rank: int = 0) -> Path:
-        return self._folder / run_id / f"a{attempt}" / role / str(rank)
+    def append(self, key: RecordKey, file: str, offset: int, data: bytes) -> int:
+        _check(key, file)
+        if file in layout.REPLACED or offset < 0:
+            raise ValueError(f"{file} cannot be appended to at offset {offset}")
+        stored = self.bytes_by_file.get((key, file), b"")
+        rest = appending.unstored(len(stored), offset, data, lambda at, length: stored[at : at + length])
+        self.bytes_by_file[key, file] = stored + rest
+        return len(stored) + len(rest)
+
+    def replace(self, key: RecordKey, file: str, data: bytes) -> None:
+        _check(key, file)
+        if file not in layout.REPLACED:
+            raise ValueError(f"{file} cannot be replaced")
+        self.bytes_by_file[key, file] = data
+
+    def read(self, key: RecordKey, file: str, offset: int, length: int) -> bytes:
+        _check(key, file)
+        return self.bytes_by_file.get((key, file), b"")[offset : offset + length]
+
+    def state(self, key: RecordKey, file: str) -> FileState | None:
+        _check(key, file)
+        stored = self.bytes_by_file.get((key, file))
+        return None if stored is None else FileState(len(stored), 0.0)
+
+    def list(self, run_id: str, attempt: int) -> Sequence[RecordFile]:
+        _check(RecordKey(run_id, attempt))
+        return [
+            RecordFile(key=key, file=file, size_bytes=len(stored), modified_s=0.0)
+            for (key, file), stored in sorted(self.bytes_by_file.items())
+            if (key.run_id, key.attempt) == (run_id, attempt)
+        ]
 
     def attempts(self, run_id: str) -> Sequence[int]:
-        names = [path.name for path in (self._folder / run_id).glob("a*")]
-        return sorted(int(name[1:]) for name in names if re.fullmatch(r"a\d+", name))
+        _check(RecordKey(run_id, 1))
+        return sorted({key.attempt for key, _ in self.bytes_by_file if key.run_id == run_id})
 
-    def pack(self, run_id: str) -> int:  # noqa: ARG002  nothing is gained, and nothing is lost
+    def url(self, key: RecordKey) -> str:
+        return f"memory:{_check(key)}"
+
+    def pack(self, run_id: str) -> int:
+        _check(RecordKey(run_id, 1))
         return 0
 
     def remove(self, run_id: str) -> None:
-        shutil.rmtree(self._folder / run_id, ignore_errors=True)
+        _check(RecordKey(run_id, 1))
+        kept = {place: data for place, data in self.bytes_by_file.items() if place[0].run_id != run_id}
+        self.bytes_by_file = kept
+
+
+def _check(key: RecordKey, file: str = layout.EXIT) -> str:
+    """The path of the role in a folder of records. Raises ValueError for names that no record has."""
+    layout.check_file(file)
+    return layout.role_folder("", key.run_id, key.attempt, key.role, key.rank)

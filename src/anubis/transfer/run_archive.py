@@ -9,6 +9,7 @@ or modes.
 import hashlib
 import io
 import json
+import re
 import shutil
 import tarfile
 from collections.abc import Mapping
@@ -18,16 +19,23 @@ from typing import Any, BinaryIO
 
 import zstandard
 
+from anubis.contracts.records import RecordKey, Records, RoleFiles
 from anubis.model.errors import BadInputError
 from anubis.model.identity import digest
 from anubis.model.plain import from_plain, to_plain
 from anubis.model.points import Point
 from anubis.model.run import Event, Run
+from anubis.record import layout
+from anubis.record.files import reader
 
 VERSION = 1
 SUFFIX = ".anubis.tar.zst"
 _MANIFEST, _ROWS, _SCRIPT = "manifest.json", "run.json", "script.tar"
-#: Maximum size of manifest and rows, which are read into memory.
+_RECORD = "record/"
+_FILE = re.compile(
+    rf"{_RECORD}(?P<attempt>[^/]+)/(?P<role>[^/]+)/(?P<rank>[0-9]{{1,9}})/(?P<file>.+)", re.DOTALL
+)
+#: Maximum size of manifest, rows and the JSON files of a record, which are read into memory.
 _MAX_JSON_BYTES = 256 << 20
 _BUFFER = 1 << 20
 #: Exceptions that a damaged or forged archive, or another file, raises.
@@ -60,22 +68,31 @@ class UnpackedArchive:
     """The content of an archive: its rows, and the paths of the unpacked files."""
 
     archived: ArchivedRun
-    #: Attempt -> the folder of its record.
-    records: Mapping[int, Path]
+    #: The files of its record, and where they are now.
+    files: Mapping[tuple[RecordKey, str], Path]
     #: None if the run has no script.
     script: Path | None = None
 
 
-def write(archived: ArchivedRun, records: Mapping[int, Path], script: bytes | None, out: BinaryIO) -> None:
-    """Write the archive of a run; ``records`` are the folders of its attempts."""
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """A stored file of a record, to be archived."""
+
+    files: RoleFiles
+    file: str
+    size_bytes: int
+
+
+def write(archived: ArchivedRun, records: Records, script: bytes | None, out: BinaryIO) -> None:
+    """Write the archive of a run with the files of all its attempts."""
     rows = json.dumps(to_plain(archived), sort_keys=True, ensure_ascii=False).encode()
-    members: dict[str, Path | bytes] = {_ROWS: rows}
+    members: dict[str, _Stored | bytes] = {_ROWS: rows}
     if script is not None:
         members[_SCRIPT] = script
-    for attempt, folder in sorted(records.items()):
-        for path in sorted(folder.rglob("*")):
-            if path.is_file() and not path.is_symlink():
-                members[f"{_record_path(attempt)}/{path.relative_to(folder).as_posix()}"] = path
+    for attempt in records.attempts(archived.run.id):
+        for each in records.list(archived.run.id, attempt):
+            place = f"{layout.attempt_name(attempt)}/{each.key.role}/{each.key.rank}/{each.file}"
+            members[_RECORD + place] = _Stored(RoleFiles(records, each.key), each.file, each.size_bytes)
     manifest = {
         "version": VERSION,
         "run": archived.run.id,
@@ -125,6 +142,7 @@ def _read(tar: tarfile.TarFile, folder: Path) -> UnpackedArchive:
         if member.name == _ROWS:
             archived = from_plain(ArchivedRun, json.loads(_verified(tar, member, facts)))
         else:
+            _check_size(member)
             _unpack(tar, member, facts, folder / member.name)
     missing = [name for name in listed if name != _ROWS and not (folder / name).is_file()]
     if archived is None or missing:
@@ -132,35 +150,42 @@ def _read(tar: tarfile.TarFile, folder: Path) -> UnpackedArchive:
     run = archived.run
     if run.id != manifest["run"] or not run.status.final or run.digest != digest(run.descriptor):
         raise BadInputError("the archive has inconsistent data about its run", remedy=_REMEDY)
-    attempts = {
-        n: folder / _record_path(n) for n in range(1, run.attempt + 1) if (folder / _record_path(n)).exists()
-    }
+    files = {_file_of(name, run.id): folder / name for name in listed if name not in {_ROWS, _SCRIPT}}
     script = folder / _SCRIPT
-    return UnpackedArchive(archived=archived, records=attempts, script=script if script.exists() else None)
+    return UnpackedArchive(archived=archived, files=files, script=script if script.exists() else None)
 
 
-def _record_path(attempt: int) -> str:
-    """The path of the record of an attempt in the archive (one role and one rank)."""
-    return f"record/a{attempt}/benchmark/0"
+def _file_of(name: str, run_id: str) -> tuple[RecordKey, str]:
+    """The record file of an archive member."""
+    match = _FILE.fullmatch(name)
+    attempt = layout.attempt_of(match["attempt"]) if match else None
+    if match is None or attempt is None:
+        raise BadInputError(f"the archive contains {name!r}, which is not a file of a record", remedy=_REMEDY)
+    key = RecordKey(run_id, attempt, match["role"], int(match["rank"]))
+    layout.check_role(key.attempt, key.role, key.rank)
+    layout.check_file(match["file"])
+    return key, match["file"]
 
 
-def _add(tar: tarfile.TarFile, name: str, content: Path | bytes) -> None:
+def _add(tar: tarfile.TarFile, name: str, content: _Stored | bytes) -> None:
     info = tarfile.TarInfo(name)
     info.mode = 0o644
     if isinstance(content, bytes):
         info.size = len(content)
         tar.addfile(info, io.BytesIO(content))
     else:
-        info.size = content.stat().st_size
-        with content.open("rb") as file:
-            tar.addfile(info, file)
+        info.size = content.size_bytes
+        tar.addfile(info, reader(content.files, content.file))
 
 
-def _facts(content: Path | bytes) -> dict[str, Any]:
+def _facts(content: _Stored | bytes) -> dict[str, Any]:
     if isinstance(content, bytes):
         return {"sha256": hashlib.sha256(content).hexdigest(), "size": len(content)}
-    with content.open("rb") as file:
-        return {"sha256": hashlib.file_digest(file, "sha256").hexdigest(), "size": file.tell()}
+    found, stream, left = hashlib.sha256(), reader(content.files, content.file), content.size_bytes
+    while left and (piece := stream.read(min(_BUFFER, left))):
+        found.update(piece)
+        left -= len(piece)
+    return {"sha256": found.hexdigest(), "size": content.size_bytes}
 
 
 def _checked_name(member: tarfile.TarInfo) -> str:
@@ -173,9 +198,15 @@ def _checked_name(member: tarfile.TarInfo) -> str:
     return member.name
 
 
-def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
-    if member.size > _MAX_JSON_BYTES:
+def _check_size(member: tarfile.TarInfo) -> None:
+    """Raise BadInputError for a file that is read into memory and is too large."""
+    file = member.name.rpartition("/")[2]
+    if member.size > _MAX_JSON_BYTES and file in {_MANIFEST, _ROWS, *layout.REPLACED}:
         raise BadInputError(f"{member.name} in the archive is too large", remedy=_REMEDY)
+
+
+def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    _check_size(member)
     file = tar.extractfile(member)
     return file.read() if file else b""
 

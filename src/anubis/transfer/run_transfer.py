@@ -4,11 +4,14 @@ import tempfile
 from pathlib import Path
 from typing import BinaryIO
 
+from anubis.contracts.records import RecordKey, RoleFiles, sample_blocks
 from anubis.contracts.runs import RunQuery
 from anubis.contracts.world import World
 from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.run import Run
-from anubis.pipeline.record import Record
+from anubis.record import layout
+from anubis.record.files import READ_BYTES
+from anubis.record.reading import Record
 from anubis.transfer import run_archive
 
 #: Folder in the home folder for archives that are being imported.
@@ -25,8 +28,7 @@ def export(run: Run, world: World, out: BinaryIO) -> None:
         events=tuple(world.events.read(run.id, limit=1_000_000)),
         points=tuple(world.points.of([run.id])),
     )
-    folders = {attempt: world.records.folder(run.id, attempt) for attempt in world.records.attempts(run.id)}
-    run_archive.write(archived, folders, _script(run, world), out)
+    run_archive.write(archived, world.records, _script(run, world), out)
 
 
 def _script(run: Run, world: World) -> bytes | None:
@@ -54,7 +56,7 @@ def import_archive(file: Path, world: World, home: Path) -> Run:
             raise BadInputError(f"run {run.id} already exists", remedy="purge it first to replace it")
         _keep_files(unpacked, world)
         archived = unpacked.archived
-        samples = Record(world.records.folder(run.id, run.attempt)).samples()
+        samples = sample_blocks(Record(RoleFiles(world.records, RecordKey(run.id, run.attempt))))
         world.runs.add_finished(
             [(run, archived.text)], archived.points, events=archived.events, samples={run.id: samples}
         )
@@ -65,10 +67,18 @@ def _keep_files(unpacked: run_archive.UnpackedArchive, world: World) -> None:
     """Store the files, before the rows: an interruption leaves files without a run, which the next import replaces."""
     run = unpacked.archived.run
     world.records.remove(run.id)
-    for attempt, folder in unpacked.records.items():
-        target = world.records.folder(run.id, attempt)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        folder.rename(target)
+    for (key, file), path in sorted(unpacked.files.items(), key=lambda item: item[0][1] == layout.EXIT):
+        _keep_file(key, file, path, world)
     if unpacked.script and run.descriptor.ml.script:
         with unpacked.script.open("rb") as script:
             world.objects.put(run.descriptor.ml.script.script, script)
+
+
+def _keep_file(key: RecordKey, file: str, path: Path, world: World) -> None:
+    if file in layout.REPLACED:
+        world.records.replace(key, file, path.read_bytes())
+        return
+    offset = world.records.append(key, file, 0, b"")
+    with path.open("rb") as content:
+        while data := content.read(READ_BYTES):
+            offset = world.records.append(key, file, offset, data)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from anubis.agent.extract.extraction import Extraction
 from anubis.agent.extract.pattern_scan import LONGEST_LINE, Lines
 from anubis.record import samples
+from anubis.record.files import FolderFiles
 from anubis.record.index_writer import EMIT, STDERR
 from anubis.record.time_index import is_complete
 from support.agents import HandmadeRecord
@@ -165,7 +166,7 @@ def test_units_and_labels_are_kept(tmp_path):
     )
     record.end()
     record.extract()
-    (sample,) = samples.iterate(str(tmp_path))
+    (sample,) = samples.iterate(FolderFiles(str(tmp_path)))
     assert sample == ("loss", 1.0, "nats", 1.5, 4, 0, "measure", {"rank": "0"})
 
 
@@ -180,13 +181,13 @@ def test_a_pattern_that_is_none_costs_only_itself(tmp_path):
 
 def test_a_record_knows_when_it_is_complete(tmp_path):
     record = HandmadeRecord(tmp_path)
-    assert not is_complete(str(tmp_path / "none"))
-    assert not is_complete(str(tmp_path))
+    assert not is_complete(FolderFiles(str(tmp_path / "none")))
+    assert not is_complete(FolderFiles(str(tmp_path)))
     for _ in range(3):
         record.write(b"x\n")
-        assert not is_complete(str(tmp_path))
+        assert not is_complete(FolderFiles(str(tmp_path)))
     record.end()
-    assert is_complete(str(tmp_path))
+    assert is_complete(FolderFiles(str(tmp_path)))
 
 
 @given(st.lists(st.sampled_from(["loss=1", "ss=2", "=3", "los", "\n", "x" * 30, "loss==4"]), max_size=30))

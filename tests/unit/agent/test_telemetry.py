@@ -4,6 +4,7 @@ import os
 from anubis.agent.observe.gauges import COLUMNS, Gauges
 from anubis.agent.observe.sampler import Synced, _append
 from anubis.record import telemetry
+from anubis.record.files import FolderFiles
 from anubis.record.telemetry import Telemetry
 
 
@@ -15,7 +16,7 @@ def write(path, *rows, columns=(("a", "B"), ("b", "ratio"))):
 
 def test_rows_become_columns(tmp_path):
     write(tmp_path / "telemetry", (1.5, [1.0, 0.5]), (2.5, [2.0, float("nan")]))
-    read = Telemetry(str(tmp_path))
+    read = Telemetry(FolderFiles(str(tmp_path)))
     assert list(read.times_s) == [1.5, 2.5]
     assert list(read.columns["a"]) == [1.0, 2.0]
     assert math.isnan(read.columns["b"][1])
@@ -27,11 +28,11 @@ def test_a_truncated_tail_is_left_out(tmp_path):
     header = content.index(b"\n") + 1
     for kept in range(len(content)):
         (tmp_path / "telemetry").write_bytes(content[:kept])
-        assert len(Telemetry(str(tmp_path))) == max(0, kept - header) // 16
+        assert len(Telemetry(FolderFiles(str(tmp_path)))) == max(0, kept - header) // 16
 
 
 def test_a_run_too_short_for_telemetry(tmp_path):
-    assert len(Telemetry(str(tmp_path))) == 0
+    assert len(Telemetry(FolderFiles(str(tmp_path)))) == 0
 
 
 def test_a_row_is_written_whole_or_not_at_all(tmp_path):

@@ -19,14 +19,13 @@ def a_measured_run(*metrics, **changes):
     return a_run(replace(a_descriptor(), output=Output(metrics=metrics)), status=Status.COLLECT, **changes)
 
 
-def write_samples(folder, metric, values):
+def write_samples(files, metric, values):
     columns = samples.Columns(metric, "img/s")
     for value in values:
         columns.append(value, 0.0, samples.NO_STEP, 0)
     series = json.dumps({"id": 0, "metric": metric, "units": "img/s", "labels": {}}).encode()
-    (folder / "samples").write_bytes(
-        samples.HEADER + samples.frame(samples.SERIES, series) + samples.block(0, columns)
-    )
+    content = samples.HEADER + samples.frame(samples.SERIES, series) + samples.block(0, columns)
+    files.records.append(files.key, "samples", 0, content)
 
 
 def test_a_good_run_gives_samples_and_points(house, leave_record):
@@ -73,8 +72,9 @@ def test_a_failed_run_keeps_its_samples_and_gives_no_points(house, leave_record)
 )
 def test_a_required_metric_that_never_appeared_explains_itself(house, leave_record, metric, found, said):
     run = a_measured_run(metric)
-    folder = leave_record(run)
-    (folder / "metrics.json").write_text(json.dumps({"metrics": {"throughput": found}}))
+    files = leave_record(run)
+    metrics = json.dumps({"metrics": {"throughput": found}}).encode()
+    files.records.replace(files.key, "metrics.json", metrics)
 
     step = collect(run, house.world)
 
@@ -109,3 +109,18 @@ def test_a_lost_run_that_was_to_be_cancelled_is_cancelled(house):
     run = a_measured_run(cause=Cause.LOST, cancel_requested=True)
 
     assert collect(run, house.world).cause is Cause.CANCELLED
+
+
+@pytest.mark.parametrize(
+    ("free", "cause"),
+    [
+        ({"disk_free_bytes": 4096}, Cause.DISK_FULL),
+        ({"disk_free_bytes": 1 << 30}, Cause.INTERNAL),
+        ({}, Cause.INTERNAL),
+    ],
+)
+def test_a_failed_extraction_is_a_full_disk_where_the_agent_had_no_space(house, leave_record, free, cause):
+    run = a_measured_run(THROUGHPUT)
+    leave_record(run, extraction="failed", **free)
+
+    assert collect(run, house.world).cause is cause

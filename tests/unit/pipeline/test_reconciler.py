@@ -10,7 +10,6 @@ from anubis.model.errors import NoCapacityError, StageError, StoreError
 from anubis.model.hardware import Hardware
 from anubis.model.run import Event, Seen, Step
 from anubis.model.status import Status
-from anubis.pipeline.reconciler import Reconciler
 from anubis.pipeline.stages.place import bundle_of
 from anubis.testing import FakeEngine, a_descriptor, a_run
 
@@ -20,9 +19,19 @@ def add(house, *runs):
 
 
 def turn(reconciler, house, times=3):
+    """Seconds in which the loop, the lease keeper and the stages of this reconciler do what they have to."""
     for _ in range(times):
         house.clock.advance(1.0)
-        reconciler.turn()
+        reconciler.held.keeper.turn()
+        settle(reconciler, house)
+
+
+def settle(reconciler, house):
+    """Let all stages answer at once until nothing more is due; what the last turn returned."""
+    wait_s = reconciler.turn()
+    while house.threads.run():
+        wait_s = reconciler.turn()
+    return wait_s
 
 
 def test_a_run_walks_from_submission_to_its_end(house, reconciler, leave_record):
@@ -63,9 +72,9 @@ def test_waiting_for_room_does_not_spin(house, reconciler):
     house.engine.room = 0
     add(house, *[a_run() for _ in range(5)])
 
-    reconciler.turn()
+    settle(reconciler, house)
 
-    assert all(reconciler.turn() > 0 for _ in range(3))
+    assert all(settle(reconciler, house) > 0 for _ in range(3))
 
 
 def test_no_room_for_longer_than_asked_is_a_final_status(house, reconciler):
@@ -130,7 +139,9 @@ def test_a_run_whose_engine_was_removed_waits_with_a_reason_until_it_is_cancelle
     assert house.runs.get(run.id).status is Status.CANCELLED
 
 
-def test_a_run_on_another_machine_is_left_to_a_reconciler_there(house, reconciler, leave_record):
+def test_a_run_on_another_machine_is_left_to_a_reconciler_there(
+    house, reconciler, new_reconciler, leave_record
+):
     run = a_run()
     add(house, run)
     turn(reconciler, house)
@@ -144,11 +155,13 @@ def test_a_run_on_another_machine_is_left_to_a_reconciler_there(house, reconcile
     house.engine.elsewhere.clear()
     leave_record(run)
     house.engine.end(house.runs.get(run.id).placement)
-    turn(Reconciler(house.world, "there"), house, times=9)
+    turn(new_reconciler("there"), house, times=9)
     assert house.runs.get(run.id).status is Status.SUCCEEDED
 
 
-def test_a_record_on_another_machine_is_never_taken_for_an_empty_one(house, reconciler, leave_record):
+def test_a_record_on_another_machine_is_never_taken_for_an_empty_one(
+    house, reconciler, new_reconciler, leave_record
+):
     run = a_run()
     add(house, run)
     turn(reconciler, house)
@@ -158,7 +171,7 @@ def test_a_record_on_another_machine_is_never_taken_for_an_empty_one(house, reco
     reconciler.close()
     house.engine.elsewhere.add(placement.name)
 
-    turn(Reconciler(house.world, "here"), house)
+    turn(new_reconciler("here"), house)
 
     assert house.runs.get(run.id).status is Status.COLLECT
 
@@ -199,8 +212,8 @@ def test_room_that_cancelling_frees_is_not_taken_by_a_run_that_was_cancelled_wit
     house.engine.cancel(house.runs.get(first.id).placement)
 
     house.clock.advance(0.2)  # sooner than it would look for cancellations anyway
-    reconciler.turn()
-    reconciler.turn()
+    settle(reconciler, house)
+    settle(reconciler, house)
 
     assert len(house.engine.bundles) == 1
 
@@ -299,31 +312,30 @@ def test_an_engine_that_cannot_cancel_stops_nobody(house, reconciler, monkeypatc
     assert house.runs.get(run.id).status.final
 
 
-def test_a_zombie_writes_nothing_after_its_lease_was_taken_over(house, leave_record):
+def test_a_zombie_writes_nothing_after_its_lease_was_taken_over(house, new_reconciler, leave_record):
     run = a_run()
     add(house, run)
-    zombie, heir = Reconciler(house.world, "zombie"), Reconciler(house.world, "heir")
+    zombie, heir = new_reconciler("zombie"), new_reconciler("heir")
     turn(zombie, house)
     leave_record(run)
     house.engine.end(house.runs.get(run.id).placement)
-    house.clock.advance(100.0)
-    zombie._renew_s = house.clock.now_s()  # it slept through its renewal
-    heir.turn()
+    house.clock.advance(100.0)  # it slept through its renewal
+    settle(heir, house)
 
-    zombie.turn()
+    settle(zombie, house)
 
     assert [event.kind for event in house.events.read(run.id)].count("final") == 1
     assert house.runs.get(run.id).status is Status.SUCCEEDED
 
 
-def test_what_a_closed_reconciler_held_is_free_at_once(house):
+def test_what_a_closed_reconciler_held_is_free_at_once(house, new_reconciler):
     run = a_run()
     add(house, run)
-    first, second = Reconciler(house.world, "first"), Reconciler(house.world, "second")
+    first, second = new_reconciler("first"), new_reconciler("second")
     turn(first, house)
     first.close()
 
-    second.turn()
+    settle(second, house)
 
     assert house.leases.owners() == ["second"]
 
@@ -343,7 +355,7 @@ def test_a_database_that_is_away_is_waited_for_and_told_once(house, reconciler, 
 
     reconciler.drive(until=lambda: turns == answers)
 
-    assert house.clock.waits == [1.0, 1.0, 1.0]
+    assert [wait for wait in house.clock.waits if wait] == [1.0, 1.0, 1.0]
     assert [record.message.partition(";")[0] for record in caplog.records] == ["the database is away"] * 2
 
 
@@ -359,7 +371,7 @@ def test_disturbed_repeats(house, reconciler, leave_record, monkeypatch, policy)
     add(house, run)
     turn(reconciler, house)
     monkeypatch.setattr(
-        "anubis.pipeline.record.Record.disturbances", lambda self, one: ("steal",) if one.repeat == 0 else ()
+        "anubis.record.reading.Record.disturbances", lambda self, one: ("steal",) if one.repeat == 0 else ()
     )
     for attempt in (1, 2, 3):
         current = house.runs.get(run.id)
@@ -380,3 +392,32 @@ def test_disturbed_repeats(house, reconciler, leave_record, monkeypatch, policy)
         "fail": (1, Status.FAILED, Cause.CONTAMINATED, []),
         "keep": (1, Status.SUCCEEDED, None, [(2, True)]),
     }[policy]
+
+
+def test_stages_of_one_engine_wait_for_one_another_while_they_are_quick(house, reconciler):
+    add(house, a_run(), a_run())
+
+    reconciler.turn()
+
+    assert house.threads.names == ["stage fake"]
+
+
+def test_a_slow_stage_holds_up_the_next_one_for_a_moment_only(house, reconciler):
+    add(house, a_run(), a_run())
+    reconciler.turn()
+
+    house.clock.advance(1.0)
+    reconciler.turn()
+
+    assert house.threads.names == ["stage fake"] * 2
+
+
+def test_a_stage_of_one_engine_does_not_hold_up_those_of_another(house, reconciler):
+    other = FakeEngine()
+    other.name = "other"
+    house.world.engines["other"] = other
+    add(house, a_run(), a_run(engine="other"))
+
+    reconciler.turn()
+
+    assert house.threads.names == ["stage fake", "stage other"]

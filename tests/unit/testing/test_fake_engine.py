@@ -3,7 +3,7 @@ import pytest
 from anubis.model.cause import Cause
 from anubis.model.errors import NoCapacityError, StageError
 from anubis.model.run import Seen
-from anubis.testing import FakeClock, FakeEngine, a_placement, a_run
+from anubis.testing import FakeEngine, a_placement, a_run
 from anubis.testing.contracts.engine import a_bundle
 
 
@@ -31,11 +31,3 @@ def test_what_was_never_placed_is_lost_and_so_is_what_the_test_loses():
     engine.lose(placement)
     unknown = a_placement(a_run())
     assert {seen.seen for seen in engine.observe([placement, unknown]).values()} == {Seen.LOST}
-
-
-def test_time_passes_when_somebody_waits():
-    clock = FakeClock(10.0)
-    clock.wait(1.5)
-    clock.wait(-1.0)
-    clock.advance(2.0)
-    assert (clock.now_s(), clock.waits) == (13.5, [1.5, -1.0])

@@ -7,8 +7,11 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anubis.contracts.records import RecordKey
 from anubis.model.errors import BadInputError
 from anubis.model.status import Status
+from anubis.store import FolderRecords
+from anubis.testing import FakeRecords
 from anubis.testing.builders import a_point, a_run, an_event
 from anubis.transfer import run_archive
 
@@ -22,14 +25,14 @@ ARCHIVED = run_archive.ArchivedRun(
 
 
 def records(folder):
-    """Two attempts on the disk."""
-    found = {}
+    """Two attempts, in a folder."""
+    found = FolderRecords(folder)
     for attempt in (1, 2):
-        found[attempt] = folder / f"attempt-{attempt}"
-        (found[attempt] / "work").mkdir(parents=True)
-        (found[attempt] / "stdout").write_bytes(bytes(range(256)) * attempt)
-        (found[attempt] / "work" / "model.bin").write_bytes(b"weights")
-    (found[1] / "work" / "link").symlink_to("/etc/passwd")
+        key = RecordKey(RUN.id, attempt)
+        found.append(key, "stdout", 0, bytes(range(256)) * attempt)
+        found.append(key, "work/model.bin", 0, b"weights")
+    found.append(RecordKey(RUN.id, 2, "server", 1), "stdout", 0, b"ready")
+    (folder / RUN.id / "a1/benchmark/0/work/link").symlink_to("/etc/passwd")
     return found
 
 
@@ -37,6 +40,10 @@ def written(folder, script=b"a tar"):
     out = io.BytesIO()
     run_archive.write(ARCHIVED, records(folder), script, out)
     return out.getvalue()
+
+
+def content_of(unpacked, attempt, file, role="benchmark", rank=0):
+    return unpacked.files[RecordKey(RUN.id, attempt, role, rank), file].read_bytes()
 
 
 def read(content, folder):
@@ -65,17 +72,18 @@ def members(content):
 def test_what_is_written_is_read(tmp_path):
     unpacked = read(written(tmp_path / "old"), tmp_path / "new")
     assert unpacked.archived == ARCHIVED
-    assert (unpacked.records[2] / "stdout").read_bytes() == bytes(range(256)) * 2
-    assert (unpacked.records[1] / "work" / "model.bin").read_bytes() == b"weights"
-    assert not (unpacked.records[1] / "work" / "link").exists(), "links stay behind"
+    assert content_of(unpacked, 2, "stdout") == bytes(range(256)) * 2
+    assert content_of(unpacked, 2, "stdout", "server", 1) == b"ready"
+    assert content_of(unpacked, 1, "work/model.bin") == b"weights"
+    assert len(unpacked.files) == 5, "links stay behind"
     assert unpacked.script.read_bytes() == b"a tar"
 
 
 def test_a_run_without_record_and_script_is_an_archive_too(tmp_path):
     out = io.BytesIO()
-    run_archive.write(ARCHIVED, {}, None, out)
+    run_archive.write(ARCHIVED, FakeRecords(), None, out)
     unpacked = read(out.getvalue(), tmp_path / "new")
-    assert (unpacked.archived, unpacked.records, unpacked.script) == (ARCHIVED, {}, None)
+    assert (unpacked.archived, unpacked.files, unpacked.script) == (ARCHIVED, {}, None)
 
 
 def test_the_same_run_gives_the_same_bytes(tmp_path):
@@ -100,7 +108,7 @@ def test_damage_never_passes_unseen(at, bit, tmp_path_factory):
     except BadInputError:
         return
     assert unpacked.archived == ARCHIVED
-    assert (unpacked.records[2] / "stdout").read_bytes() == bytes(range(256)) * 2
+    assert content_of(unpacked, 2, "stdout") == bytes(range(256)) * 2
 
 
 def tampered(content, **changes):
@@ -125,7 +133,18 @@ def test_a_missing_member_is_told(tmp_path):
         read(packed(kept), tmp_path / "new")
 
 
-@pytest.mark.parametrize("name", ["../outside", "/tmp/outside", "record/../../outside", "unlisted"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../outside",
+        "/tmp/outside",
+        "record/../../outside",
+        "record/a1/b/0/../x",
+        "record/a0/b/0/x",
+        "other",
+        "unlisted",
+    ],
+)
 def test_a_member_outside_the_folder_is_refused(tmp_path, name):
     manifest, *rest = members(written(tmp_path / "old"))
     listed = json.loads(manifest[1])

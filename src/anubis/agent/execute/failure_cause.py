@@ -8,6 +8,8 @@ from __future__ import annotations
 import errno
 import os
 
+from anubis.record import layout
+
 USER_ERROR = "user_error"
 COMMAND_NOT_FOUND = "command_not_found"
 OUT_OF_MEMORY = "out_of_memory"
@@ -20,7 +22,7 @@ INTERNAL = "internal"
 def says_disk_full(record: str) -> bool:
     """Whether the last words on stderr or stdout name a full disk."""
     words = (os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT))
-    for name in ("stderr", "stdout"):
+    for name in (layout.STDERR, layout.STDOUT):
         try:
             with open(f"{record}/{name}", "rb", buffering=0) as file:
                 file.seek(max(0, os.fstat(file.fileno()).st_size - 4096))

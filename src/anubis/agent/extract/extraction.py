@@ -20,8 +20,9 @@ from anubis.agent.extract.patterns import Pattern
 from anubis.agent.extract.regex_timeout import Guard
 from anubis.agent.extract.suggestions import Closest, closest_names
 from anubis.agent.options import TOO_QUIET
-from anubis.record import liveness, samples, time_index
-from anubis.record.index_writer import CHUNK, EMIT, END, ENTRY_BYTES, GAP, HEADER, STDOUT, STREAMS
+from anubis.record import layout, liveness, samples, time_index
+from anubis.record.files import FolderFiles, replace
+from anubis.record.index_writer import CHUNK, EMIT, END, ENTRY_BYTES, GAP, HEADER, STDOUT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from anubis.agent.options import Options
 
-METRICS = "metrics.json"
 #: Bytes of one stream that are looked at together.
 _BATCH_BYTES = 1 << 20
 _LONGEST_EMIT = 1 << 20
@@ -48,9 +48,8 @@ def run(options: Options) -> int:
     signal.signal(signal.SIGTERM, _noted)
     signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
-    stands_back = (
-        not time_index.is_complete(options.record) and liveness.state(options.record) == liveness.ALIVE
-    )
+    files = FolderFiles(options.record)
+    stands_back = not time_index.is_complete(files) and liveness.state(options.record) == liveness.ALIVE
     if stands_back:
         stands_back = _set_priority("SCHED_IDLE")
     extraction = Extraction(options.record, _declared(options.patterns), fresh=options.fresh)
@@ -58,8 +57,8 @@ def run(options: Options) -> int:
     while not extraction.complete:
         moved = extraction.advance()
         if stands_back and time_index.is_complete(
-            options.record
-        ):  # the benchmark has ended, somebody waits for figures
+            files
+        ):  # the benchmark has ended, its user waits for figures
             stands_back = False
             if not _set_priority("SCHED_OTHER"):
                 return TOO_QUIET
@@ -99,13 +98,15 @@ class Extraction:
 
     def __init__(self, record: str, declared: dict[str, dict[str, Any]], *, fresh: bool = False) -> None:
         self._record = record
+        self._files = FolderFiles(record)
         self._tallies = Tallies(declared)
         self._patterns = self._compile(declared)
         self._guard = Guard()
         self._emitted = Emitted(self._tallies)
         self._scanner = Scanner(self._patterns, self._tallies, self._emitted, self._guard)
         self._streams = [
-            Stream(record, name, _LONGEST_EMIT if name == "emit" else LONGEST_LINE) for name in STREAMS
+            Stream(record, name, _LONGEST_EMIT if name == layout.EMIT else LONGEST_LINE)
+            for name in layout.STREAMS
         ]
         self._index_at = len(HEADER)
         self._repeat: int | None = None
@@ -134,7 +135,7 @@ class Extraction:
 
     def advance(self) -> bool:
         """Read on, about a megabyte; False when there is nothing new."""
-        part = time_index.entries(self._record, self._index_at)
+        part = time_index.entries(self._files, self._index_at)
         taken = size = 0
         for end, time_ns, repeat, stream, kind in part:
             if size >= _BATCH_BYTES:
@@ -179,11 +180,7 @@ class Extraction:
             "bad_emit_lines": self._emitted.bad_lines,
             "dropped_by_emit": self._emitted.dropped,
         }
-        part = f"{self._record}/{METRICS}.{os.getpid()}"
-        with open(part, "w", encoding="utf-8") as file:
-            json.dump(facts, file)
-            file.write("\n")
-        os.replace(part, f"{self._record}/{METRICS}")
+        replace(self._record, layout.METRICS, json.dumps(facts).encode() + b"\n")
         os.close(self._file)
 
     def _show_closest(self) -> None:
@@ -251,7 +248,7 @@ class Extraction:
 
     def _resume(self, fresh: bool) -> int:
         """Open ``samples`` behind the last state that was written whole, and take that state up."""
-        path = os.path.join(self._record, samples.NAME)
+        path = os.path.join(self._record, layout.SAMPLES)
         file = os.open(path, os.O_RDWR | os.O_CREAT | (os.O_TRUNC if fresh else 0), 0o644)
         self._series: list[dict[str, Any]] = []
         good, state, waiting = len(samples.HEADER), None, []

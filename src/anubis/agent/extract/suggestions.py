@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 
+from anubis.record import layout
+
 #: How much of the beginning and of the end of each stream is looked at.
 _BYTES = 1 << 20
 _MOST, _LONGEST = 3, 200
@@ -48,7 +50,7 @@ def _plain(pattern: str) -> str:
 def _read(record: str) -> list[str]:
     """Lines that are not blank, of the beginning and the end of both streams."""
     lines: list[str] = []
-    for name in ("stdout", "stderr"):
+    for name in (layout.STDOUT, layout.STDERR):
         with open(os.path.join(record, name), "rb") as file:
             size = os.fstat(file.fileno()).st_size
             data = file.read(_BYTES)

@@ -10,8 +10,7 @@ import signal
 import time
 
 from anubis.agent.observe.gauges import COLUMNS, Gauges
-from anubis.record import index_writer, liveness, telemetry
-from anubis.record.index_writer import STREAMS
+from anubis.record import layout, liveness, telemetry
 from anubis.record.streams import FLOOD_BYTES
 
 TYPE_CHECKING = False
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from anubis.agent.options import Options
 
 PERIOD_S = 1.0
-_STREAMS = (*STREAMS, index_writer.NAME)
+_STREAMS = (*layout.STREAMS, layout.LINES)
 
 
 def run(options: Options) -> int:
@@ -36,7 +35,7 @@ def run(options: Options) -> int:
     gauges = Gauges(os.getppid(), options.record)
     columns = COLUMNS + _device_columns(len(devices) if devices else 0)
     file = os.open(
-        f"{options.record}/{telemetry.NAME}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644
+        f"{options.record}/{layout.TELEMETRY}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644
     )
     size = os.write(file, telemetry.header(columns, PERIOD_S))
     streams = [Synced(f"{options.record}/{name}") for name in _STREAMS]

@@ -10,7 +10,8 @@ from anubis.cli.home import open_client
 from anubis.cli.params import ref_argument
 from anubis.model.run import Run
 from anubis.model.status import Status
-from anubis.record.log_stream import Spooled
+from anubis.record import layout
+from anubis.record.log_stream import LogStream
 
 if TYPE_CHECKING:
     from anubis.client import Client
@@ -32,26 +33,28 @@ def logs(*, ref: str, follow: bool, only: str | None, timestamps: bool) -> None:
 
     Both streams come in the order in which they arrived.
     """
-    streams = (only,) if only else ("stdout", "stderr")
+    streams = (only,) if only else (layout.STDOUT, layout.STDERR)
     with open_client() as client:
         run = client.runs.get(ref)
         if follow and not run.status.final:
             _follow(client, run, streams, timestamps=timestamps)
             return
-        spooled = Spooled(client.records.folder(run.id), streams, timestamps=timestamps)
-    spooled.pour(sys.stdout.buffer, last=True)
+        client.records.folder(run.id)  # a run without a record is an error
+        LogStream(client.records.files(run), streams, timestamps=timestamps).copy(
+            sys.stdout.buffer, last=True
+        )
 
 
 def _follow(client: "Client", run: Run, streams: tuple[str, ...], *, timestamps: bool) -> None:
-    """Pour what arrives until nothing can come any more; a new attempt goes on with its own record."""
+    """Copy what arrives until no more output is possible; a new attempt has its own record."""
     client.workers.start()
     out: BinaryIO = sys.stdout.buffer
     while True:
-        spooled = Spooled(client.records.folder_of(run), streams, timestamps=timestamps)
+        stream = LogStream(client.records.files(run), streams, timestamps=timestamps)
         attempt = run.attempt
         while run.attempt == attempt:
             over = run.status.final or run.status in _SILENT
-            spooled.pour(out, last=over)
+            stream.copy(out, last=over)
             out.flush()
             if over:
                 return

@@ -11,7 +11,7 @@ from anubis.cli.home import open_client
 from anubis.cli.params import json_option, ref_argument
 from anubis.cli.views import json_output, tables, units
 from anubis.model.run import Event
-from anubis.pipeline.record import Record
+from anubis.record.reading import Record
 
 #: Facts that are shown elsewhere or say how others were made.
 _NOT_SHOWN = {"version", "run_id", "started_s", "fingerprint_inputs"}
@@ -27,8 +27,7 @@ def show(*, ref: str, as_json: bool) -> None:
     with open_client() as client:
         run = client.runs.get(ref)
         points, events = client.results.points([run.id]), client.runs.events(run.id)
-        record = Record(client.records.folder_of(run))
-    folder = str(record.folder) if record.folder.exists() else ""
+        record, folder = Record(client.records.files(run)), str(client.records.folder_of(run) or "")
     if as_json:
         extra = {
             "events": [json_output.event_json(event) for event in events],

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from rich.console import Console, Group, RenderableType
@@ -15,7 +14,8 @@ from anubis.cli.views.tables import clipped
 from anubis.model.ids import short_id
 from anubis.model.run import Run
 from anubis.model.status import Status
-from anubis.record import tailing
+from anubis.record import layout, tailing
+from anubis.record.files import Files
 from anubis.record.samples import SampleFile
 
 if TYPE_CHECKING:
@@ -85,17 +85,17 @@ class LiveView:
         if run.status is not Status.WATCH:
             yield "  ".join([*head, run.reason or status_text.MEANINGS.get(run.status, "")])
             return
-        folder = self._client.records.folder_of(run)
-        head.append(_repeat(run, tailing.last_repeat(folder)))
+        files = self._client.records.files(run)
+        head.append(_repeat(run, tailing.last_repeat(files)))
         yield "  ".join(part for part in head if part)
-        if values := self._latest(run.id, folder):
+        if values := self._latest(run.id, files):
             yield f"    {status_text.values_line(values)}"
-        if line := tailing.last_line(folder / "stdout") or tailing.last_line(folder / "stderr"):
+        if line := tailing.last_line(files, layout.STDOUT) or tailing.last_line(files, layout.STDERR):
             yield clipped(f"    > {line}", width)
 
-    def _latest(self, run_id: str, folder: Path) -> Mapping[str, tuple[float, str]]:
+    def _latest(self, run_id: str, files: Files) -> Mapping[str, tuple[float, str]]:
         """The newest value of each metric so far."""
-        samples, values = self._samples.setdefault(run_id, (SampleFile(str(folder)), {}))
+        samples, values = self._samples.setdefault(run_id, (SampleFile(files), {}))
         for metric, columns in samples.read_new().items():
             values[metric] = (columns.values[-1], columns.units)
         return values

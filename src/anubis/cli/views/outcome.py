@@ -14,7 +14,7 @@ from anubis.model.ids import short_id
 from anubis.model.points import OWN_METRICS, Point
 from anubis.model.run import Run
 from anubis.model.status import Status
-from anubis.record import tailing
+from anubis.record import layout, tailing
 
 if TYPE_CHECKING:
     from anubis.client import Client
@@ -72,10 +72,9 @@ def _show_end(client: "Client", run: Run) -> None:
 
 
 def _last_words(client: "Client", run: Run) -> list[str]:
-    folder = client.records.folder_of(run)
-    return tailing.last_lines(folder / "stderr", TAIL_LINES) or tailing.last_lines(
-        folder / "stdout", TAIL_LINES
-    )
+    files = client.records.files(run)
+    words = tailing.last_lines(files, layout.STDERR, TAIL_LINES)
+    return words or tailing.last_lines(files, layout.STDOUT, TAIL_LINES)
 
 
 def _show_cells(cells: Sequence[Cell], points: Sequence[Point]) -> None:

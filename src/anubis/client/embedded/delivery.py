@@ -6,5 +6,5 @@ from anubis.wiring import Installation
 
 def deliver(installation: Installation) -> None:
     """Deliver what is due now; a background worker retries what cannot be delivered at the moment."""
-    if not installation.relay.turn():
+    if installation.relay.turn() is not None:
         worker.start(installation.settings.home)

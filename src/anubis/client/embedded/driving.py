@@ -16,11 +16,18 @@ def drive(
     """Drive due runs until these are final; the runs as they ended. Other processes may drive some of them."""
     runs = installation.world.runs
     waiting = Waiting(runs, run_ids, changed)
-    reconciler(installation, waiting.note).drive(until=waiting.over)
-    if runs.unfinished() or not installation.relay.turn():
+    driver = reconciler(installation, waiting.note)
+    driver.drive(until=waiting.over)
+    if runs.unfinished() or driver.chores.outstanding:
         worker.start(installation.settings.home)
     return [runs.get(run_id) for run_id in run_ids]
 
 
 def reconciler(installation: Installation, changed: Callable[[Run], None] | None = None) -> Reconciler:
-    return Reconciler(installation.world, new_owner(), lease_s=installation.settings.lease_s, changed=changed)
+    return Reconciler(
+        installation.world,
+        new_owner(),
+        lease_s=installation.settings.lease_s,
+        changed=changed,
+        chores=[installation.relay],
+    )

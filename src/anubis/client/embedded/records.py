@@ -2,9 +2,11 @@
 
 from pathlib import Path
 from typing import BinaryIO
+from urllib.parse import unquote, urlsplit
 
 from anubis.client.embedded.references import find_run
 from anubis.client.protocol import runs as protocol
+from anubis.contracts.records import RecordKey, RoleFiles
 from anubis.model.errors import NotFoundError
 from anubis.model.run import Run
 from anubis.transfer import run_transfer
@@ -21,14 +23,20 @@ class Records(protocol.Records):
     def folder(self, ref: str) -> Path:
         run = find_run(self._world.runs, ref)
         folder = self.folder_of(run)
-        if not folder.exists():
+        if folder is None:
             raise NotFoundError(
                 f"run {run.id} has no record on this machine", remedy="a run leaves one once it was placed"
             )
         return folder
 
-    def folder_of(self, run: Run) -> Path:
-        return self._world.records.folder(run.id, run.attempt)
+    def folder_of(self, run: Run) -> Path | None:
+        if run.attempt not in self._world.records.attempts(run.id):
+            return None
+        address = urlsplit(self._world.records.url(RecordKey(run.id, run.attempt)))
+        return Path(unquote(address.path)) if address.scheme == "file" else None
+
+    def files(self, run: Run) -> RoleFiles:
+        return RoleFiles(self._world.records, RecordKey(run.id, run.attempt))
 
     def export(self, ref: str, out: BinaryIO) -> Run:
         run = find_run(self._world.runs, ref)

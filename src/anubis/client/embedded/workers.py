@@ -25,5 +25,9 @@ class Workers(protocol.Workers):
 
     def run(self) -> bool:
         home, unfinished = self._installation.settings.home, self._installation.world.runs.unfinished
-        idle = worker.idle(home, unfinished, self._installation.relay.turn)
-        return worker.work(home, lambda: driving.reconciler(self._installation).drive(until=idle), unfinished)
+
+        def drive() -> None:
+            reconciler = driving.reconciler(self._installation)
+            reconciler.drive(until=worker.idle(home, unfinished, lambda: reconciler.chores.outstanding))
+
+        return worker.work(home, drive, unfinished)

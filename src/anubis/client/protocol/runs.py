@@ -9,6 +9,7 @@ from anubis.contracts.runs import RunQuery, RunRow
 from anubis.model.points import Point, SampleBlock
 from anubis.model.problem import Problem
 from anubis.model.run import Event, Run
+from anubis.record.files import Files
 
 
 class Runs(Protocol):
@@ -93,8 +94,12 @@ class Records(Protocol):
         """The folder of the latest attempt's record (role benchmark, rank 0). Raises NotFoundError if there is none."""
         ...
 
-    def folder_of(self, run: Run) -> Path:
-        """The folder of the record of the run's current attempt; it may not exist yet."""
+    def folder_of(self, run: Run) -> Path | None:
+        """The folder of the record of the run's current attempt; None if there is none on this machine."""
+        ...
+
+    def files(self, run: Run) -> Files:
+        """The files of the run's current attempt (role benchmark, rank 0); they may not exist yet."""
         ...
 
     def export(self, ref: str, out: BinaryIO) -> Run:

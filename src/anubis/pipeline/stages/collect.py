@@ -1,8 +1,8 @@
 """Stage collect: the record becomes samples and points, and the run's cause is settled."""
 
-import shutil
 from collections.abc import Sequence
 
+from anubis.contracts.records import RecordKey, RoleFiles, sample_blocks
 from anubis.contracts.world import World
 from anubis.model.cause import Cause
 from anubis.model.descriptor import OnContamination
@@ -11,10 +11,10 @@ from anubis.model.metric import Metric
 from anubis.model.points import SampleBlock
 from anubis.model.run import Event, Run, Step
 from anubis.model.status import Status
-from anubis.pipeline.record import Execution, Record
 from anubis.pipeline.summarise import Measured, points_of
+from anubis.record.reading import Execution, Record
 
-#: With less free space than this (bytes), an extraction that failed is put down to the disk.
+#: With less free space than this on the disk of the agent (bytes), a failed extraction counts as a full disk.
 ROOM_TO_EXTRACT = 1 << 20
 #: Placements in all, when disturbed repeats are to be measured again.
 MOST_ATTEMPTS = 3
@@ -24,9 +24,9 @@ def collect(run: Run, world: World) -> Step:
     """Read what the agent left; nothing of it is lost when the run failed, but only a good run gives points."""
     if run.placement and run.placement.name not in world.engines[run.engine].observe([run.placement]):
         raise ElsewhereError(f"the record of run {run.id} is not here")
-    record = Record(world.records.folder(run.id, run.attempt))
+    record = Record(RoleFiles(world.records, RecordKey(run.id, run.attempt)))
     cause, reason = _cause(run, record)
-    blocks = record.samples()
+    blocks = sample_blocks(record)
     if cause is None and (missing := _missing(run, blocks)):
         cause, reason = _missing_cause(missing, record)
     measured = [_measured(execution, record) for execution in record.executions if execution.measured]
@@ -86,8 +86,8 @@ def _missing(run: Run, blocks: Sequence[SampleBlock]) -> list[Metric]:
 def _missing_cause(missing: Sequence[Metric], record: Record) -> tuple[Cause, str]:
     """Only an extraction that came to its end can say that a metric never appeared."""
     if record.exit.get("extraction") == "failed":
-        free = shutil.disk_usage(record.folder).free
-        cause = Cause.DISK_FULL if free < ROOM_TO_EXTRACT else Cause.INTERNAL
+        free_bytes = record.exit.get("disk_free_bytes", ROOM_TO_EXTRACT)
+        cause = Cause.DISK_FULL if free_bytes < ROOM_TO_EXTRACT else Cause.INTERNAL
         return cause, "the metrics could not be read from the output; the output itself is in the record"
     return Cause.METRIC_MISSING, "; ".join(_explain(metric, record) for metric in missing)
 

@@ -1,10 +1,10 @@
 """Stage watch: each engine is asked once about all its placements, with back-off."""
 
 import logging
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from anubis.contracts.engine import Engine
 from anubis.contracts.world import World
 from anubis.model.cause import Cause
 from anubis.model.run import Event, Observation, Run, Seen, Step
@@ -19,77 +19,83 @@ SOONEST_S = 0.005
 LATEST_S = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What watching decided about one run: a step, or nothing but when to look again."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
+    """A run stays as it is and is looked at again."""
 
-    step: Step | None
-    again_after_s: float = 0.0
-    #: It cannot be seen from here.
+    #: Seconds; None: the longer ago it was placed, the later.
+    again_after_s: float | None = None
+    #: It cannot be seen from here: a reconciler on another machine must drive it.
     elsewhere: bool = False
 
 
-def watch(runs: Sequence[Run], world: World) -> Mapping[str, Look]:
-    """One look at each run, by run id."""
-    by_engine: dict[str, list[Run]] = defaultdict(list)
+def watch(engine_name: str, runs: Sequence[Run], world: World) -> Mapping[str, Step | Pause]:
+    """What is decided about each run of an engine, by run id. One run that cannot be looked at harms no other."""
+    engine = world.engines.get(engine_name)
+    if engine is None:
+        return {run.id: _without_engine(run, world) for run in runs}
     for run in runs:
-        by_engine[run.engine].append(run)
-    looks: dict[str, Look] = {}
-    for name, placed in by_engine.items():
-        engine = world.engines.get(name)
-        if engine is None:
-            looks |= {run.id: _without_engine(run, world) for run in placed}
-            continue
+        if run.cancel_requested and run.placement:
+            try:
+                engine.cancel(run.placement)
+            except Exception:  # tried again at the next look
+                log.exception("engine %s did not cancel run %s", engine_name, run.id)
+    try:
+        seen = engine.observe([run.placement for run in runs if run.placement])
+    except Exception:  # an engine that does not answer is unknown, not gone
+        log.exception("engine %s did not answer", engine_name)
+        return {run.id: Pause(again_after_s=LATEST_S) for run in runs}
+    answers: dict[str, Step | Pause] = {}
+    for run in runs:
         try:
-            for run in placed:
-                if run.cancel_requested and run.placement:
-                    engine.cancel(run.placement)
-            seen = engine.observe([run.placement for run in placed if run.placement])
-        except Exception:  # an engine that does not answer is unknown, not gone
-            log.exception("engine %s did not answer", name)
-            looks |= {run.id: Look(None, LATEST_S) for run in placed}
-            continue
-        for run in placed:
-            if run.placement:
-                observation = seen.get(run.placement.name)
-                looks[run.id] = _look(run, observation, world) if observation else Look(None, elsewhere=True)
-    return looks
+            answers[run.id] = _judge(run, seen, engine, world)
+        except Exception:
+            log.exception("run %s could not be looked at", run.id)
+            answers[run.id] = Pause(again_after_s=LATEST_S)
+    return answers
 
 
-def _without_engine(run: Run, world: World) -> Look:
-    """Nobody here can see it: it is waited for, with the reason shown, until the engine is back or it is cancelled."""
+def back_off_s(age_s: float) -> float:
+    """Seconds until a placement of this age is looked at again."""
+    return min(max(BACK_OFF * age_s, SOONEST_S), LATEST_S)
+
+
+def _without_engine(run: Run, world: World) -> Step | Pause:
+    """It cannot be seen: it waits, with the reason shown, until the engine is back or it is cancelled."""
     reason = f'engine "{run.engine}" is not installed here any more'
     if run.cancel_requested:
-        return Look(conclude(run, world.clock.now_s(), Cause.CANCELLED, f"cancelled unseen: {reason}"))
+        return conclude(run, world.clock.now_s(), Cause.CANCELLED, f"cancelled unseen: {reason}")
     if run.reason == reason:
-        return Look(None, LATEST_S)
-    return Look(Step(status=Status.WATCH, reason=reason, again_after_s=LATEST_S))
+        return Pause(again_after_s=LATEST_S)
+    return Step(status=Status.WATCH, reason=reason, again_after_s=LATEST_S)
 
 
-def _look(run: Run, observation: Observation, world: World) -> Look:
+def _judge(run: Run, seen: Mapping[str, Observation], engine: Engine, world: World) -> Step | Pause:
+    observation = seen.get(run.placement.name) if run.placement else None
+    if run.placement is None or observation is None:
+        return Pause(elsewhere=True)
     now_s = world.clock.now_s()
     if observation.seen in {Seen.ENDED, Seen.LOST}:
-        lost = observation.seen is Seen.LOST
-        event = Event(
-            run_id=run.id,
-            kind="lost" if lost else "ended",
-            time_s=now_s,
-            message=observation.reason,
-            data={} if observation.exit_code is None else {"exit_code": observation.exit_code},
-        )
-        cause = Cause.LOST if lost else observation.cause
-        return Look(Step(status=Status.COLLECT, cause=cause, reason=observation.reason, events=(event,)))
-    waited_s = now_s - (run.placed_s or now_s)
+        return _ended(run, observation, now_s)
     max_wait_s = run.descriptor.hardware.max_wait_s
-    if (
-        observation.seen is Seen.WAITING
-        and max_wait_s is not None
-        and waited_s > max_wait_s
-        and run.placement
-    ):
-        world.engines[run.engine].cancel(run.placement)
+    waited_s = now_s - (run.placed_s or now_s)
+    if observation.seen is Seen.WAITING and max_wait_s is not None and waited_s > max_wait_s:
+        engine.cancel(run.placement)
         reason = f"no machine after {max_wait_s:g} s: {observation.reason}"
-        return Look(conclude(run, now_s, Cause.NO_CAPACITY, reason))
+        return conclude(run, now_s, Cause.NO_CAPACITY, reason)
     if observation.reason and observation.reason != run.reason:
-        return Look(Step(status=Status.WATCH, reason=observation.reason, again_after_s=SOONEST_S))
-    return Look(None, min(max(BACK_OFF * waited_s, SOONEST_S), LATEST_S))
+        return Step(status=Status.WATCH, reason=observation.reason, again_after_s=SOONEST_S)
+    return Pause()
+
+
+def _ended(run: Run, observation: Observation, now_s: float) -> Step:
+    lost = observation.seen is Seen.LOST
+    event = Event(
+        run_id=run.id,
+        kind="lost" if lost else "ended",
+        time_s=now_s,
+        message=observation.reason,
+        data={} if observation.exit_code is None else {"exit_code": observation.exit_code},
+    )
+    cause = Cause.LOST if lost else observation.cause
+    return Step(status=Status.COLLECT, cause=cause, reason=observation.reason, events=(event,))

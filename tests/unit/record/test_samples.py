@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anubis.record import samples
+from anubis.record.files import FolderFiles
 from anubis.record.samples import NO_STEP, Columns, block, frame
 
 ROWS = st.lists(
@@ -41,7 +42,7 @@ def test_blocks_of_a_metric_are_one_column(tmp_path):
     content += series(1, "accuracy", "ratio") + block(1, columns_of([(0.9, 1.5, NO_STEP, 0)]))
     content += frame(samples.STATE, b"{}") + block(0, columns_of([(0.4, 2.0, 8, 0)]))
     (tmp_path / "samples").write_bytes(content)
-    found = samples.load(str(tmp_path))
+    found = samples.load(FolderFiles(str(tmp_path)))
     assert found["loss"].values == array("d", [0.5, 0.4])
     assert found["loss"].steps == array("q", [7, 8])
     assert found["accuracy"].units == "ratio"
@@ -51,7 +52,7 @@ def test_one_by_one_they_have_labels_and_phase(tmp_path):
     rows = [(0.5, 1.0, 7, -1), (0.4, 2.0, NO_STEP, 0)]
     content = samples.HEADER + series(0, "loss", labels='{"rank": "1"}') + block(0, columns_of(rows))
     (tmp_path / "samples").write_bytes(content)
-    first, second = samples.iterate(str(tmp_path))
+    first, second = samples.iterate(FolderFiles(str(tmp_path)))
     assert first == ("loss", 0.5, "1", 1.0, 7, -1, "warmup", {"rank": "1"})
     assert (second.step, second.phase) == (None, "measure")
 
@@ -61,12 +62,12 @@ def test_a_truncated_tail_is_left_out(tmp_path):
     tail = block(0, columns_of([(0.4, 1.0, 8, 0)]))
     for kept in range(len(tail)):
         (tmp_path / "samples").write_bytes(whole + tail[:kept])
-        assert samples.load(str(tmp_path))["loss"].values == array("d", [0.5])
+        assert samples.load(FolderFiles(str(tmp_path)))["loss"].values == array("d", [0.5])
 
 
 def test_reading_on_while_it_grows(tmp_path):
     path = tmp_path / "samples"
-    reader = samples.SampleFile(str(tmp_path))
+    reader = samples.SampleFile(FolderFiles(str(tmp_path)))
     assert reader.read_new() == {}
     path.write_bytes(samples.HEADER + series(0, "loss") + block(0, columns_of([(0.5, 1.0, 7, 0)])))
     assert reader.read_new()["loss"].values == array("d", [0.5])
@@ -81,6 +82,6 @@ def test_reading_on_while_it_grows(tmp_path):
 
 
 def test_a_record_without_samples(tmp_path):
-    assert samples.load(str(tmp_path)) == {}
+    assert samples.load(FolderFiles(str(tmp_path))) == {}
     (tmp_path / "samples").write_bytes(b"")
-    assert samples.load(str(tmp_path)) == {}
+    assert samples.load(FolderFiles(str(tmp_path))) == {}

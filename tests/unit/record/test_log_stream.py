@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anubis.record.index_writer import CHUNK, ENTRY_FORMAT, HEADER, STREAMS
-from anubis.record.log_stream import Spooled
+from anubis.record.files import FolderFiles
+from anubis.record.index_writer import CHUNK, ENTRY_FORMAT, HEADER
+from anubis.record.layout import STREAMS
+from anubis.record.log_stream import LogStream
 
 BOTH = ("stdout", "stderr")
 #: (stream, bytes) in order of arrival; the clock goes on by a second each.
@@ -38,9 +40,9 @@ class Growing:
                 file.write(entry)
 
 
-def poured(spooled, *, last=False):
+def copied(stream, *, last=False):
     out = io.BytesIO()
-    spooled.pour(out, last=last)
+    stream.copy(out, last=last)
     return out.getvalue()
 
 
@@ -52,13 +54,13 @@ def record(tmp_path):
 @given(arrivals=ARRIVALS, looks=st.sets(st.integers(0, 12)))
 def test_bytes_come_in_the_order_of_their_arrival_however_often_one_looks(arrivals, looks, tmp_path_factory):
     record = Growing(tmp_path_factory.mktemp("spool") / "record")
-    spooled = Spooled(record.folder, BOTH, timestamps=False)
+    log = LogStream(FolderFiles(str(record.folder)), BOTH, timestamps=False)
     found = b""
     for number, (stream, data) in enumerate(arrivals):
         record.grow(stream, data)
         if number in looks:
-            found += poured(spooled)
-    assert found + poured(spooled, last=True) == b"".join(data for _, data in arrivals)
+            found += copied(log)
+    assert found + copied(log, last=True) == b"".join(data for _, data in arrivals)
 
 
 @given(arrivals=ARRIVALS)
@@ -66,33 +68,33 @@ def test_one_stream_alone_is_its_file(arrivals, tmp_path_factory):
     record = Growing(tmp_path_factory.mktemp("spool") / "record")
     for stream, data in arrivals:
         record.grow(stream, data)
-    found = poured(Spooled(record.folder, ("stderr",), timestamps=False), last=True)
+    found = copied(LogStream(FolderFiles(str(record.folder)), ("stderr",), timestamps=False), last=True)
     assert found == b"".join(data for stream, data in arrivals if stream == "stderr")
 
 
 def test_a_record_that_is_not_there_yet_gives_nothing(record):
-    spooled = Spooled(record.folder, BOTH, timestamps=False)
-    assert poured(spooled) == b""
+    log = LogStream(FolderFiles(str(record.folder)), BOTH, timestamps=False)
+    assert copied(log) == b""
     record.grow("stdout", b"first\n")
-    assert poured(spooled) == b"first\n"
+    assert copied(log) == b"first\n"
 
 
 def test_what_no_entry_covers_comes_at_the_end(record):
     record.grow("stdout", b"seen ")
     record.grow("stdout", b"and lost", indexed=False)
-    spooled = Spooled(record.folder, BOTH, timestamps=False)
-    assert poured(spooled) == b"seen "
-    assert poured(spooled, last=True) == b"and lost"
+    log = LogStream(FolderFiles(str(record.folder)), BOTH, timestamps=False)
+    assert copied(log) == b"seen "
+    assert copied(log, last=True) == b"and lost"
 
 
 def test_a_line_has_the_time_at_which_its_end_arrived(record):
     record.grow("stdout", b"one\ntw")
     record.grow("stderr", b"error\n")
     record.grow("stdout", b"o\nend")
-    spooled = Spooled(record.folder, BOTH, timestamps=True)
-    assert poured(spooled).splitlines() == [
+    log = LogStream(FolderFiles(str(record.folder)), BOTH, timestamps=True)
+    assert copied(log).splitlines() == [
         b"1970-01-01T00:00:01.000000Z one",
         b"1970-01-01T00:00:02.000000Z error",
         b"1970-01-01T00:00:03.000000Z two",
     ]
-    assert poured(spooled, last=True).endswith(b"Z end\n")
+    assert copied(log, last=True).endswith(b"Z end\n")

@@ -1,0 +1,101 @@
+"""One question to a stage, as a pool's thread asks it: whatever happens, there is an answer for each run."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from threading import Event
+
+from anubis.contracts.world import World
+from anubis.model.cause import Cause
+from anubis.model.errors import AnubisError, ElsewhereError, NoCapacityError, StageError, StoreError
+from anubis.model.run import Run, Step
+from anubis.model.status import Status
+from anubis.pipeline.conclusion import conclude
+from anubis.pipeline.stages import alert, analyse, collect, fetch, place, watch
+from anubis.pipeline.stages.watch import LATEST_S, Pause, back_off_s
+
+log = logging.getLogger(__name__)
+
+#: What a stage decided, or why it decided nothing: it has to wait, there is no room, the database is away.
+Answer = Step | Pause | NoCapacityError | StoreError
+
+#: How long one call watches while nothing happens, seconds.
+PATIENT_S = 0.25
+#: A stage that looks at one run. ``watch`` is the only stage that looks at many at once.
+STAGES: dict[Status, Callable[[Run, World], Step]] = {
+    Status.FETCH: fetch.fetch,
+    Status.PLACE: place.place,
+    Status.COLLECT: collect.collect,
+    Status.ANALYSE: analyse.analyse,
+    Status.ALERT: alert.alert,
+}
+
+
+def ask(run: Run, world: World) -> Mapping[str, Answer]:
+    """The answer of the stage that is due, by run id."""
+    return {run.id: _answer(run, world)}
+
+
+def observe(
+    engine: str, placed_s: Mapping[str, float], runs: Sequence[Run], world: World, stop: Event
+) -> Mapping[str, Answer]:
+    """The answers of stage watch for runs of one engine, by run id.
+
+    While nothing happens it looks again and again, for up to PATIENT_S or until ``stop`` is set: a run of
+    milliseconds is looked at often, and threads would change as often. ``placed_s``: monotonic times by run id.
+    """
+    clock = world.clock
+    end_s = clock.monotonic_s() + PATIENT_S
+    next_s: dict[str, float] = dict.fromkeys(placed_s, 0.0)
+    while True:
+        now_s = clock.monotonic_s()
+        answers = _look([run for run in runs if next_s[run.id] <= now_s], engine, world)
+        now_s = clock.monotonic_s()
+        for run_id in [run_id for run_id, answer in answers.items() if answer == Pause()]:
+            next_s[run_id] = now_s + back_off_s(now_s - placed_s[run_id])
+            del answers[run_id]
+        soonest_s = min(next_s.values())
+        if answers or soonest_s > end_s or stop.is_set():
+            pauses = {run_id: Pause(again_after_s=max(0.0, at_s - now_s)) for run_id, at_s in next_s.items()}
+            return pauses | answers
+        clock.wait(stop, soonest_s - now_s)
+
+
+def _look(runs: Sequence[Run], engine: str, world: World) -> dict[str, Answer]:
+    try:
+        return dict(watch.watch(engine, runs, world))
+    except BaseException:  # even a plug-in that exits
+        log.exception("watching runs of engine %s", engine)
+        return {run.id: Pause(again_after_s=LATEST_S) for run in runs}
+
+
+def _answer(run: Run, world: World) -> Answer:
+    try:
+        if run.cancel_requested and run.status in {Status.FETCH, Status.PLACE}:
+            return _call_off(run, world)
+        return STAGES[run.status](run, world)
+    except ElsewhereError:
+        return Pause(elsewhere=True)
+    except (NoCapacityError, StoreError) as error:
+        return error
+    except StageError as error:
+        return fail(run, world, error.cause, str(error))
+    except AnubisError as error:
+        return fail(run, world, Cause.USER_ERROR, str(error))
+    except BaseException as error:  # even a plug-in that exits fails its own run only
+        log.exception("stage %s of run %s", run.status, run.id)
+        return fail(run, world, Cause.INTERNAL, f"{type(error).__name__}: {error}")
+
+
+def fail(run: Run, world: World, cause: Cause, reason: str) -> Step:
+    """A run that cannot continue: failures are analysed too, unless analysis or alerting is what failed."""
+    if run.status in {Status.ANALYSE, Status.ALERT}:
+        return conclude(run, world.clock.now_s(), cause, reason)
+    return Step(status=Status.ANALYSE, cause=cause, reason=reason)
+
+
+def _call_off(run: Run, world: World) -> Step:
+    """End a run that was never placed; what a reconciler placed just before it died must be ended first."""
+    engine = world.engines.get(run.engine)
+    if run.status is Status.PLACE and engine and (placement := engine.placed(run)):
+        return Step(status=Status.WATCH, placement=placement)
+    return conclude(run, world.clock.now_s(), Cause.CANCELLED, "cancelled before it started")

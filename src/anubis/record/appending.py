@@ -1,0 +1,50 @@
+"""Appending at an offset, so that a sender may repeat itself and every byte is stored once."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable
+
+
+class GapError(Exception):
+    """Bytes before the offset are missing. The sender must continue at ``expected``."""
+
+    def __init__(self, expected: int, offset: int) -> None:
+        super().__init__(f"offset {offset} is beyond the end of the file; expected at most {expected}")
+        self.expected = expected
+
+
+class ConflictError(Exception):
+    """The bytes at this offset are already stored, and they differ."""
+
+
+def unstored(size: int, offset: int, data: bytes, read: Callable[[int, int], bytes]) -> bytes:
+    """The part of ``data`` that a file of ``size`` bytes lacks; ``read(offset, length)`` gives stored bytes.
+
+    Raises GapError and ConflictError.
+    """
+    if offset > size:
+        raise GapError(size, offset)
+    repeated = min(size - offset, len(data))
+    if repeated and read(offset, repeated) != data[:repeated]:
+        raise ConflictError(f"other bytes are stored between offset {offset} and {offset + repeated}")
+    return data[repeated:]
+
+
+def append(opened: int, offset: int, data: bytes) -> int:
+    """Append to a file descriptor that is open for reading and writing; the new size. Other appenders wait.
+
+    When the disk refuses a part of the data, the bytes before it stay: the sender repeats from there.
+    """
+    fcntl.flock(opened, fcntl.LOCK_EX)
+    size = os.fstat(opened).st_size
+    rest = memoryview(unstored(size, offset, data, lambda at, length: os.pread(opened, length, at)))
+    while rest:
+        written = os.pwrite(opened, rest, size)
+        size += written
+        rest = rest[written:]
+    return size

@@ -1,0 +1,162 @@
+"""Access to the files of one record, wherever they are stored."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import stat
+from collections import namedtuple
+
+from anubis.record.layout import PART
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Mapping, NamedTuple, Protocol
+
+    class FileState(NamedTuple):
+        """Size and time of the last change of a file."""
+
+        size_bytes: int
+        #: UTC seconds.
+        modified_s: float
+
+    class Files(Protocol):
+        """The files of one role and rank."""
+
+        def read(self, file: str, offset: int, length: int) -> bytes:
+            """Up to ``length`` bytes; fewer only at the end of the file, none where there is no file."""
+            ...
+
+        def state(self, file: str) -> FileState | None:
+            """Size and time of the last change; None where there is no file."""
+            ...
+
+else:
+    Files = object
+    FileState = namedtuple("FileState", "size_bytes modified_s")
+
+#: Bytes read at once where a whole file is read.
+READ_BYTES = 1 << 20
+
+
+class FolderFiles:
+    """``Files`` in a folder of this machine. Links are not followed."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def read(self, file: str, offset: int, length: int) -> bytes:
+        """See ``Files``."""
+        try:
+            opened = os.open(f"{self.folder}/{file}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except OSError as error:
+            if is_absent(error):
+                return b""
+            raise
+        try:
+            return read_at(opened, offset, length)
+        finally:
+            os.close(opened)
+
+    def state(self, file: str) -> FileState | None:
+        """See ``Files``."""
+        try:
+            found = os.lstat(f"{self.folder}/{file}")
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return FileState(found.st_size, found.st_mtime) if stat.S_ISREG(found.st_mode) else None
+
+
+def is_absent(error: OSError) -> bool:
+    """Whether opening failed because there is no regular file of that name."""
+    import errno
+
+    return error.errno in {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EISDIR, errno.ENXIO}
+
+
+def read_at(opened: int, offset: int, length: int) -> bytes:
+    """Up to ``length`` bytes at this offset of a file descriptor; none from anything but a regular file."""
+    if not stat.S_ISREG(os.fstat(opened).st_mode):
+        return b""
+    data = os.pread(opened, length, offset)
+    while data and len(data) < length:
+        more = os.pread(opened, length - len(data), offset + len(data))
+        if not more:
+            break
+        data += more
+    return data
+
+
+class FileReader(io.RawIOBase):
+    """A file of a record as a stream. ``reader`` buffers it."""
+
+    def __init__(self, files: Files, file: str, start: int = 0) -> None:
+        self._files = files
+        self._file = file
+        self._at = start
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer, from where the last call ended."""
+        data = self._files.read(self._file, self._at, len(buffer))
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+
+def reader(files: Files, file: str, start: int = 0) -> io.BufferedReader:
+    """A stream over a file from this offset to its end; empty where there is no file. It needs no close."""
+    return io.BufferedReader(FileReader(files, file, start), READ_BYTES)
+
+
+def read_json(files: Files, file: str) -> Mapping[str, Any]:
+    """The object in a JSON file; empty where the file is missing or damaged."""
+    try:
+        found = json.loads(reader(files, file).read())
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def replace(folder: str, file: str, data: bytes, *, durable: bool = False) -> None:
+    """Write a file of a folder on this machine so that readers find the old content or all of the new one.
+
+    With ``durable`` it is on the disk when this returns.
+    """
+    part = f"{folder}/{file}-{os.urandom(8).hex()}{PART}"
+    opened = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+    try:
+        try:
+            write_all(opened, data)
+            if durable:
+                os.fsync(opened)
+        finally:
+            os.close(opened)
+        os.replace(part, f"{folder}/{file}")
+    except OSError:
+        os.unlink(part)
+        raise
+    if durable:
+        sync(folder)
+
+
+def sync(path: str) -> None:
+    """Wait until the disk has a file or folder; anything else is left out."""
+    mode = os.lstat(path).st_mode
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
+
+
+def write_all(opened: int, data: bytes) -> None:
+    """Write all of the data to a file descriptor."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(opened, view) :]

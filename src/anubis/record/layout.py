@@ -1,0 +1,95 @@
+"""Names of a record on a file system: its folders, and every file in them.
+
+The record of a run is ``<run id>/a<attempt>/<role>/<rank>/``. The agent and all readers take file names from here.
+"""
+
+from __future__ import annotations
+
+import re
+
+#: The folder of all records, in the home folder.
+RECORDS = "records"
+
+STDOUT, STDERR, EMIT = "stdout", "stderr", "emit"
+#: The streams of a benchmark; the time index refers to them by position.
+STREAMS = (STDOUT, STDERR, EMIT)
+#: The time index: when which bytes of the streams arrived.
+LINES = "lines"
+EVENTS = "events.jsonl"
+TELEMETRY = "telemetry"
+SAMPLES = "samples"
+PATTERNS = "patterns.json"
+FACTS = "facts.json"
+METRICS = "metrics.json"
+EXIT = "exit.json"
+
+#: Files that are meaningful only on the machine of the agent.
+ALIVE = "alive"
+FIFO = "fifo"
+#: The agent's own stdout and stderr.
+AGENT_LOG = "agent.log"
+#: A request to end the run.
+CANCEL = "cancel"
+#: Disk space that is released when the run has ended.
+BALLAST = "ballast"
+#: The working folder of a benchmark that has no other.
+WORK = "work"
+
+#: A file under construction has the name of the file it replaces and this suffix.
+PART = ".part"
+
+#: Written whole, and replaced only whole. All other files grow at their end.
+REPLACED = frozenset({PATTERNS, FACTS, METRICS, EXIT})
+#: Files that grow and are replicated, in an order in which no reader finds a reference to bytes that are missing.
+GROWING = (*STREAMS, EVENTS, TELEMETRY, AGENT_LOG, LINES, SAMPLES)
+#: Files that are replaced and are replicated. EXIT is last: where it exists, the record is complete.
+REPLACED_IN_ORDER = (PATTERNS, FACTS, METRICS, EXIT)
+
+#: Role and rank of a benchmark that is one process.
+BENCHMARK, FIRST_RANK = "benchmark", 0
+
+_RUN = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}", re.IGNORECASE)
+_ATTEMPT = re.compile(r"a([1-9][0-9]{0,8})")
+_ROLE = re.compile(r"[\w-]{1,100}")
+_LONGEST_NAME, _LONGEST_PART = 4000, 255
+_MOST_RANKS = 10**9
+
+
+def is_run_id(text: str) -> bool:
+    """Whether a folder of this name holds the record of a run."""
+    return _RUN.fullmatch(text) is not None
+
+
+def attempt_name(attempt: int) -> str:
+    """The folder of an attempt, inside that of its run."""
+    return f"a{attempt}"
+
+
+def attempt_of(name: str) -> int | None:
+    """The attempt whose folder has this name; None for any other name."""
+    found = _ATTEMPT.fullmatch(name)
+    return int(found.group(1)) if found else None
+
+
+def role_folder(
+    records: str, run_id: str, attempt: int, role: str = BENCHMARK, rank: int = FIRST_RANK
+) -> str:
+    """The folder of one role and rank, below the folder of all records. Raises ValueError."""
+    if not is_run_id(run_id):
+        raise ValueError(f"{run_id!r} is not a run id")
+    check_role(attempt, role, rank)
+    return f"{records}/{run_id}/{attempt_name(attempt)}/{role}/{rank}"
+
+
+def check_role(attempt: int, role: str, rank: int) -> None:
+    """Raises ValueError unless a record can have this attempt, role and rank."""
+    if not (0 < attempt < 10**9 and 0 <= rank < _MOST_RANKS and _ROLE.fullmatch(role)):
+        raise ValueError(f"no record has attempt {attempt}, role {role!r}, rank {rank}")
+
+
+def check_file(name: str) -> None:
+    """Raises ValueError unless this is the name of a file below the folder of a role."""
+    parts = name.split("/")
+    sound = all(0 < len(part.encode("utf-8", "surrogateescape")) <= _LONGEST_PART for part in parts)
+    if not sound or len(name) > _LONGEST_NAME or "\0" in name or not {".", ".."}.isdisjoint(parts):
+        raise ValueError(f"{name!r} is not the name of a file in a record")

@@ -1,0 +1,97 @@
+"""The record of one role and rank as values: how it ended, the machine, the executions, the metrics, the samples."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from anubis.record import layout
+from anubis.record.files import read_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Mapping, Sequence
+
+    from anubis.record.files import Files
+    from anubis.record.samples import Columns
+    from anubis.record.telemetry import Telemetry
+
+
+class Execution:
+    """One execution of the benchmark, from exit.json."""
+
+    __slots__ = ("code", "cpu_s", "ended_s", "peak_memory_bytes", "repeat", "started_s", "wall_s")
+
+    def __init__(self, facts: Mapping[str, Any]) -> None:
+        #: From 0; negative in warm-ups.
+        self.repeat: int = facts["repeat"]
+        self.code: int | None = facts["code"]
+        #: UTC seconds.
+        self.started_s: float = facts["started_s"]
+        self.ended_s: float = facts["ended_s"]
+        self.wall_s: float = facts["wall_s"]
+        self.cpu_s: float = facts["user_s"] + facts["system_s"]
+        #: None where the system does not report it.
+        self.peak_memory_bytes: float | None = facts["peak_memory_bytes"]
+
+    @property
+    def measured(self) -> bool:
+        """It was not a warm-up, and it succeeded."""
+        return self.repeat >= 0 and self.code == 0
+
+
+class Record:
+    """The record of one role and rank. A missing file reads as empty: an agent that was killed leaves some out."""
+
+    def __init__(self, files: Files) -> None:
+        self.files = files
+
+    @cached_property
+    def exit(self) -> Mapping[str, Any]:
+        """How the run ended (exit.json); empty when the agent was killed before it could write it."""
+        return read_json(self.files, layout.EXIT)
+
+    @cached_property
+    def facts(self) -> Mapping[str, Any]:
+        """The machine and the environment (facts.json)."""
+        return read_json(self.files, layout.FACTS)
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of what must be equal on two machines before their points are comparable; empty when unknown."""
+        return str(self.facts.get("fingerprint", ""))
+
+    @cached_property
+    def executions(self) -> Sequence[Execution]:
+        """The executions that started and ended, warm-ups first."""
+        return [Execution(facts) for facts in self.exit.get("executions", ()) if "wall_s" in facts]
+
+    @cached_property
+    def metrics(self) -> Mapping[str, Any]:
+        """The extractor's report on each metric (metrics.json): counts, rejected values, closest lines."""
+        found: Mapping[str, Any] = read_json(self.files, layout.METRICS).get("metrics", {})
+        return found
+
+    @cached_property
+    def telemetry(self) -> Telemetry | None:
+        """The machine, once a second; None for a run that was too short."""
+        if not self.files.state(layout.TELEMETRY):
+            return None
+        from anubis.record.telemetry import Telemetry  # most runs of a large sweep have none
+
+        return Telemetry(self.files)
+
+    def disturbances(self, execution: Execution) -> Sequence[str]:
+        """What disturbed the machine during an execution, as sentences."""
+        if self.telemetry is None:
+            return ()
+        from anubis.record.interference import disturbances
+
+        return disturbances(self.telemetry, execution.started_s, execution.ended_s)
+
+    def samples(self) -> Mapping[str, Columns]:
+        """All samples, by metric."""
+        if not self.files.state(layout.SAMPLES):
+            return {}
+        from anubis.record import samples  # most runs of a large sweep have none
+
+        return samples.load(self.files)

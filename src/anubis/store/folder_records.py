@@ -1,0 +1,178 @@
+"""Records as files: ``<run id>/a<attempt>/<role>/<rank>/<file>``, or ``a<attempt>.tar.zst`` when packed."""
+
+import contextlib
+import errno
+import os
+import shutil
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO
+
+from anubis.contracts.records import RecordFile, RecordKey
+from anubis.model.errors import FullError, StoreError
+from anubis.record import appending, files, layout, packing
+from anubis.record.files import FileState, FolderFiles
+
+_LEVEL = 9
+
+
+class FolderRecords:
+    """``Records`` (see the contract) in a folder of this machine."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def append(self, key: RecordKey, file: str, offset: int, data: bytes) -> int:
+        """See the contract. Appenders of a file wait for one another."""
+        folder = self._writable(key, file)
+        if file in layout.REPLACED or offset < 0:
+            raise ValueError(f"{file} cannot be appended to at offset {offset}")
+        with self._failures(key.run_id):
+            path = folder / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            opened = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
+            try:
+                if not stat.S_ISREG(os.fstat(opened).st_mode):
+                    raise ValueError(f"{file!r} is not a regular file")
+                return appending.append(opened, offset, data)
+            finally:
+                os.close(opened)
+
+    def replace(self, key: RecordKey, file: str, data: bytes) -> None:
+        """See the contract."""
+        folder = self._writable(key, file)
+        if file not in layout.REPLACED:
+            raise ValueError(f"{file} cannot be replaced")
+        with self._failures(key.run_id):
+            folder.mkdir(parents=True, exist_ok=True)
+            if file == layout.EXIT:
+                for path in folder.iterdir():
+                    files.sync(str(path))
+            files.replace(str(folder), file, data, durable=True)
+
+    def read(self, key: RecordKey, file: str, offset: int, length: int) -> bytes:
+        """See the contract."""
+        place = self._files(key, file)
+        with self._failures(key.run_id):
+            data = place.read(file, offset, length)
+            if not data and self._unpack(key.run_id, key.attempt):
+                data = place.read(file, offset, length)
+        return data
+
+    def state(self, key: RecordKey, file: str) -> FileState | None:
+        """See the contract."""
+        place = self._files(key, file)
+        with self._failures(key.run_id):
+            found = place.state(file)
+            if found is None and self._unpack(key.run_id, key.attempt):
+                found = place.state(file)
+        return found
+
+    def list(self, run_id: str, attempt: int) -> Sequence[RecordFile]:
+        """See the contract. Links, pipes and files under construction are left out."""
+        with self._failures(run_id):
+            self._unpack(run_id, attempt)
+            folder = self._attempt(run_id, attempt)
+            found = [_file_of(path, folder, run_id, attempt) for path in _all_files(folder)]
+        return sorted(filter(None, found), key=lambda each: (each.key, each.file))
+
+    def attempts(self, run_id: str) -> Sequence[int]:
+        """See the contract."""
+        try:
+            names = [entry.name.removesuffix(packing.SUFFIX) for entry in self._run(run_id).iterdir()]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        return sorted({found for name in names if (found := layout.attempt_of(name))})
+
+    def url(self, key: RecordKey) -> str:
+        """``file://`` and the path of the folder, which exists unless there is no such record."""
+        folder = self._role_folder(self._folder.absolute(), key)
+        with self._failures(key.run_id):
+            self._unpack(key.run_id, key.attempt)
+        return Path(folder).as_uri()
+
+    def pack(self, run_id: str) -> int:
+        """See the contract."""
+        folders = [self._attempt(run_id, attempt) for attempt in self.attempts(run_id)]
+        with self._failures(run_id):
+            return sum(packing.pack(str(folder), _compressed) for folder in folders if folder.exists())
+
+    def remove(self, run_id: str) -> None:
+        """See the contract."""
+        with self._failures(run_id), contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(self._run(run_id))
+
+    def _files(self, key: RecordKey, file: str) -> FolderFiles:
+        layout.check_file(file)
+        return FolderFiles(self._role_folder(self._folder, key))
+
+    @staticmethod
+    def _role_folder(folder: Path, key: RecordKey) -> str:
+        return layout.role_folder(str(folder), key.run_id, key.attempt, key.role, key.rank)
+
+    def _writable(self, key: RecordKey, file: str) -> Path:
+        """The folder of a role and rank; a packed record is unpacked."""
+        folder = Path(self._files(key, file).folder)
+        with self._failures(key.run_id):
+            self._unpack(key.run_id, key.attempt)
+        return folder
+
+    def _unpack(self, run_id: str, attempt: int) -> bool:
+        return packing.unpack(str(self._attempt(run_id, attempt)), _decompressed)
+
+    def _attempt(self, run_id: str, attempt: int) -> Path:
+        return self._run(run_id) / layout.attempt_name(attempt)
+
+    def _run(self, run_id: str) -> Path:
+        if not layout.is_run_id(run_id):
+            raise ValueError(f"{run_id!r} is not a run id")
+        return self._folder / run_id
+
+    @contextlib.contextmanager
+    def _failures(self, run_id: str) -> Iterator[None]:
+        """Errors of the file system as errors of the store."""
+        try:
+            yield
+        except (IsADirectoryError, NotADirectoryError, FileExistsError) as error:
+            raise ValueError(f"the name of a file and of a folder conflict: {error.filename}") from error
+        except OSError as error:
+            message = f"the record of run {run_id} in {self._folder}: {error.strerror or error}"
+            if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+                raise FullError(message, remedy="free disk space; the operation is repeated") from error
+            raise StoreError(message, remedy="check the permissions and the disk of that folder") from error
+
+
+def _all_files(folder: Path) -> Iterator[Path]:
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            yield Path(parent, name)
+
+
+def _file_of(path: Path, folder: Path, run_id: str, attempt: int) -> RecordFile | None:
+    """A regular file of an attempt; None for all others, and for those under construction."""
+    role, _, rest = path.relative_to(folder).as_posix().partition("/")
+    rank, _, file = rest.partition("/")
+    with contextlib.suppress(FileNotFoundError):  # it was deleted meanwhile
+        found = path.lstat()
+        unfinished = file.endswith(layout.PART) and "/" not in file
+        if file and rank.isdecimal() and stat.S_ISREG(found.st_mode) and not unfinished:
+            return RecordFile(
+                key=RecordKey(run_id, attempt, role, int(rank)),
+                file=file,
+                size_bytes=found.st_size,
+                modified_s=found.st_mtime,
+            )
+    return None
+
+
+def _compressed(stream: IO[bytes]) -> contextlib.AbstractContextManager[IO[bytes]]:
+    import zstandard  # noqa: PLC0415  needed only here and below
+
+    return zstandard.ZstdCompressor(level=_LEVEL).stream_writer(stream, closefd=False)
+
+
+def _decompressed(stream: IO[bytes]) -> contextlib.AbstractContextManager[IO[bytes]]:
+    import zstandard  # noqa: PLC0415
+
+    return zstandard.ZstdDecompressor().stream_reader(stream)
