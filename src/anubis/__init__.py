@@ -1,7 +1,7 @@
-"""Anubis weighs machine-learning systems.
+"""Anubis benchmarks machine-learning systems.
 
-``anubis.Client`` speaks to an installation; ``anubis.run("file.toml")`` weighs one descriptor and returns its runs
-with their values. Both are imported when first used: the agent imports this module too, and must start fast.
+``anubis.Client`` accesses an installation; ``anubis.run("file.toml")`` runs one descriptor and returns its runs with their
+values. Both are imported on first use, because the agent also imports this module and must start fast.
 """
 
 __version__ = "1.0.0.dev0"

@@ -18,7 +18,7 @@ class Remark:
     message: str
     remedy: str = ""
     severity: Severity = Severity.ERROR
-    #: The finding says that a key is missing: not reported if a misspelt key probably stands for it.
+    #: The finding says that a key is missing: not reported if a misspelt key is probably meant to be it.
     missing: bool = False
 
 
@@ -31,7 +31,7 @@ class Findings:
     moved: dict[Path, Path] = field(default_factory=dict)
     #: Paths set by ``--set``.
     overridden: set[Path] = field(default_factory=set)
-    #: Paths that misspelt keys probably stand for.
+    #: Paths that misspelt keys are probably meant to be.
     meant: set[Path] = field(default_factory=set)
     _found: dict[tuple[Path, Remark], None] = field(default_factory=dict)
 

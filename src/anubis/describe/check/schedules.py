@@ -10,7 +10,7 @@ from datetime import UTC, datetime, tzinfo
 from anubis.describe.findings import Remark, did_you_mean
 from anubis.model.descriptor import SINGLE_RUN
 
-#: Names and the fields they stand for (crontab(5)).
+#: Names and the corresponding fields (crontab(5)).
 NAMES = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",

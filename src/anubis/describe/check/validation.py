@@ -28,7 +28,7 @@ _MAX_SUGGESTIONS = 40
 def _adapter() -> "TypeAdapter[tuple[Descriptor]]":
     from pydantic import ConfigDict, TypeAdapter  # noqa: PLC0415  60 ms that only a reading should pay
 
-    # A plain dataclass takes no configuration of its own; inside a tuple it inherits the tuple's.
+    # A plain dataclass has no configuration; inside a tuple it inherits that of the tuple.
     return TypeAdapter(tuple[Descriptor], config=ConfigDict(strict=True, extra="forbid"))
 
 

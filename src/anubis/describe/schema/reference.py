@@ -133,7 +133,7 @@ def _rows(*columns: str, rows: Iterator[tuple[str, ...]]) -> str:
 
 
 def _schedules() -> str:
-    names = _rows("Name", "Stands for", rows=((f"`{name}`", f"`{fields}`") for name, fields in NAMES.items()))
+    names = _rows("Name", "Fields", rows=((f"`{name}`", f"`{fields}`") for name, fields in NAMES.items()))
     return f"{_SCHEDULES}\n\n{names}"
 
 
