@@ -7,11 +7,13 @@ code is 1 when a page is not up to date.
 import ast
 import re
 import sys
+from dataclasses import is_dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
 import anubis.testing
+from anubis import settings
 from anubis.model import errors
 from anubis.model.cause import Cause
 
@@ -84,9 +86,28 @@ def causes():
     return "\n".join([*rows, *(f"| `{cause}` | {cause.remedy} |" for cause in Cause)])
 
 
+def adapter_settings():
+    """The settings of each engine and notifier."""
+    parts = []
+    for noun, package in (("Engine", "anubis.engines"), ("Notifier", "anubis.notifiers")):
+        for path in sorted(Path(find_spec(package).origin).parent.glob("[a-z]*.py")):
+            module = import_module(f"{package}.{path.stem}")
+            kinds = [kind for kind in vars(module).values() if is_settings(kind, module)]
+            parts += [f"## {noun} {path.stem}\n\n{settings.table(kind)}" for kind in kinds]
+    return "\n\n".join(parts)
+
+
+def is_settings(kind, module):
+    """Whether a name of the module is a dataclass of settings that the module defines."""
+    ours = isinstance(kind, type) and is_dataclass(kind) and kind.__module__ == module.__name__
+    return ours and bool(settings.variables(kind))
+
+
 #: Name of a part -> what makes it; ``module:function`` is imported only when a page has that part.
 PARTS = {
+    "adapter_settings": adapter_settings,
     "causes": causes,
+    "errors": "anubis.api.errors:reference",
     "descriptor": "anubis.describe:reference_markdown",
     "names": names,
     "settings": "anubis.settings:reference",

@@ -1,4 +1,7 @@
-"""The settings of an installation, read from the environment. ``python -m anubis.settings`` prints the reference table."""
+"""Settings from the environment: those of the core, and the loader that adapters use for theirs.
+
+``python -m anubis.settings`` prints the reference table.
+"""
 
 import hashlib
 import inspect
@@ -6,116 +9,176 @@ import math
 import os
 import pwd
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from anubis.model.errors import BadInputError
 from anubis.model.problem import Problem
 from anubis.record import layout
 
+T = TypeVar("T")
 _DATABASES = ("sqlite://", "postgresql://", "postgresql+psycopg://")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """The settings of one installation. The variable of a field is ``ANUBIS_`` and its name in capitals.
+def setting(
+    *variables: str,
+    default: Any = MISSING,
+    default_factory: Any = MISSING,
+    least: float = 0,
+    read: Callable[[str], Any] | None = None,
+    secret: bool = False,
+) -> Any:
+    """A field that ``load`` reads from the first of these variables that is set.
 
-    The reference page is generated from the comments above the fields: meaning, unit and, if it is computed, the
-    default.
+    ``least`` is the lower limit of a number. ``read`` converts the text for types other than text, numbers and paths;
+    it raises ValueError with a noun phrase that describes a valid text. A secret is not in the ``repr``.
+
+    The reference page is generated from the comment above the field: meaning; unit; and the default if it differs from
+    that of the field.
     """
-
-    #: Folder of all data of Anubis: database, records, fetched data; path; `~/.anubis`
-    home: Path
-    #: Database: `sqlite:///PATH` or `postgresql://USER@HOST/NAME`; URL; SQLite, `anubis.db` in the home folder
-    database_url: str = field(repr=False)  # it may hold a password
-    #: Id of the submitting user, shown in listings; text; SHA-1 of `user+host`
-    client_id: str
-    #: Engine of descriptors without an engine; name
-    engine: str = "process"
-    #: Number of runs measured at the same time on this machine; more than one disturb each other; runs
-    process_slots: int = field(default=1, metadata={"least": 1})
-    #: Time after which the runs of an unresponsive process may be claimed by another one; seconds
-    lease_s: float = field(default=30.0, metadata={"least": 1})
-    #: Free space under the home folder below which no run is placed; bytes
-    min_free_bytes: int = 256 << 20
-
-    @property
-    def records(self) -> Path:
-        """Folder of the records of all runs."""
-        return self.home / layout.RECORDS
-
-    @classmethod
-    def from_env(cls, environ: Mapping[str, str]) -> Self:
-        """The settings in ``environ``; an empty variable counts as unset.
-
-        Raises BadInputError with one problem for each variable that is not valid.
-        """
-        problems: list[Problem] = []
-        values: dict[str, Any] = {}
-        for spec in fields(cls):
-            text = environ.get(variable(spec.name), "").strip()
-            if text:
-                try:
-                    values[spec.name] = _read(spec.name, spec.type, text, spec.metadata.get("least", 0))
-                except ValueError as error:
-                    shown = text.partition("://")[0]  # an address may hold a password
-                    problems.append(_problem(spec.name, f"{shown!r} is not {error}", f"set it to {error}"))
-        if "home" not in values:
-            try:
-                values["home"] = _user_home(environ) / ".anubis"
-            except KeyError:
-                problems.append(_problem("home", "this user has no home folder", "set it to a folder"))
-        if problems:
-            names = ", ".join(problem.path for problem in problems)
-            raise BadInputError(
-                f"the environment contains settings that are not valid: {names}",
-                remedy="correct or unset them; docs/reference/settings.md lists every setting",
-                problems=problems,
-            )
-        values.setdefault("database_url", f"sqlite:///{values['home'] / 'anubis.db'}")
-        values.setdefault("client_id", _client_id(environ))
-        return cls(**values)
+    metadata = {"variables": variables, "least": least, "read": read}
+    return field(default=default, default_factory=default_factory, repr=not secret, metadata=metadata)
 
 
-def variable(name: str) -> str:
-    """The environment variable of a field."""
-    return f"ANUBIS_{name.upper()}"
+def load(kind: type[T], environ: Mapping[str, str], **given: Any) -> T:
+    """An instance of a settings dataclass; fields in ``given`` are not read. An empty variable counts as unset.
+
+    Raises BadInputError with one problem for each variable that is not valid.
+    """
+    values, problems = _values(kind, environ)
+    refuse(problems)
+    return kind(**{**values, **given})
 
 
-def reference() -> str:
-    """Every setting as a Markdown table: variable, meaning, unit, default."""
-    about = dict(re.findall(r"#: (.*)\n    (\w+):", inspect.getsource(Settings)))
-    by_field = {name: line.split("; ") for line, name in about.items()}
-    rows = ["| Variable | Meaning | Unit | Default |", "|---|---|---|---|"]
-    for spec in fields(Settings):
-        parts = by_field[spec.name]
-        default = parts.pop() if spec.default is MISSING else f"`{spec.default}`"
-        rows.append(f"| `{variable(spec.name)}` | {'; '.join(parts[:-1])} | {parts[-1]} | {default} |")
-    return "\n".join(rows)
+def refuse(problems: Sequence[Problem]) -> None:
+    """Raise BadInputError if there are any problems with variables."""
+    if problems:
+        named = ", ".join(problem.path for problem in problems)
+        raise BadInputError(
+            f"The environment contains settings that are not valid: {named}",
+            remedy="correct or unset them; docs/reference/settings.md lists every setting",
+            problems=problems,
+        )
 
 
-def _read(name: str, kind: Any, text: str, least: float) -> Any:
-    """The value of a variable. Raises ValueError, which says what is expected."""
+def variables(kind: type) -> list[str]:
+    """The environment variables of a settings dataclass."""
+    return [name for spec in fields(kind) for name in spec.metadata.get("variables", ())]
+
+
+def _values(kind: Any, environ: Mapping[str, str]) -> tuple[dict[str, Any], list[Problem]]:
+    problems: list[Problem] = []
+    values: dict[str, Any] = {}
+    for spec in fields(kind):
+        name, text = _text(spec.metadata.get("variables", ()), environ)
+        if not text:
+            continue
+        try:
+            values[spec.name] = _read(spec.type, text, spec.metadata)
+        except ValueError as error:
+            shown = (
+                f"{text.partition('://')[0]!r}" if spec.repr else "its value"
+            )  # an address may contain a password
+            problems.append(_problem(name, f"{shown} is not {error}", f"set it to {error}"))
+    return values, problems
+
+
+def _text(names: Sequence[str], environ: Mapping[str, str]) -> tuple[str, str]:
+    """The first variable that is set, and its text; both empty if none is set."""
+    for name in names:
+        if text := environ.get(name, "").strip():
+            return name, text
+    return "", ""
+
+
+def _read(kind: Any, text: str, metadata: Mapping[str, Any]) -> Any:
+    """The value of a variable; ValueError describes a valid value."""
+    if metadata["read"]:
+        return metadata["read"](text)
     if kind is Path:
         return Path(text).expanduser().absolute()
     if kind is str:
-        if name == "database_url" and not text.startswith(_DATABASES):
-            raise ValueError("an address that starts with sqlite:// or postgresql://")
         return text
-    expected = f"a {'whole ' if kind is int else ''}number of at least {least:g}"
+    expected = f"a {'whole ' if kind is int else ''}number of at least {metadata['least']:g}"
     try:
         value = kind(text)
     except ValueError:
         raise ValueError(expected) from None
-    if not math.isfinite(value) or value < least:
+    if not math.isfinite(value) or value < metadata["least"]:
         raise ValueError(expected)
     return value
 
 
 def _problem(name: str, message: str, remedy: str) -> Problem:
-    return Problem(path=variable(name), message=message, remedy=remedy)
+    return Problem(path=name, message=message, remedy=remedy)
+
+
+def _database(text: str) -> str:
+    if not text.startswith(_DATABASES):
+        raise ValueError("an address that starts with sqlite:// or postgresql://")
+    return text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Settings of one installation, without those of its adapters."""
+
+    #: Folder of all data of Anubis: database, records, fetched data; path; `~/.anubis`
+    home: Path = setting("ANUBIS_HOME")
+    #: Database: `sqlite:///PATH` or `postgresql://USER@HOST/NAME`; URL; SQLite, `anubis.db` in the home folder
+    database_url: str = setting("ANUBIS_DATABASE_URL", read=_database, secret=True)
+    #: Id of the submitting user, shown in listings; text; SHA-1 of `user+host`
+    client_id: str = setting("ANUBIS_CLIENT_ID")
+    #: Engine of descriptors without an engine; name
+    engine: str = setting("ANUBIS_ENGINE", default="process")
+    #: Time after which the runs of an unresponsive process may be claimed by another one; seconds
+    lease_s: float = setting("ANUBIS_LEASE_S", default=30.0, least=1)
+    #: Free space under the home folder below which no run is placed; bytes
+    min_free_bytes: int = setting("ANUBIS_MIN_FREE_BYTES", default=256 << 20)
+
+    @property
+    def records(self) -> Path:
+        """Folder of all records."""
+        return self.home / layout.RECORDS
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str]) -> Self:
+        """The settings in ``environ``.
+
+        Raises BadInputError with one problem for each variable that is not valid.
+        """
+        values, problems = _values(cls, environ)
+        if "home" not in values:
+            try:
+                values["home"] = _user_home(environ) / ".anubis"
+            except KeyError:
+                problems.append(_problem("ANUBIS_HOME", "this user has no home folder", "set it to a folder"))
+        refuse(problems)
+        values.setdefault("database_url", f"sqlite:///{values['home'] / 'anubis.db'}")
+        values.setdefault("client_id", _client_id(environ))
+        return cls(**values)
+
+
+def table(kind: Any) -> str:
+    """The settings of a dataclass as a Markdown table: variable, meaning, unit, default."""
+    about = dict(re.findall(r"#: (.*)\n    (\w+):", inspect.getsource(kind)))
+    by_field = {name: line.split("; ") for line, name in about.items()}
+    rows = ["| Variable | Meaning | Unit | Default |", "|---|---|---|---|"]
+    for spec in fields(kind):
+        for name in spec.metadata.get("variables", ())[:1]:
+            parts = by_field[spec.name]
+            default = (
+                parts.pop() if spec.default in (MISSING, "") or spec.metadata["read"] else f"`{spec.default}`"
+            )
+            rows.append(f"| `{name}` | {'; '.join(parts[:-1])} | {parts[-1]} | {default} |")
+    return "\n".join(rows)
+
+
+def reference() -> str:
+    """Every setting of the core as a Markdown table."""
+    return table(Settings)
 
 
 def _user_home(environ: Mapping[str, str]) -> Path:

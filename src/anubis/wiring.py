@@ -3,20 +3,16 @@
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TypeVar
 
 from anubis.contracts.engine import Engine
 from anubis.contracts.notifier import Notifier
 from anubis.contracts.world import Surroundings, World
 from anubis.model.errors import AnubisError
 from anubis.pipeline.relay import Relay
+from anubis.plug_ins import PlugIns
 from anubis.settings import Settings
 from anubis.store import FolderObjects, FolderRecords, Store, open_store
-
-T = TypeVar("T")
 
 
 class WallClock:
@@ -57,18 +53,13 @@ def build(settings: Settings | None = None) -> Installation:
             remedy="set ANUBIS_HOME to another folder",
         ) from error
     store = open_store(settings.database_url)
-    objects = FolderObjects(settings.home / "objects")
-    records = FolderRecords(settings.records)
+    surroundings = surroundings_of(settings)
     clock = WallClock()
-    surroundings = Surroundings(settings=settings, objects=objects)
-    engines: _PlugIns[Engine] = _PlugIns("anubis.engines", lambda engine: [engine.name], surroundings)
-    notifiers: _PlugIns[Notifier] = _PlugIns(
-        "anubis.notifiers", lambda notifier: notifier.schemes, surroundings
-    )
     world = World(
-        engines=engines,
-        objects=objects,
-        records=records,
+        engines=engines(surroundings),
+        notifiers=notifiers(surroundings),
+        objects=surroundings.objects,
+        records=FolderRecords(settings.records),
         runs=store.runs,
         leases=store.leases,
         events=store.events,
@@ -76,30 +67,20 @@ def build(settings: Settings | None = None) -> Installation:
         alerts=store.alerts,
         clock=clock,
     )
-    relay = Relay(store.events, store.alerts, store.cursors, notifiers, clock)
+    relay = Relay(store.events, store.alerts, store.cursors, world.notifiers, clock)
     return Installation(settings, store, clock, world, relay)
 
 
-class _PlugIns(Mapping[str, T]):
-    """Plug-ins by the names they answer to, loaded when one is asked for: a listing needs none."""
+def surroundings_of(settings: Settings) -> Surroundings:
+    """What plug-ins are built from. Creates nothing."""
+    return Surroundings(settings=settings, objects=FolderObjects(settings.home / "objects"))
 
-    def __init__(self, group: str, names: Callable[[T], Iterable[str]], surroundings: Surroundings) -> None:
-        self._group = group
-        self._names = names
-        self._surroundings = surroundings
 
-    @cached_property
-    def _found(self) -> dict[str, T]:
-        from importlib.metadata import entry_points  # noqa: PLC0415  10 ms
+def engines(surroundings: Surroundings) -> PlugIns[Engine]:
+    """The installed engines by name."""
+    return PlugIns("anubis.engines", "engine", surroundings)
 
-        loaded: list[T] = [entry.load()(self._surroundings) for entry in entry_points(group=self._group)]
-        return {name: plug_in for plug_in in loaded for name in self._names(plug_in)}
 
-    def __getitem__(self, name: str) -> T:
-        return self._found[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._found)
-
-    def __len__(self) -> int:
-        return len(self._found)
+def notifiers(surroundings: Surroundings) -> PlugIns[Notifier]:
+    """The installed notifiers by the scheme of their addresses."""
+    return PlugIns("anubis.notifiers", "notifier", surroundings)

@@ -74,10 +74,20 @@ def test_with_json_the_error_is_json_too(anubis):
 
 
 def test_settings_that_cannot_be_accepted_are_told(anubis, monkeypatch):
-    monkeypatch.setenv("ANUBIS_PROCESS_SLOTS", "many")
+    monkeypatch.setenv("ANUBIS_LEASE_S", "many")
     ended = anubis("history")
     assert ended.returncode == 2
+    assert "ANUBIS_LEASE_S" in ended.stderr
+
+
+def test_settings_of_an_engine_matter_when_it_is_used(anubis, monkeypatch):
+    file = anubis.write("hello.toml", "true")
+    monkeypatch.setenv("ANUBIS_PROCESS_SLOTS", "many")
+    ended = anubis("run", file)
+    assert ended.returncode == 2
     assert "ANUBIS_PROCESS_SLOTS" in ended.stderr
+    assert "whole number of at least 1" in ended.stderr
+    assert anubis("history").returncode == 0
 
 
 def test_a_home_that_cannot_be_made_is_told(anubis):

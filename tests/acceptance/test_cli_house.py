@@ -1,10 +1,13 @@
 """Keeping house: doctor, cancel, purge, record, gc, completion, validate, help, old spellings."""
 
 import json
+import re
 import subprocess
 import tomllib
 
 import pytest
+
+from support.plug_ins import install_broken
 
 
 @pytest.fixture
@@ -163,6 +166,60 @@ def test_validate_tells_what_a_file_stands_for(anubis):
     assert [line.split()[0] for line in plan.splitlines()[2:]] == ["1", "2", "3"]
     (report,) = anubis.json("validate", file, "--plan")
     assert [cell["cell"] for cell in report["runs"]] == [{"env.vars.SIZE": value} for value in "123"]
+
+
+def test_validate_says_when_a_schedule_is_next_due(anubis):
+    file = anubis.write("nightly.toml", "true")
+    file.write_text(file.read_text().replace("[hardware]", 'scheduling = "0 3 * * *"\n[hardware]', 1))
+    assert re.search(
+        r"fine: .*, next due \d{4}-\d\d-\d\d 03:00 UTC$", anubis("validate", file).stdout.strip()
+    )
+    (report,) = anubis.json("validate", file)
+    assert report["next_due_s"] % 86_400 == 3 * 3600
+
+
+def test_validate_checks_against_the_engine_that_a_file_names(anubis):
+    file = anubis.write("mpi.toml", "true")
+    text = file.read_text().replace("[hardware]", '[hardware]\nstrategy = "mpi"', 1)
+    file.write_text(text)
+    ended = anubis("validate", file)
+    assert (ended.returncode, "not available on engine" in ended.stderr) == (0, True)
+    file.write_text(text.replace("[hardware]", 'execution_engine = "process"\n[hardware]', 1))
+    assert anubis("validate", file).returncode == 2
+    assert not anubis.home.exists()
+
+
+@pytest.fixture
+def broken(tmp_path, monkeypatch):
+    """A distribution whose engine and notifiers cannot be loaded."""
+    install_broken(tmp_path / "site")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_broken_plug_in_breaks_only_itself(anubis):
+    file = anubis.write("hello.toml", "true")
+    assert anubis("run", file).returncode == 0
+    text = file.read_text()
+    file.write_text(text.replace("[hardware]", 'execution_engine = "acme"\n[hardware]', 1))
+    for command in ("submit", "run"):
+        refused = anubis(command, file)
+        assert refused.returncode == 2
+        assert 'engine "acme" cannot be loaded: ModuleNotFoundError' in refused.stderr
+        assert "update or uninstall acme-anubis" in refused.stderr
+    file.write_text(text + '[[notify]]\nto = "pigeon:home"\n')
+    assert "wings clipped" in anubis("submit", file).stderr
+    assert anubis("history").returncode == 0
+
+
+@pytest.mark.usefixtures("broken")
+def test_doctor_lists_broken_plug_ins_with_their_error(anubis):
+    checks = {check["name"]: check for check in anubis.json("doctor")["checks"]}
+    assert (checks["engines"]["state"], checks["engines"]["found"]) == ("ok", "process")
+    assert checks["engine acme"]["state"] == "warn"
+    assert "a_library_that_is_not_installed" in checks["engine acme"]["found"]
+    assert "acme-anubis" in checks["engine acme"]["remedy"]
+    assert {"notifier pigeon", "notifier owl"} <= checks.keys()
 
 
 def test_validate_tells_every_problem_of_every_file(anubis):

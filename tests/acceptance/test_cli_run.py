@@ -188,6 +188,6 @@ def test_ctrl_c_while_watching_leaves_and_lets_the_run_go_on(anubis):
     watching.send_signal(signal.SIGINT)
     _, err = watching.communicate(timeout=60)
     assert watching.returncode == 130
-    assert b"going on in the background" in err
+    assert b"continuing in the background" in err
     gate.touch()
     assert anubis("watch").returncode == 0

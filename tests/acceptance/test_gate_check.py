@@ -117,8 +117,8 @@ def test_baselines_are_named_by_runs_subject_or_label(anubis, bench):
         (["@last", "noisy.toml"], "runs and files"),
         (["gone.toml"], "No such file"),
         (["@last", "--baseline", "@last"], "on both sides"),
-        (["--baseline-label", "branch=none"], "no good run"),
-        (["--baseline-subject", "unheard-of"], "no good run"),
+        (["--baseline-label", "branch=none"], "no successful run"),
+        (["--baseline-subject", "unheard-of"], "no successful run"),
         (["--post", "pigeon"], "no installed plug-in posts to 'pigeon'"),
         (["--report", "no/such/folder/r.json"], "cannot be written"),
         (["--min-effect", "much"], "no share"),
@@ -202,4 +202,4 @@ def test_a_report_that_is_none_is_refused(anubis, content):
     (anubis.folder / "report.json").write_text(content)
     ended = anubis("notify", "--report", "report.json", "--post", "github")
     assert ended.returncode == 2
-    assert "cannot be accepted" in ended.stderr
+    assert "is not valid" in ended.stderr

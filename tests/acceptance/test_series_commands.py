@@ -84,10 +84,10 @@ def test_the_same_for_scripts(seen):
 def test_everything_is_judged_again_in_one_command(seen):
     (alert,) = seen.json("series", "analyse")
     assert (alert["benchmark"], alert["kind"], len(alert["rows"])) == ("fft", "regression", 2)
-    assert seen("series", "analyse").stdout == "no alert is different now\n"
+    assert seen("series", "analyse").stdout == "no alert changed\n"
     assert [row["id"] for row in seen.json("alerts")] == [alert["id"]]
 
 
 def test_an_empty_home_has_no_series(anubis):
     assert anubis("series").stdout == "no series\n"
-    assert anubis("series", "analyse").stdout == "no alert is different now\n"
+    assert anubis("series", "analyse").stdout == "no alert changed\n"

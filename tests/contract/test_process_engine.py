@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -10,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from anubis.engines import process
 from anubis.engines.process import ProcessEngine, ProcessSettings
 from anubis.model.cause import Cause
 from anubis.model.errors import NoCapacityError, StageError
+from anubis.model.launch import Launch
 from anubis.model.run import Seen
+from anubis.pipeline import host_record
 from anubis.record import layout, liveness
-from anubis.store import FolderObjects
 from anubis.testing import a_run
-from anubis.testing.contracts.engine import EngineContract, a_bundle
+from anubis.testing.contracts.engine import EngineContract, a_launch, start
 from support.agents import is_running
 from support.processes import left_in, until
 
@@ -31,10 +32,8 @@ def an_engine(tmp_path):
     engines = []
 
     def engine(**settings):
-        settings = ProcessSettings(
-            folder=tmp_path / "process", records=tmp_path / "records", **{**SETTINGS, **settings}
-        )
-        engines.append(ProcessEngine(settings, FolderObjects(tmp_path / "objects")))
+        folders = {"folder": tmp_path / "process", "records": tmp_path / "records"}
+        engines.append(ProcessEngine(ProcessSettings(**folders, **{**SETTINGS, **settings})))
         return engines[-1]
 
     yield engine
@@ -77,18 +76,25 @@ def agent_of(placement):
     return json.loads((record_of(placement) / layout.ALIVE).read_bytes())["pid"]
 
 
+def start_broken(engine, run, code):
+    """Place a run whose agent is this code instead."""
+    (replica,) = a_launch(engine, run, ("true",)).replicas
+    broken = replace(replica, argv=(sys.executable, "-c", code))
+    return engine.place(run, Launch(replicas=(broken,)))
+
+
 class TestProcessEngine(EngineContract):
     """See anubis.testing.contracts.engine."""
 
 
 def test_several_engines_that_place_one_attempt_start_it_once(an_engine, run, tmp_path):
-    bundle = a_bundle(("sh", "-c", f"echo started >> {tmp_path}/starts"))
+    command = ("sh", "-c", f"echo started >> {tmp_path}/starts")
     engines = [an_engine(slots=6) for _ in range(6)]
     together = threading.Barrier(len(engines))
 
     def place(engine):
         together.wait()
-        return engine.place(run, bundle)
+        return start(engine, run, command)
 
     with ThreadPoolExecutor(len(engines)) as pool:
         placements = list(pool.map(place, engines))
@@ -100,13 +106,13 @@ def test_several_engines_that_place_one_attempt_start_it_once(an_engine, run, tm
 
 def test_what_was_placed_is_found_by_another_process(an_engine, run):
     assert an_engine().placed(run) is None
-    placement = an_engine().place(run, a_bundle(("true",)))
+    placement = start(an_engine(), run, ("true",))
     assert an_engine().placed(run) == placement
     assert an_engine().placed(replace(run, attempt=2)) is None
 
 
 def test_the_end_is_told_with_code_cause_and_reason(engine, run):
-    observation = seen(engine, engine.place(run, a_bundle(("sh", "-c", "exit 3"))), Seen.ENDED)
+    observation = seen(engine, start(engine, run, ("sh", "-c", "exit 3")), Seen.ENDED)
     assert (observation.exit_code, observation.cause) == (3, Cause.USER_ERROR)
     assert "exit code 3" in observation.reason
 
@@ -114,7 +120,7 @@ def test_the_end_is_told_with_code_cause_and_reason(engine, run):
 def test_a_vanished_agent_is_lost_and_leaves_nothing(engine, run, tmp_path):
     """LOST is not ENDED; what the benchmark started in a session of its own is ended all the same."""
     command = ("sh", "-c", "setsid sleep 600 & echo $! > pid; wait")
-    placement = engine.place(run, replace(a_bundle(command), folder=str(tmp_path)))
+    placement = start(engine, run, command, folder=str(tmp_path))
     until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text(), "the benchmark runs")
     os.kill(agent_of(placement), signal.SIGKILL)
     lost = seen(engine, placement, Seen.LOST)
@@ -127,22 +133,22 @@ def test_a_vanished_agent_is_lost_and_leaves_nothing(engine, run, tmp_path):
 
 
 def test_a_slot_frees_itself_when_its_agent_dies(engine, run):
-    bundle = a_bundle(("sleep", "600"))
-    placement = engine.place(run, bundle)
+    command = ("sleep", "600")
+    placement = start(engine, run, command)
     with pytest.raises(NoCapacityError) as full:
-        engine.place(a_run(engine="process"), bundle)
+        start(engine, a_run(engine="process"), command)
     assert "ANUBIS_PROCESS_SLOTS" in full.value.remedy
     seen(engine, placement, Seen.RUNNING)
     os.kill(agent_of(placement), signal.SIGKILL)
     seen(engine, placement, Seen.LOST)
-    other = until(lambda: _room(engine, bundle), "the slot is free")
+    other = until(lambda: _room(engine, command), "the slot is free")
     engine.cancel(other)
     assert engine.observe([placement])[placement.name].seen is Seen.LOST
 
 
-def _room(engine, bundle):
+def _room(engine, command):
     try:
-        return engine.place(a_run(engine="process"), bundle)
+        return start(engine, a_run(engine="process"), command)
     except NoCapacityError:
         return None
 
@@ -150,16 +156,16 @@ def _room(engine, bundle):
 def test_the_benchmark_does_not_hold_the_slot(engine, run, tmp_path):
     """A lock that a daemon of the benchmark inherited would never be free again."""
     command = ("sh", "-c", "ls -l /proc/self/fd")
-    placement = engine.place(run, a_bundle(command))
+    placement = start(engine, run, command)
     seen(engine, placement, Seen.ENDED)
     assert "slot-" not in (record_of(placement) / "stdout").read_text()
 
 
 def test_as_many_run_at_once_as_there_are_slots(an_engine):
-    engine, bundle = an_engine(slots=3), a_bundle(("sleep", "600"))
-    placements = [engine.place(a_run(engine="process"), bundle) for _ in range(3)]
+    engine, command = an_engine(slots=3), ("sleep", "600")
+    placements = [start(engine, a_run(engine="process"), command) for _ in range(3)]
     with pytest.raises(NoCapacityError):
-        engine.place(a_run(engine="process"), bundle)
+        start(engine, a_run(engine="process"), command)
     for placement in placements:
         seen(engine, placement, Seen.RUNNING)
         engine.cancel(placement)
@@ -168,7 +174,7 @@ def test_as_many_run_at_once_as_there_are_slots(an_engine):
 
 def test_cancelling_before_the_agent_has_shown_itself_is_not_forgotten(engine, run, monkeypatch):
     """Between its start and its first sign there is nobody to tell."""
-    placement = engine.place(run, a_bundle(("sleep", "600")))
+    placement = start(engine, run, ("sleep", "600"))
     monkeypatch.setattr(liveness, "cancel", lambda record: False)
     engine.cancel(placement)
     monkeypatch.undo()
@@ -176,25 +182,24 @@ def test_cancelling_before_the_agent_has_shown_itself_is_not_forgotten(engine, r
 
 
 def test_an_agent_that_does_not_obey_is_killed(engine, run, monkeypatch, tmp_path):
-    placement = engine.place(run, a_bundle(("sleep", "600")))
+    placement = start(engine, run, ("sleep", "600"))
     seen(engine, placement, Seen.RUNNING)
     os.kill(agent_of(placement), signal.SIGSTOP)
     engine.cancel(placement)
-    monkeypatch.setattr(process, "FORCE_S", -1.0)
+    monkeypatch.setattr(host_record, "FORCE_S", -1.0)
     assert "vanished" in seen(engine, placement, Seen.LOST).reason
     until(lambda: not left_in(tmp_path), "every process of the benchmark is gone")
 
 
-def test_an_agent_that_never_started_is_lost_with_its_last_words(engine, run, monkeypatch):
-    monkeypatch.setattr(process, "_LAUNCH", "raise SystemExit('no room in the ark')  # {!r}")
-    placement = engine.place(run, a_bundle(("true",)))
+def test_an_agent_that_never_started_is_lost_with_its_last_words(engine, run):
+    placement = start_broken(engine, run, "raise SystemExit('no room in the ark')")
     assert "no room in the ark" in seen(engine, placement, Seen.LOST).reason
 
 
 def test_nothing_is_placed_on_a_full_disk(an_engine, run, tmp_path):
     engine = an_engine(min_free_bytes=1 << 62)
     with pytest.raises(StageError) as refused:
-        engine.place(run, a_bundle(("true",)))
+        start(engine, run, ("true",))
     assert refused.value.cause is Cause.DISK_FULL
     assert engine.placed(run) is None
     assert not (tmp_path / "process" / "slot-0.lock").exists()
@@ -202,10 +207,10 @@ def test_nothing_is_placed_on_a_full_disk(an_engine, run, tmp_path):
 
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
 def test_what_was_kept_free_for_the_end_is_free_when_it_has_come(engine, run, end):
-    placement = engine.place(run, a_bundle(("sleep", "600")))
+    placement = start(engine, run, ("sleep", "600"))
     seen(engine, placement, Seen.RUNNING)
     ballast = record_of(placement) / layout.BALLAST
-    assert ballast.stat().st_blocks * 512 >= process.BALLAST_BYTES
+    assert ballast.stat().st_blocks * 512 >= host_record.BALLAST_BYTES
     os.kill(agent_of(placement), end)
     seen(engine, placement, Seen.ENDED if end == signal.SIGTERM else Seen.LOST)
     assert not ballast.exists()
@@ -213,15 +218,14 @@ def test_what_was_kept_free_for_the_end_is_free_when_it_has_come(engine, run, en
 
 def test_a_command_longer_than_the_system_takes_is_told(engine, run):
     with pytest.raises(StageError) as refused:
-        engine.place(run, a_bundle(("true", "x" * 10_000_000)))
+        start(engine, run, ("true", "x" * 10_000_000))
     assert refused.value.cause is Cause.USER_ERROR
     assert "longer" in refused.value.message
-    assert engine.place(a_run(engine="process"), a_bundle(("true",))), "the slot is free again"
+    assert start(engine, a_run(engine="process"), ("true",)), "the slot is free again"
 
 
-def test_what_it_says_when_there_is_no_record(engine, run, monkeypatch):
-    monkeypatch.setattr(process, "_LAUNCH", "import sys; print('words', file=sys.stderr)  # {!r}")
-    placement = engine.place(run, a_bundle(("true",)))
+def test_what_it_says_when_there_is_no_record(engine, run):
+    placement = start_broken(engine, run, "import sys; print('words', file=sys.stderr)")
     seen(engine, placement, Seen.LOST)
     assert b"".join(engine.logs(placement)) == b"words\n"
     gone = replace(placement, details={"record": "/no/such/record"})

@@ -100,6 +100,13 @@ def settle(replica):
         turn(replica)
 
 
+def settle_without(replica, name):
+    """Let all stages but those of this name answer."""
+    turn(replica)
+    while any(replica.threads.run(each) for each in set(replica.threads.names) - {name}):
+        turn(replica)
+
+
 def pass_time(cluster, seconds, *replicas):
     """Every second the loops have a turn; every ten the keepers renew."""
     for second in range(int(seconds)):
@@ -108,6 +115,11 @@ def pass_time(cluster, seconds, *replicas):
             if second % 10 == 9:
                 replica.reconciler.held.keeper.turn()
             turn(replica)
+
+
+def cancel(cluster, run):
+    cancelled = Event(run_id=run.id, kind="cancel_requested", time_s=0.0)
+    cluster.store.runs.request_cancel([run.id], [cancelled])
 
 
 def kinds(cluster, run):
@@ -210,7 +222,7 @@ def test_an_answer_under_a_lost_lease_is_dropped(cluster):
 
     assert cluster.store.leases.owners() == ["second"]
     assert kinds(cluster, run) == ["placed"]
-    assert len(cluster.engine.bundles) == 1
+    assert len(cluster.engine.launches) == 1
 
 
 def test_a_stage_that_waited_for_its_thread_until_the_lease_ran_out_does_not_begin(cluster):
@@ -241,7 +253,7 @@ def test_stopping_during_a_stage_gives_back_the_other_leases_only(cluster):
     pass_time(cluster, LEASE_S, second)
     settle(second)
     assert cluster.status([hanging]) == [Status.WATCH]
-    assert len(cluster.engine.bundles) == 2
+    assert len(cluster.engine.launches) == 2
 
 
 def test_stopping_takes_the_answers_of_stages_that_end_in_time(cluster):
@@ -281,7 +293,7 @@ def test_a_database_that_is_away_for_longer_than_the_lease_costs_the_runs_in_han
 
     assert cluster.status([run]) == [Status.WATCH]
     assert kinds(cluster, run) == ["placed"], "the first answer was dropped; the second found the placement"
-    assert (cluster.engine.placings[run.id], len(cluster.engine.bundles)) == (2, 1)
+    assert (cluster.engine.placings[run.id], len(cluster.engine.launches)) == (2, 1)
 
 
 def test_an_answer_waits_for_a_database_that_is_away_for_a_moment(cluster):
@@ -306,12 +318,11 @@ def test_a_run_cancelled_during_a_slow_place_is_ended(cluster):
     add(cluster, run)
     first = cluster.replica("first")
 
-    def cancel(run):
-        cancelled = Event(run_id=run.id, kind="cancel_requested", time_s=0.0)
-        cluster.store.runs.request_cancel([run.id], [cancelled])
+    def cancelled(run):
+        cancel(cluster, run)
         pass_time(cluster, 5, first)
 
-    cluster.engine.during = cancel
+    cluster.engine.during = cancelled
     turn(first)
     first.threads.run()
     settle(first)
@@ -375,7 +386,7 @@ def test_a_run_of_which_nothing_can_be_written_waits_and_stops_nobody(cluster):
         first.reconciler.held.keeper.turn()
         settle(first)
     assert cluster.status([bad]) == [Status.WATCH]
-    assert len(cluster.engine.bundles) == 2
+    assert len(cluster.engine.launches) == 2
 
 
 def test_a_wall_clock_that_jumps_makes_nobody_lose_a_run_or_place_it_twice(cluster):
@@ -392,3 +403,99 @@ def test_a_wall_clock_that_jumps_makes_nobody_lose_a_run_or_place_it_twice(clust
 
     assert cluster.status([run]) == [Status.WATCH]
     assert cluster.engine.placings[run.id] == 1
+
+
+def test_no_more_runs_are_claimed_than_wait_here_for_a_stuck_engine_and_others_are_driven(cluster):
+    stuck = [ready() for _ in range(6)]
+    late = ready(engine="other", created_s=stuck[0].created_s + 1)
+    add(cluster, *stuck)
+    first, second = cluster.replica("first", most=4), cluster.replica("second")
+    turn(first)
+    first.threads.hang()
+    add(cluster, late)
+
+    pass_time(cluster, 2, first)
+    first.threads.run("stage other")
+    settle_without(first, "stage fake")
+
+    assert cluster.status([late]) == [Status.WATCH]
+    settle(second)
+    assert cluster.status(stuck[4:]) == [Status.WATCH] * 2, "the rest is free for others"
+
+
+def test_runs_that_are_only_watched_leave_room_for_more(cluster):
+    runs = [ready() for _ in range(9)]
+    add(cluster, *runs)
+    first = cluster.replica("first", most=2)
+
+    for _ in range(9):
+        settle(first)
+        pass_time(cluster, 1, first)
+
+    assert cluster.status(runs) == [Status.WATCH] * 9
+
+
+def test_an_answer_that_comes_after_the_lease_ran_out_is_dropped_at_the_end_too(cluster):
+    run = ready()
+    add(cluster, run)
+    first = cluster.replica("first")
+    turn(first)
+    end = first.threads.hang()
+    end()
+    cluster.clock.advance(LEASE_S + 1)
+
+    first.reconciler.close()
+
+    assert kinds(cluster, run) == []
+
+
+def test_a_lease_that_was_given_up_is_free_at_once(cluster):
+    """The renewal came through, but its confirmation did not."""
+    run = ready()
+    add(cluster, run)
+    first, second = cluster.replica("first"), cluster.replica("second")
+    settle(first)
+    cluster.clock.advance(LEASE_S - 1)
+    cluster.store.leases.renew("first", [run.id], now_s=cluster.clock.now_s(), lease_s=LEASE_S)
+    cluster.clock.advance(1)
+
+    first.reconciler.held.give_up_lost()
+    settle(second)
+
+    assert cluster.store.leases.owners() == ["second"]
+
+
+def test_a_run_cancelled_while_there_is_no_room_for_it_is_final_at_once(cluster):
+    run = ready()
+    add(cluster, run)
+    first = cluster.replica("first")
+    turn(first)
+    end = first.threads.hang()
+    cluster.engine.room = 0
+    cancel(cluster, run)
+    pass_time(cluster, 1, first)
+    end()
+
+    settle(first)
+
+    assert cluster.status([run]) == [Status.CANCELLED]
+
+
+def test_watching_in_progress_ends_when_a_run_is_cancelled(cluster):
+    run = ready()
+    add(cluster, run)
+    first = cluster.replica("first")
+    turn(first)
+    first.threads.run("stage")
+    turn(first)
+    assert first.threads.names == ["watch fake"]
+    end = first.threads.hang()
+    cancel(cluster, run)
+    pass_time(cluster, 1, first)
+    cluster.clock.waits.clear()
+
+    end()
+
+    assert cluster.clock.waits == []
+    settle(first)
+    assert cluster.store.runs.get(run.id).status.final

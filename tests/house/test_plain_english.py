@@ -55,7 +55,10 @@ PATTERN = re.compile(rf"\b(?:{'|'.join(IDIOMS)})\b", re.IGNORECASE)
 ALLOWED = {
     ("README.md", "weighs"): "the motto",
     ("docs/index.md", "weighs"): "the motto",
-    ("src/anubis/reporting/gate_report.py", "weighings"): "a key of the file format",
+    ("src/anubis/reporting/report_file.py", "weighings"): "a key of the file format",
+    ("src/anubis/api/gate.py", "weighings"): "a key of the API",
+    ("CHANGELOG.md", "weighing"): "the old name",
+    ("CHANGELOG.md", "weighings"): "the old name",
 }
 
 #: Folders whose text is still being rewritten.

@@ -13,6 +13,7 @@ import pytest
 
 from anubis.model.alert import AlertState
 from anubis.notifiers.alertmanager import Alertmanager, AlertmanagerSettings
+from anubis.settings import load
 from support.alerts import ALERT, an_alert
 from support.listener import listening
 
@@ -120,8 +121,9 @@ def test_it_accepts_names_and_labels_of_any_kind(alertmanager):
 
 def test_a_prefix_and_a_token_are_used_and_the_token_stays_secret():
     with listening() as server:
-        settings = AlertmanagerSettings.from_env(
-            {"ANUBIS_ALERTMANAGER_URL": f"{server.url}/prefix/", "ANUBIS_ALERTMANAGER_TOKEN": "HUSH"}
+        settings = load(
+            AlertmanagerSettings,
+            {"ANUBIS_ALERTMANAGER_URL": f"{server.url}/prefix/", "ANUBIS_ALERTMANAGER_TOKEN": "HUSH"},
         )
         Alertmanager(settings).notify("alertmanager:", ALERT)
     assert server.last.path == "/prefix/api/v2/alerts"

@@ -10,6 +10,7 @@ from aiosmtpd.smtp import AuthResult
 from anubis.model.alert import AlertState
 from anubis.model.errors import NotifyError
 from anubis.notifiers.email import Email, EmailSettings
+from anubis.settings import load
 from support.alerts import ALERT, an_alert
 from support.mail import Mailbox, Server
 
@@ -57,7 +58,7 @@ def certificate(tmp_path_factory):
 
 def email(server, url="smtp://127.0.0.1:{}", context=None):
     environ = {"ANUBIS_SMTP_URL": url.format(server.port), "ANUBIS_SMTP_FROM": SENDER}
-    return Email(EmailSettings.from_env(environ), context)
+    return Email(load(EmailSettings, environ), context)
 
 
 def accepts(server, session, envelope, mechanism, auth_data):
@@ -150,7 +151,7 @@ def test_who_could_be_told_is_told_and_the_others_are_named(mailbox, start):
 def test_nobody_listening_is_temporary():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        settings = EmailSettings(host="127.0.0.1", port=free.getsockname()[1], sender=SENDER)
+        settings = load(EmailSettings, {"ANUBIS_SMTP_URL": f"smtp://127.0.0.1:{free.getsockname()[1]}"})
         with pytest.raises(NotifyError) as failed:
             Email(settings).notify("mailto:a@x.org", ALERT)
     assert not failed.value.permanent

@@ -13,7 +13,7 @@ from anubis.model.errors import NotifyError
 from anubis.model.verdict import Judgement
 from anubis.notifiers import github
 from anubis.notifiers.github import GitHub, GitHubSettings
-from anubis.reporting import gate_report as reports
+from anubis.reporting import report_file
 from support.alerts import NEW, OLD, a_report, a_row, a_verdict, an_alert
 from support.forges import BOT, TOKEN, GitHubApi
 from support.listener import Reply
@@ -244,10 +244,10 @@ def test_a_pull_request_that_moved_on_is_not_commented(api, actions):
 
 def test_the_untrusted_file_cannot_say_where_it_is_posted(api, actions, tmp_path):
     api.pulls = [pull(5, NEW)]
-    reports.write(
+    report_file.write(
         a_report(a_verdict(), contender="f" * 40, benchmark="#1 org/secret @admin"), tmp_path / "r.json"
     )
-    github.post(reports.read(tmp_path / "r.json"), actions("workflow_run", workflow_run()))
+    github.post(report_file.read(tmp_path / "r.json"), actions("workflow_run", workflow_run()))
     assert {path.split("/check-runs")[0].split("/issues")[0] for _, path in api.written()} == {
         "/repos/org/model"
     }

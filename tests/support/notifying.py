@@ -8,8 +8,6 @@ from anubis.model.errors import NotFoundError, NotifyError
 class FakeNotifier:
     """Keeps what it was asked to tell: (address, alert id, state) -> the alert as it was told last."""
 
-    schemes = frozenset({"fake"})
-
     def __init__(self):
         self.told = {}
         #: Raised by the next calls instead of telling, first come first served.

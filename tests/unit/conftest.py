@@ -44,7 +44,7 @@ def house():
 @pytest.fixture
 def new_reconciler(house):
     """Makes a reconciler whose threads run when the test says so."""
-    return lambda owner, **options: Reconciler(house.world, owner, start=house.threads, **options)
+    return lambda owner, **options: Reconciler(house.world, owner, **{"start": house.threads} | options)
 
 
 @pytest.fixture

@@ -2,19 +2,20 @@ import hashlib
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from anubis.model.errors import BadInputError
-from anubis.settings import Settings, reference
+from anubis.settings import Settings, load, reference, setting
 
 
 def test_an_empty_environment_gives_the_documented_defaults():
     settings = Settings.from_env({"HOME": "/home/ada", "USER": "ada"})
     assert settings.home == Path("/home/ada/.anubis")
     assert settings.database_url == "sqlite:////home/ada/.anubis/anubis.db"
-    assert (settings.engine, settings.process_slots, settings.lease_s) == ("process", 1, 30.0)
+    assert (settings.engine, settings.lease_s, settings.min_free_bytes) == ("process", 30.0, 256 << 20)
 
 
 def test_every_variable_is_read():
@@ -24,7 +25,6 @@ def test_every_variable_is_read():
             "ANUBIS_DATABASE_URL": "postgresql://ada@db/anubis",
             "ANUBIS_CLIENT_ID": "ada",
             "ANUBIS_ENGINE": "slurm",
-            "ANUBIS_PROCESS_SLOTS": "4",
             "ANUBIS_LEASE_S": "2.5",
             "ANUBIS_MIN_FREE_BYTES": "0",
         }
@@ -34,7 +34,6 @@ def test_every_variable_is_read():
         database_url="postgresql://ada@db/anubis",
         client_id="ada",
         engine="slurm",
-        process_slots=4,
         lease_s=2.5,
         min_free_bytes=0,
     )
@@ -49,10 +48,46 @@ def test_a_variable_set_to_nothing_counts_as_unset():
     assert Settings.from_env({"HOME": "", "ANUBIS_LEASE_S": " "}).lease_s == 30.0
 
 
+@dataclass(frozen=True, kw_only=True)
+class Adapter:
+    """Settings as an adapter declares them."""
+
+    folder: Path
+    slots: int = setting("X_SLOTS", default=1, least=1)
+    url: str = setting("X_URL", "CI_URL", default="none")
+    secret: str = setting("X_SECRET", default="", secret=True, read=str.upper)
+
+
+def test_an_adapter_reads_its_settings_by_the_same_loader():
+    environ = {"X_SLOTS": "4", "X_URL": " ", "CI_URL": "ci", "X_SECRET": "hush"}
+    loaded = load(Adapter, environ, folder=Path("/f"))
+    assert loaded == Adapter(folder=Path("/f"), slots=4, url="ci", secret="HUSH")
+    assert "HUSH" not in repr(loaded)
+    assert load(Adapter, {}, folder=Path("/f")) == Adapter(folder=Path("/f"))
+    assert load(Adapter, {"X_URL": "x", "CI_URL": "ci"}, folder=Path("/f")).url == "x"
+
+
+def test_all_problems_of_an_adapter_come_at_once():
+    def refused(text):
+        raise ValueError("a word")
+
+    @dataclass(frozen=True, kw_only=True)
+    class Strict(Adapter):
+        word: str = setting("X_WORD", default="", read=refused, secret=True)
+
+    with pytest.raises(BadInputError) as caught:
+        load(Strict, {"X_SLOTS": "0", "X_WORD": "hush://x"}, folder=Path("/f"))
+    assert [(problem.path, problem.remedy) for problem in caught.value.problems] == [
+        ("X_SLOTS", "set it to a whole number of at least 1"),
+        ("X_WORD", "set it to a word"),
+    ]
+    assert "hush" not in str(caught.value.problems)
+
+
 @pytest.mark.parametrize("text", ["zero", "0", "-1", "0.5", "inf", "1e3"])
 def test_a_bad_whole_number_is_refused(text):
-    with pytest.raises(BadInputError, match="ANUBIS_PROCESS_SLOTS"):
-        Settings.from_env({"HOME": "/home/ada", "ANUBIS_PROCESS_SLOTS": text})
+    with pytest.raises(BadInputError, match="X_SLOTS"):
+        load(Adapter, {"X_SLOTS": text}, folder=Path("/f"))
 
 
 def test_all_problems_come_at_once_each_with_its_remedy():

@@ -10,9 +10,13 @@ import sys
 from anubis.agent.options import Options, WrongOptionsError
 
 USAGE = """usage: anubis-agent exec --record DIR [--repeats N] [--warmups N] [--timeout-s S] [--grace-s S] [--cwd DIR]
-                         [--run-id ID] [--patterns FILE] [--seed N] -- COMMAND ARG...
+                         [--run-id ID] [--patterns FILE] [--seed N] [--ship URL] [--ship-token FILE]
+                         [--options FILE] -- COMMAND ARG...
        anubis-agent extract --record DIR [--patterns FILE] [--fresh]
        anubis-agent sample --record DIR
+       anubis-agent ship --record DIR --ship URL [--ship-token FILE]
+
+--options FILE reads a JSON object of the same options: {"record": "DIR", "timeout_s": 60}
 """
 
 
@@ -37,6 +41,8 @@ def _main(words: list[str]) -> int:
         from anubis.agent.session import run
     elif verb == "extract":
         from anubis.agent.extract.extraction import run
+    elif verb == "ship" and options.ship:
+        from anubis.agent.ship import run
     elif verb == "sample":
         from anubis.agent.observe.sampler import run
     else:

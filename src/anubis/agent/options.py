@@ -1,53 +1,56 @@
-"""The command line of the agent."""
+"""What the agent is asked to do: flags of its command line, and a file of JSON for the same options."""
 
 from __future__ import annotations
 
+import json
 import os
 
 from anubis.record import layout
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 #: Exit code of an extractor whose priority was lowered and cannot be raised again: a new one continues.
 TOO_QUIET = 75
 
 
+#: The environment variable with the token for ``--ship``. Benchmarks do not get it.
+SHIP_VARIABLE = "ANUBIS_SHIP_TOKEN"
+
+
 class WrongOptionsError(ValueError):
-    """The command line cannot be understood."""
+    """The options cannot be understood."""
 
 
 class Options:
-    """What the engine asks the agent to do."""
+    """The options. An option is an attribute below: its name, type and default.
 
-    __slots__ = (
-        "command",
-        "cwd",
-        "fresh",
-        "grace_s",
-        "patterns",
-        "record",
-        "repeats",
-        "run_id",
-        "seed",
-        "timeout_s",
-        "warmups",
-    )
+    ``--options FILE`` reads a JSON object of them; ``--timeout-s 60`` sets ``timeout_s``. A later word wins.
+    """
+
+    #: Folder of this role and rank; created if it does not exist.
+    record: str = ""
+    #: Measured executions, and executions before them that are not measured.
+    repeats: int = 1
+    warmups: int = 0
+    #: Wall clock of one execution, and how long it may take to end after SIGTERM.
+    timeout_s: float = 86_400.0
+    grace_s: float = 10.0
+    #: Working folder of the benchmark; empty: the agent's.
+    cwd: str = ""
+    run_id: str = ""
+    #: Path of ``{metric: {"pattern": ..., "units": ...}}``; empty: the record's own, if it has any.
+    patterns: str = ""
+    seed: int = 0
+    #: Address of the receiver of the record; empty: the record stays on this machine.
+    ship: str = ""
+    #: A private file with the token of the receiver; empty: it is in the environment.
+    ship_token: str = ""
+    #: Read the whole output again instead of continuing where the last extraction stopped.
+    fresh: bool = False
 
     def __init__(self, words: list[str]) -> None:
-        #: Folder of this role and rank; made when it is not there.
-        self.record = ""
-        #: Measured executions, and executions before them that are not measured.
-        self.repeats = 1
-        self.warmups = 0
-        #: Wall clock of one execution, and how long it may take to end after SIGTERM.
-        self.timeout_s = 86_400.0
-        self.grace_s = 10.0
-        #: Working folder of the benchmark; empty: the agent's.
-        self.cwd = ""
-        self.run_id = ""
-        #: Path of ``{metric: {"pattern": ..., "units": ...}}``; empty: none declared.
-        self.patterns = ""
-        self.seed = 0
-        #: Read the whole output again instead of going on where the last extraction stopped.
-        self.fresh = False
         #: Exec form.
         self.command: list[str] = []
         self._read(words)
@@ -57,9 +60,9 @@ class Options:
             self.record = f"{os.getcwd()}/{self.record}"
         if self.cwd and not self.cwd.startswith("/"):
             self.cwd = f"{os.getcwd()}/{self.cwd}"
-        patterns = f"{self.record}/{layout.PATTERNS}"
-        if not self.patterns and os.access(patterns, os.R_OK):
-            self.patterns = patterns
+        declared = f"{self.record}/{layout.PATTERNS}"
+        if not self.patterns and os.access(declared, os.R_OK):
+            self.patterns = declared
 
     def _read(self, words: list[str]) -> None:
         at = 0
@@ -68,24 +71,51 @@ class Options:
             if word == "--":
                 self.command = words[at + 1 :]
                 return
-            if word == "--fresh":
+            name = word[2:].replace("-", "_")
+            if name == "fresh" and word == "--fresh":
                 self.fresh = True
                 at += 1
                 continue
-            name = word[2:].replace("-", "_")
-            if not word.startswith("--") or name in {"command", "fresh"} or name not in self.__slots__:
+            if not word.startswith("--") or (name != "options" and name not in NAMES):
                 raise WrongOptionsError(f"unknown option {word!r}")
             if at + 1 == len(words):
                 raise WrongOptionsError(f"{word} needs a value")
-            self._set(name, word, words[at + 1])
+            if name == "options":
+                self._read_file(words[at + 1])
+            else:
+                self._set(name, word, self._number(name, word, words[at + 1]))
             at += 2
 
-    def _set(self, name: str, word: str, text: str) -> None:
-        kind = type(getattr(self, name))
+    def _number(self, name: str, word: str, text: str) -> Any:
+        """The text as the option's type."""
         try:
-            value = kind(text)
+            return type(getattr(Options, name))(text)
         except ValueError:
             raise WrongOptionsError(f"{word} {text!r} is not a number") from None
-        if kind is not str and not value >= (1 if name == "repeats" else 0):
-            raise WrongOptionsError(f"{word} {text!r} is too small")
+
+    def _read_file(self, path: str) -> None:
+        try:
+            with open(path, encoding="utf-8") as file:
+                values = json.load(file)
+        except (OSError, ValueError) as error:
+            raise WrongOptionsError(f"the options in {path} cannot be read: {error}") from None
+        if not isinstance(values, dict):
+            raise WrongOptionsError(f"the options in {path} are not a JSON object")
+        for name, value in values.items():
+            if name not in NAMES:
+                raise WrongOptionsError(f"unknown option {name!r} in {path}")
+            kind = type(getattr(Options, name))
+            if kind is float and type(value) is int:
+                value = float(value)  # noqa: PLW2901  JSON has one kind of number
+            if type(value) is not kind:
+                raise WrongOptionsError(f"{name} {value!r} in {path} must be of type {kind.__name__}")
+            self._set(name, name, value)
+
+    def _set(self, name: str, word: str, value: Any) -> None:
+        if type(value) in (int, float) and not value >= (1 if name == "repeats" else 0):
+            raise WrongOptionsError(f"{word} {str(value)!r} is too small")
         setattr(self, name, value)
+
+
+#: Every option.
+NAMES = frozenset(Options.__annotations__)

@@ -25,6 +25,7 @@ from anubis.agent.execute.capture import Capture
 from anubis.agent.execute.child import CannotStartError
 from anubis.agent.execute.execution import Execution, Family
 from anubis.agent.observe.kernel import MemoryGroup, peak_of
+from anubis.agent.options import SHIP_VARIABLE
 from anubis.record import layout, liveness
 from anubis.record.files import replace
 from anubis.record.index_writer import EMIT
@@ -33,6 +34,7 @@ from anubis.record.streams import enlarge
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from anubis.agent.options import Options
+    from anubis.agent.ship import Shipping
     from anubis.agent.sidecars import Sidecars
 
 VERSION = 1
@@ -116,6 +118,7 @@ class Session:
         self._capture = Capture(self._record)
         self._family = Family()
         self._sidecars: Sidecars | None = None
+        self._shipping: Shipping | None = None
         self._memory = MemoryGroup()
         self._executions: list[dict[str, object]] = []
         self._cause: str | None = None
@@ -127,6 +130,10 @@ class Session:
     def weigh(self) -> None:
         """Facts, then every execution until one fails."""
         prctl.adopt_orphans()
+        if self._options.ship:
+            from anubis.agent.ship import Shipping
+
+            self._shipping = Shipping(self._options, self._family)
         self._store_facts()
         self._open_fifo()
         for repeat in range(-self._options.warmups, self._options.repeats):
@@ -181,6 +188,8 @@ class Session:
             self._finish_exit(facts)
         except OSError:  # no room for all of it: the last execution tells why the run ended
             self._finish_exit({**facts, "executions": self._executions[-1:]})
+        if self._shipping:
+            self._shipping.finish(self._capture)
         return code if isinstance(code, int) else 1
 
     def _execute(self, repeat: int) -> None:
@@ -231,6 +240,8 @@ class Session:
                 looks = execution.looks_due()
                 execution.look()
                 self._beside().look(now_s() - self._started_s)
+                if self._shipping:
+                    self._shipping.look()
 
     def _judge(self, execution: Execution, kills_before: int | None) -> None:
         code, number = execution.facts["code"], execution.facts["signal"]
@@ -287,6 +298,7 @@ class Session:
         given = {
             name.decode(coding, "surrogateescape"): value.decode(coding, "surrogateescape")
             for name, value in os.environb.items()
+            if name != SHIP_VARIABLE.encode()
         }
         return {**_DEFAULTS, **given, **ours}
 

@@ -116,17 +116,10 @@ class Sidecars:
         return False
 
     def _start(self, verb: str) -> None:
-        words = [sys.executable, "-I", "-S", "-c"]
-        words.append(
-            f"import sys; sys.path.insert(0, {sys.path[0]!r}); from anubis.agent.entry import main; main()"
-        )
-        words += [verb, "--record", self._options.record]
+        words = [verb, "--record", self._options.record]
         if verb == "extract" and self._options.patterns:
             words += ["--patterns", self._options.patterns]
-        self._running[verb] = os.posix_spawn(
-            sys.executable, words, os.environb, setpgroup=0, setsigmask=[SIGTERM]
-        )
-        self._family.own.add(self._running[verb])
+        self._running[verb] = spawn(words, self._family)
 
     def _wait(self, longest_s: float) -> None:
         until = monotonic_ns() + int(longest_s * 1e9)
@@ -142,3 +135,12 @@ class Sidecars:
     def _exit_code(self, verb: str) -> int | None:
         row = self._family.ended.get(self._running.get(verb, 0))
         return os.WEXITSTATUS(row[0]) if row and os.WIFEXITED(row[0]) else None
+
+
+def spawn(words: list[str], family: Family) -> int:
+    """Start a verb of the agent as a process of the agent; its id."""
+    start = f"import sys; sys.path.insert(0, {sys.path[0]!r}); from anubis.agent.entry import main; main()"
+    command = [sys.executable, "-I", "-S", "-c", start, *words]
+    pid = os.posix_spawn(sys.executable, command, os.environb, setpgroup=0, setsigmask=[SIGTERM])
+    family.own.add(pid)
+    return pid

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from math import isfinite
 
+from anubis.analysis.samples.compare import compare
 from anubis.bisection.bisect_request import BisectRequest
 from anubis.bisection.commit_search import (
     FIRST_RUNS,
@@ -203,8 +204,6 @@ class _Bisection:
         )
 
     def _compared(self, old: str, new: str) -> Verdict:
-        from anubis.analysis.samples.compare import compare  # noqa: PLC0415  numpy and scipy are needed only here
-
         request = self._request
         return compare(
             request.metric,
@@ -247,6 +246,7 @@ class _Bisection:
         stored, events = runs_of(
             submissions,
             engines=self._world.engines,
+            notifiers=self._world.notifiers,
             default_engine=self._engine,
             owner=self._owner,
             clock=self._world.clock,

@@ -6,6 +6,7 @@ from enum import StrEnum
 from functools import cached_property
 from math import expm1, log1p
 
+from anubis.analysis.samples.compare import compare
 from anubis.model.verdict import Judgement
 
 #: Runs of the good and of the bad commit from which the noise is estimated.
@@ -93,8 +94,6 @@ def side_of(
     good or the bad commit lies beyond the boundary, and good if it lies before it. The second result is the number of
     further runs that would probably decide it.
     """
-    from anubis.analysis.samples.compare import compare  # noqa: PLC0415
-
     whole = compare("", good, bad).effect or 0.0
     positive = all(value > 0 for value in (*values, *good, *bad))
     sides: set[Side] = set()

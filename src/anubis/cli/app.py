@@ -1,65 +1,74 @@
-"""The root of the command line: which commands there are, and what becomes of their errors."""
+"""The root of the command line: the table of commands, and the handling of errors."""
 
 import io
 import sys
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from anubis import __version__
 from anubis.cli import errors, exit_codes, terminal
 from anubis.cli.lazy import LazyGroup
+from anubis.late import late
 
+if TYPE_CHECKING:
+    from anubis.cli import legacy
+else:  # only old spellings need it
+    legacy = late("anubis.cli.legacy")
+
+#: Heading -> command -> ``module:attribute`` below ``anubis.cli``. A new command needs one entry here.
 SECTIONS = {
-    "Measure": ("run", "submit", "watch", "cancel", "worker"),
-    "Look": ("status", "logs", "results", "show", "descriptor", "history", "compare"),
-    "Judge": ("check", "series", "alerts", "bisect", "notify"),
-    "Descriptors": ("validate", "schema"),
-    "Keep house": ("doctor", "record", "import", "export", "purge", "gc", "completion"),
-}
-
-PLACES = {
-    "alerts": "anubis.cli.commands.alerts:alerts",
-    "bisect": "anubis.cli.commands.bisect:bisect",
-    "cancel": "anubis.cli.commands.cancel:cancel",
-    "check": "anubis.cli.commands.check:check",
-    "compare": "anubis.cli.commands.compare:compare",
-    "completion": "anubis.cli.commands.completion:completion",
-    "descriptor": "anubis.cli.commands.show:descriptor",
-    "doctor": "anubis.cli.doctor.command:doctor",
-    "export": "anubis.cli.commands.exchange:export",
-    "gc": "anubis.cli.commands.gc:gc",
-    "history": "anubis.cli.commands.history:history",
-    "import": "anubis.cli.commands.exchange:import_",
-    "logs": "anubis.cli.commands.logs:logs",
-    "notify": "anubis.cli.commands.notify:notify",
-    "purge": "anubis.cli.commands.cancel:purge",
-    "record": "anubis.cli.commands.record:record",
-    "results": "anubis.cli.commands.results:results",
-    "run": "anubis.cli.commands.run:run",
-    "schema": "anubis.cli.commands.validate:schema",
-    "series": "anubis.cli.commands.series:series",
-    "show": "anubis.cli.commands.show:show",
-    "status": "anubis.cli.commands.status:status",
-    "submit": "anubis.cli.commands.submit:submit",
-    "validate": "anubis.cli.commands.validate:validate",
-    "watch": "anubis.cli.commands.status:watch",
-    "worker": "anubis.cli.commands.submit:worker",
+    "Measure": {
+        "run": "commands.run:run",
+        "submit": "commands.submit:submit",
+        "watch": "commands.status:watch",
+        "cancel": "commands.cancel:cancel",
+        "worker": "commands.submit:worker",
+    },
+    "Look": {
+        "status": "commands.status:status",
+        "logs": "commands.logs:logs",
+        "results": "commands.results:results",
+        "show": "commands.show:show",
+        "descriptor": "commands.show:descriptor",
+        "history": "commands.history:history",
+        "compare": "commands.compare:compare",
+    },
+    "Judge": {
+        "check": "commands.check:check",
+        "series": "commands.series:series",
+        "alerts": "commands.alerts:alerts",
+        "bisect": "commands.bisect:bisect",
+        "notify": "commands.notify:notify",
+    },
+    "Descriptors": {
+        "validate": "commands.validate:validate",
+        "schema": "commands.validate:schema",
+    },
+    "Maintenance": {
+        "doctor": "doctor.command:doctor",
+        "record": "commands.record:record",
+        "import": "commands.exchange:import_",
+        "export": "commands.exchange:export",
+        "purge": "commands.purge:purge",
+        "gc": "commands.gc:gc",
+        "completion": "commands.completion:completion",
+    },
 }
 
 
 @click.group(
     cls=LazyGroup,
     sections=SECTIONS,
-    places=PLACES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, "-v", "--version", message="anubis %(version)s")
 @click.pass_context
 def app(ctx: click.Context) -> None:
-    """Weigh machine-learning systems: one descriptor in, a measured and judged run out.
+    """Benchmark machine-learning systems: measure what a descriptor describes, and judge the results.
 
-    A run is named by its id, by the beginning of it, or by @last, @last~1 and so on.
+    Name a run by its id, by a unique prefix of it, or by @last, @last~1 and so on.
     """
     if not terminal.colour_wanted():
         ctx.color = False
@@ -90,7 +99,5 @@ def execute(args: Sequence[str], *, translate: Callable[[Sequence[str]], list[st
 def _modern(words: list[str]) -> list[str]:
     """Commands never start with two dashes; the old client's actions always did."""
     if words and words[0].startswith("--") and words[0] not in {"--help", "--version"}:
-        from anubis.cli.legacy import from_old_client  # noqa: PLC0415  only old spellings pay for it
-
-        return from_old_client(words)
+        return legacy.from_old_client(words)
     return words

@@ -1,4 +1,4 @@
-"""Every error ends here: one sentence for what happened, one for the remedy, on standard error."""
+"""Error messages on standard error: one sentence for the error, one for the remedy."""
 
 import json
 import sys
@@ -6,17 +6,23 @@ import tempfile
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from anubis.cli import exit_codes, terminal
+from anubis.late import late
 from anubis.model.errors import AnubisError, BadInputError
 from anubis.model.problem import Problem
 
+if TYPE_CHECKING:
+    from anubis.api import errors as api_errors
+else:  # only --json needs them
+    api_errors = late("anubis.api.errors")
+
 
 def report(error: Exception, *, as_json: bool) -> int:
-    """Say what went wrong; the exit status. With ``as_json`` as one JSON object, still on standard error."""
+    """Print an error; the exit status. With ``as_json`` as one JSON object, also on standard error."""
     if isinstance(error, AnubisError):
         problems = error.problems if isinstance(error, BadInputError) else ()
         file = error.file if isinstance(error, BadInputError) else ""
@@ -40,7 +46,7 @@ def report(error: Exception, *, as_json: bool) -> int:
 
 
 def report_usage(error: click.ClickException, *, as_json: bool) -> int:
-    """Say what is wrong with the command line itself."""
+    """Print an error of the command line itself; the exit status."""
     ctx = error.ctx if isinstance(error, click.UsageError) else None
     remedy = f"see {ctx.command_path} --help" if ctx else ""
     message = error.format_message().rstrip(".")
@@ -55,7 +61,7 @@ def report_usage(error: click.ClickException, *, as_json: bool) -> int:
 
 
 def show_problems(problems: Sequence[Problem], *, file: str = "") -> None:
-    """Each finding on standard error as ``FILE:LINE:COLUMN: path: message``, its remedy below it."""
+    """Print each problem as ``FILE:LINE:COLUMN: path: message``, with its remedy below."""
     for problem in problems:
         click.echo(f"  {located(problem, file)}", err=True)
         if problem.remedy:
@@ -63,7 +69,7 @@ def show_problems(problems: Sequence[Problem], *, file: str = "") -> None:
 
 
 def located(problem: Problem, file: str) -> str:
-    """``FILE:LINE:COLUMN: path: message``, the form that editors and CI logs make clickable."""
+    """``FILE:LINE:COLUMN: path: message``, which editors and CI logs turn into a link."""
     place = [file] if file else []
     if problem.line:
         place += [str(problem.line), str(problem.column or 1)]
@@ -71,28 +77,10 @@ def located(problem: Problem, file: str) -> str:
     return ": ".join([*head, *([problem.path] if problem.path else []), problem.message])
 
 
-def problem_json(problem: Problem) -> dict[str, Any]:
-    """A finding as scripts read it."""
-    return {
-        "path": problem.path,
-        "line": problem.line,
-        "column": problem.column,
-        "severity": problem.severity.value,
-        "message": problem.message,
-        "remedy": problem.remedy,
-    }
-
-
 def _print_json(
     message: str, remedy: str, exit_code: int, *, file: str = "", problems: Sequence[Problem] = ()
 ) -> None:
-    plain = {
-        "error": message,
-        "remedy": remedy,
-        "exit_code": exit_code,
-        "file": file,
-        "problems": [problem_json(problem) for problem in problems],
-    }
+    plain = api_errors.error_to_json(message, remedy, exit_code, file=file, problems=problems)
     print(json.dumps(plain, ensure_ascii=False), file=sys.stderr)
 
 
@@ -105,7 +93,7 @@ def _keep_traceback(error: Exception) -> str:
 
 
 def warned(file: Path, problem: Problem) -> None:
-    """Tell an old spelling of a descriptor that is accepted all the same."""
+    """Print a warning about a descriptor that is accepted."""
     terminal.warn(located(problem, str(file)))
     if problem.remedy:
         terminal.remedy(problem.remedy, indent="  ")

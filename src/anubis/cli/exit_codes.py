@@ -1,4 +1,4 @@
-"""What the command's exit status says: the one list, shown by ``anubis --help`` and in the reference."""
+"""Exit statuses, as shown by ``anubis --help`` and in the reference."""
 
 OK = 0
 FAILED = 1
@@ -11,13 +11,13 @@ INTERRUPTED = 130
 BROKEN_PIPE = 141
 
 MEANINGS = {
-    OK: "fine",
-    FAILED: "a benchmark failed, or what was asked for could not be done",
-    BAD_INPUT: "bad input, or nothing answers to that name; nothing was stored",
+    OK: "success",
+    FAILED: "a benchmark failed, or the command could not be completed",
+    BAD_INPUT: "invalid input, or nothing has the given name; nothing was stored",
     REGRESSION: "the contender is worse than the baseline",
-    UNDECIDED: "these runs cannot tell whether the contender is worse",
+    UNDECIDED: "the runs do not allow a decision whether the contender is worse",
     CANCELLED: "a run was cancelled",
-    DEFECT: "a defect of Anubis: the message says where its traceback lies",
+    DEFECT: "a defect of Anubis: the message names the file with the traceback",
     INTERRUPTED: "interrupted (Ctrl-C)",
-    BROKEN_PIPE: "whoever read the output stopped reading",
+    BROKEN_PIPE: "the reader of the output closed the pipe",
 }

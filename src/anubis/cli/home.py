@@ -1,13 +1,15 @@
-"""Opens the client. Imported at the moment of use: a mistake on the command line is told without it."""
+"""Opens the client."""
 
 from typing import TYPE_CHECKING
 
+from anubis.late import late
+
 if TYPE_CHECKING:
-    from anubis.client import Client
+    from anubis import client
+else:  # --help and a wrong option do without the installation
+    client = late("anubis.client")
 
 
-def open_client() -> "Client":
+def open_client() -> "client.Client":
     """The client of the installation that the environment names; a context manager."""
-    from anubis.client import Client  # noqa: PLC0415  80 ms that --help and a wrong option do not need
-
-    return Client.open()
+    return client.Client.open()

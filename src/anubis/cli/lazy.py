@@ -1,50 +1,53 @@
-"""A click group whose commands are imported when they are asked for, and listed in sections."""
+"""A click group that imports a command when it is used and lists commands in sections."""
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from anubis.cli import exit_codes
+from anubis.late import late
+
+if TYPE_CHECKING:
+    import difflib
+else:  # only a mistake needs it
+    difflib = late("difflib")
 
 
 class LazyGroup(click.Group):
-    """``sections``: heading -> command names; ``places``: command name -> ``module:attribute``."""
+    """``sections``: heading -> command name -> ``module:attribute`` below ``anubis.cli``."""
 
     def __init__(
         self,
         *args: Any,
-        sections: Mapping[str, Sequence[str]],
-        places: Mapping[str, str],
+        sections: Mapping[str, Mapping[str, str]],
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         self._sections = sections
-        self._places = places
+        self._places = {name: place for places in sections.values() for name, place in places.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
-        return [name for names in self._sections.values() for name in names]
+        return list(self._places)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         place = self._places.get(cmd_name)
         if place is None:
             return None
         module, _, attribute = place.partition(":")
-        command: click.Command = getattr(import_module(module), attribute)
+        command: click.Command = getattr(import_module(f"anubis.cli.{module}"), attribute)
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in self._places and not args[0].startswith("-") and not ctx.resilient_parsing:
-            from difflib import get_close_matches  # noqa: PLC0415  only a mistake pays for it
-
-            near = get_close_matches(args[0], self._places, n=2)
+            near = difflib.get_close_matches(args[0], self._places, n=2)
             hint = f": did you mean {' or '.join(near)}?" if near else ""
-            raise click.UsageError(f"there is no command {args[0]!r}{hint}", ctx)
+            raise click.UsageError(f"unknown command {args[0]!r}{hint}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -65,7 +68,7 @@ class LazyGroup(click.Group):
             formatter.write_dl([(str(code), text) for code, text in exit_codes.MEANINGS.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
-        """The command's exit status. A reader that went away is no error worth a message."""
+        """The command's exit status. A closed pipe is not reported as an error."""
         try:
             answer = super().invoke(ctx)
             sys.stdout.flush()

@@ -45,16 +45,16 @@ def from_old_client(words: Sequence[str]) -> list[str]:
     for flag in given:
         if flag in SERVICE:
             raise BadInputError(
-                f"{flag} was about the old service, which this version does not need",
-                remedy="leave it out: runs are measured and kept on this machine",
+                f"{flag} refers to the old service, which this version does not need",
+                remedy="remove it: runs are measured and stored on this machine",
             )
         if flag not in ACTIONS and flag not in IGNORED and flag != "--script":
-            raise BadInputError(f"there is no option {flag}", remedy="see anubis --help")
+            raise BadInputError(f"unknown option {flag}", remedy="see anubis --help")
     action = next((flag for flag in given if flag in ACTIONS and flag != "--watch"), None)
     if action is None and "--watch" in given:
         action = "--watch"
     if action is None:
-        raise BadInputError("nothing says what to do", remedy="see anubis --help")
+        raise BadInputError("the command line has no action", remedy="see anubis --help")
     return _noted(words, _new_words(action, given))
 
 

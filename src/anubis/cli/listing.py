@@ -1,4 +1,4 @@
-"""Groups of commands that list when they are told nothing else: ``anubis alerts`` is ``anubis alerts list``."""
+"""Groups with a default command: ``anubis alerts`` is ``anubis alerts list``."""
 
 import click
 

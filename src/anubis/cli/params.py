@@ -1,4 +1,4 @@
-"""Types of options and arguments that several commands share."""
+"""Options, arguments and their types that several commands share."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -8,17 +8,16 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from anubis.cli.select import refs
 from anubis.cli.views import units
 
 PROGRAM = "anubis"
-#: The variable by which a shell asks for completions.
+#: Environment variable with which a shell requests completions.
 VARIABLE = "_ANUBIS_COMPLETE"
-
-LAST = "@last"
 
 
 class _Parsed(click.ParamType[Any]):
-    """A parameter read by a function that raises ValueError with a sentence."""
+    """A parameter that a function parses; its ValueError is the message."""
 
     def __init__(self, name: str, read: Callable[[str], Any]) -> None:
         self.name = name
@@ -36,7 +35,7 @@ class _Parsed(click.ParamType[Any]):
 def _pair(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key:
-        raise ValueError(f"{text!r} is no pair: write key=value")
+        raise ValueError(f"{text!r} is not a pair: expected KEY=VALUE")
     return key, value
 
 
@@ -61,24 +60,22 @@ class _Ref(click.ParamType[str]):
         param: click.Parameter,  # noqa: ARG002
         incomplete: str,
     ) -> list[CompletionItem]:
-        from anubis.cli.select.refs import completions  # noqa: PLC0415  only completion pays for it
-
-        return [CompletionItem(ref, help=text) for ref, text in completions(incomplete)]
+        return [CompletionItem(ref, help=text) for ref, text in refs.completions(incomplete)]
 
 
 REF = _Ref()
 
 
 def ref_argument(function: Callable[..., Any]) -> Callable[..., Any]:
-    """One run, the last one unless it is named."""
-    return click.argument("ref", type=REF, default=LAST, metavar="[RUN]")(function)
+    """The argument for one run; default: the last run."""
+    return click.argument("ref", type=REF, default=refs.LAST, metavar="[RUN]")(function)
 
 
 def family_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--family``: the run stands for all runs that were submitted with it."""
-    return click.option("--family", is_flag=True, help="All runs that were submitted together with it.")(
-        function
-    )
+    """``--family``: all runs of the run's family instead of only the run."""
+    return click.option(
+        "--family", is_flag=True, help="All runs of its family: those submitted together with it."
+    )(function)
 
 
 def json_option(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -87,12 +84,12 @@ def json_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def mapping(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """What a repeated ``key=value`` option said; the last one of a key counts."""
+    """The pairs of a repeated ``key=value`` option; the last pair of a key wins."""
     return dict(pairs)
 
 
 def submission_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What ``run`` and ``submit`` have in common: the files and how to vary them."""
+    """The options of ``run`` and ``submit``."""
     for decorate in reversed(
         (
             click.argument(

@@ -11,15 +11,15 @@ from anubis.cli.params import PROGRAM
 _HEAD = """\
 # The command line
 
-This page is made from the commands themselves: `python -m anubis.cli.reference > docs/reference/cli.md`.
+This page is generated from the commands: `python -m anubis.cli.reference > docs/reference/cli.md`.
 
-A run is named by its id, by the beginning of it if no other run begins like that, or by `@last`, `@last~1` and so on.
+Name a run by its id, by a unique prefix of it, or by `@last`, `@last~1` and so on.
 `--json` prints JSON on standard output; errors are always on standard error, with `--json` as one JSON object. Progress
-and warnings are on standard error too, so what is piped is the answer and nothing else. Colour is only used on a
+and warnings are on standard error too, so standard output contains only the result. Colour is only used on a
 terminal, and never when `NO_COLOR` is set.
 
-Old spellings (`anubis --submit FILE`, `baictl run benchmark --descriptor=FILE` and the like) still work; each use names
-the new one.
+Old spellings (`anubis --submit FILE`, `baictl run benchmark --descriptor=FILE` and the like) still work; each use prints
+the new spelling.
 """
 
 

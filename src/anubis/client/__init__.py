@@ -1,6 +1,5 @@
-"""The Python interface: the verbs of the command line, grouped by noun."""
+"""The Python interface: the verbs of the command line, grouped by noun. ``anubis.run`` is in ``client.outcome``."""
 
 from anubis.client.client import Client
-from anubis.client.outcome import Outcome, run
 
-__all__ = ["Client", "Outcome", "run"]
+__all__ = ["Client"]

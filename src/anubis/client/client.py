@@ -2,13 +2,15 @@
 
 from importlib import import_module
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from anubis.client.protocol.judging import Alerts, Gate, Series
-from anubis.client.protocol.runs import Records, Results, Runs
-from anubis.client.protocol.tools import Bisections, Histories, Storage, Workers
 from anubis.settings import Settings
 from anubis.wiring import build
+
+if TYPE_CHECKING:
+    from anubis.client.protocol.judging import Alerts, Gate, Series
+    from anubis.client.protocol.runs import Records, Results, Runs
+    from anubis.client.protocol.tools import Bisections, Histories, Storage, Workers
 
 
 class Connection(Protocol):
@@ -23,16 +25,16 @@ class Client:
     Times are UTC seconds since 1970. A run reference is a full id, a unique prefix, ``@last`` or ``@last~2``.
     """
 
-    runs: Runs
-    results: Results
-    records: Records
-    gate: Gate
-    alerts: Alerts
-    series: Series
-    bisections: Bisections
-    histories: Histories
-    storage: Storage
-    workers: Workers
+    runs: "Runs"
+    results: "Results"
+    records: "Records"
+    gate: "Gate"
+    alerts: "Alerts"
+    series: "Series"
+    bisections: "Bisections"
+    histories: "Histories"
+    storage: "Storage"
+    workers: "Workers"
 
     def __init__(self, package: str, connection: Connection) -> None:
         """``package`` has one module for each noun, with a class of that name built from the connection."""

@@ -1,6 +1,6 @@
 """Who drives which run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from anubis.model.run import Run, Step
@@ -9,8 +9,13 @@ from anubis.model.run import Run, Step
 class Leases(Protocol):
     """Who drives which run. Everything that a stage decides about a run is written under its lease."""
 
-    def claim(self, owner: str, *, now_s: float, lease_s: float, limit: int) -> Sequence[Run]:
-        """Lease up to ``limit`` due runs that nobody holds, highest priority and oldest first."""
+    def claim(
+        self, owner: str, *, now_s: float, lease_s: float, limit: int, without: Collection[str] = ()
+    ) -> Sequence[Run]:
+        """Lease up to ``limit`` due runs that nobody holds, highest priority and oldest first.
+
+        Runs of the engines ``without`` are left to others.
+        """
         ...
 
     def renew(

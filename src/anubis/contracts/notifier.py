@@ -6,13 +6,13 @@ from anubis.model.alert import Alert
 
 
 class Notifier(Protocol):
-    """Who is told. One notifier serves the addresses of its schemes (``[[notify]] to``)."""
+    """Delivers alerts to addresses. The name of its entry point is the scheme that it serves.
 
-    #: What stands before the first colon of an address: mailto, slack, https ...
-    schemes: frozenset[str]
+    A scheme is the part of an address before its first colon: mailto, slack, https ...
+    """
 
     def notify(self, to: str, alert: Alert) -> None:
-        """Tell about the alert as it is now. Keyed by alert id and state, so that twice is seen once.
+        """Deliver the alert in its present state. Keyed by alert id and state, so that twice is seen once.
 
         Raises NotifyError when it should be tried again later, or never (``permanent``).
         """

@@ -4,6 +4,7 @@ A field is named by its pattern: the dotted path with ``[]`` for a position in a
 """
 
 import dataclasses
+import inspect
 import re
 import types
 import typing
@@ -126,8 +127,6 @@ def pattern_of(path: Path) -> str:
 @cache
 def docs(section: type) -> dict[str, str]:
     """The ``#:`` lines above the fields of one dataclass, by field name."""
-    import inspect  # noqa: PLC0415  only schema and reference read the model's source
-
     found: dict[str, str] = {}
     lines: list[str] = []
     for line in inspect.getsource(section).splitlines():

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
 from anubis.describe.paths import Path, shown
 from anubis.describe.toml.positions import Lines, Scan
@@ -109,8 +110,6 @@ def _limited(problems: list[Problem]) -> tuple[Problem, ...]:
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word most similar to ``word``; None if none is similar."""
-    from difflib import get_close_matches  # noqa: PLC0415  only mistakes need it
-
     known = list(known)
     if len(word) > 100:
         return None

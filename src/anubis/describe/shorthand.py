@@ -6,6 +6,7 @@ conversion is idempotent, so a tree made from a Descriptor stays unchanged.
 
 import re
 from typing import Any
+from urllib.parse import urlsplit
 
 from anubis.describe.check.limits import quoted
 from anubis.describe.paths import METRIC_LISTS, SOURCE_LISTS, Path, get
@@ -54,8 +55,6 @@ def _probe(rewriter: Rewriter, path: Path) -> None:
 
 def _probe_table(url: str) -> dict[str, Any] | None:
     """The URL of a probe, or its path alone, as a table. The host is always the server."""
-    from urllib.parse import urlsplit  # noqa: PLC0415  few descriptors have a probe
-
     if url.startswith("/"):
         return {"path": url}
     try:

@@ -7,6 +7,7 @@ from functools import cache
 from math import isfinite, sqrt
 from typing import TypeVar
 
+from anubis.analysis.changes.detection import find_changes
 from anubis.model.alert import Alert
 from anubis.model.points import PointBlock
 from anubis.model.series import Series
@@ -56,8 +57,6 @@ def baseline_levels(
     accepted one. Runs of the contender's subject are not part of the baseline, unless its level was accepted: then
     they are the new baseline.
     """
-    from anubis.analysis.changes.detection import find_changes  # noqa: PLC0415  numpy and scipy are needed only here
-
     alerts = {
         (row.series_key, row.fingerprint, row.metric): alert for alert in accepted for row in alert.rows
     }

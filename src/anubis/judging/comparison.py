@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
+from anubis.analysis.samples.compare import compare_many
 from anubis.model.points import Point
 from anubis.model.verdict import Comparison, Sides
 
@@ -15,8 +16,6 @@ def compare_points(
     Each run contributes one value, its point, because repeats inside a run are not independent. With several metrics
     the p values are adjusted for their number.
     """
-    from anubis.analysis.samples.compare import compare_many  # noqa: PLC0415  numpy and scipy are needed only here
-
     old, new = _values(baseline), _values(contender)
     about = {point.metric: point for point in (*baseline, *contender)}
     return compare_many(

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf, isfinite, nextafter
 
+from anubis.analysis.samples.compare import compare_many
+from anubis.analysis.samples.multiplicity import mean_effect
 from anubis.contracts.world import World
 from anubis.judging.baseline import LOOKBACK_POINTS, ContenderRuns, Key, Level, baseline_levels
 from anubis.judging.series import in_order, judged_metrics
@@ -58,9 +60,6 @@ def compare_sides(
     ``min_effect`` applies to every metric; None: the value of the descriptor, else ``MIN_EFFECT``. Failed runs on
     either side are reported as failures and not compared.
     """
-    from anubis.analysis.samples.compare import compare_many  # noqa: PLC0415  numpy and scipy are needed only here
-    from anubis.analysis.samples.multiplicity import mean_effect  # noqa: PLC0415
-
     comparisons: list[BenchmarkComparison] = []
     groups: list[_Group] = []
     for sides in gate_sides:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import isfinite
 
+from anubis.analysis.changes.detection import judge_many
 from anubis.contracts.points import SeriesRow
 from anubis.contracts.world import World
 from anubis.judging.alert_events import addresses, alert_event
@@ -53,8 +54,6 @@ def series_overviews(
 
     The metrics that the agent adds to every run are included only if ``metric`` names them or there are no others.
     """
-    from anubis.analysis.changes.detection import judge_many  # noqa: PLC0415  numpy and scipy are needed only here
-
     rows = {row.series_key: row for row in world.points.series() if benchmark in {None, row.benchmark}}
     metrics = {key: {metric} if metric else _shown(row.metrics) for key, row in rows.items()}
     histories = [

@@ -40,6 +40,12 @@ class NotFoundError(AnubisError):
     exit_code = 2
 
 
+class PlugInError(AnubisError, KeyError):
+    """A plug-in cannot be used: it is broken or missing. A KeyError, so that a mapping's ``get`` answers None."""
+
+    exit_code = 2
+
+
 class UndecidedError(AnubisError):
     """The allowed number of runs does not lead to a decision."""
 

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+#: The instance type that means the machine on which Anubis runs.
+LOCAL = "local"
+
 
 class Strategy(StrEnum):
     """How a benchmark is distributed over processes and machines."""

@@ -5,6 +5,7 @@ descriptor. ``from_plain`` trusts its input: it reads the output of ``to_plain``
 """
 
 import dataclasses
+import math
 import types
 import typing
 from enum import Enum
@@ -33,12 +34,14 @@ def to_plain(value: Any) -> Any:
 
 
 def from_plain(kind: type[T], plain: Any) -> T:
-    """The value of type ``kind`` that ``to_plain`` wrote as ``plain``."""
+    """The value of type ``kind`` that ``to_plain`` wrote as ``plain``; null is NaN where a number must be."""
     return _read(kind, plain)  # type: ignore[no-any-return]
 
 
 def _read(kind: Any, plain: Any) -> Any:
-    if plain is None or kind is Any:
+    if plain is None:
+        return math.nan if kind is float else None
+    if kind is Any:
         return plain
     origin = typing.get_origin(kind)
     if origin in (types.UnionType, typing.Union):

@@ -45,43 +45,6 @@ class Observation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Role:
-    """One kind of process in a bundle."""
-
-    #: benchmark, server, launcher, worker.
-    name: str
-    #: Command in exec form; empty: the entry point of the image.
-    command: tuple[str, ...]
-    environment: dict[str, str] = field(default_factory=dict)
-    image: str | None = None
-    #: Absolute path inside -> object key or record folder outside.
-    mounts: dict[str, str] = field(default_factory=dict)
-    ports: tuple[int, ...] = ()
-    replicas: int = 1
-    gpus: int | None = None
-    cpus: float | None = None
-    memory_gb: float | None = None
-    privileged: bool = False
-    extended_shm: bool = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bundle:
-    """What an engine is asked to place."""
-
-    roles: tuple[Role, ...]
-    repeats: int = 1
-    warmups: int = 0
-    timeout_s: float = 86_400.0
-    #: Working folder on the submitting machine; None: a folder of the run's own.
-    folder: str | None = None
-    #: Object key of the script archive; None: no scripts.
-    script: str | None = None
-    #: Metrics to extract from the output: name -> (pattern, unit).
-    patterns: dict[str, tuple[str, str]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
     """An append-only record of something that happened to a run; timeline and audit trail consist of events."""
 

@@ -3,12 +3,10 @@
 API: https://github.com/prometheus/alertmanager/blob/main/api/v2/openapi.yaml
 """
 
-import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Self
+from typing import Any
 
 from anubis.contracts.world import Surroundings
 from anubis.model.alert import Alert
@@ -16,6 +14,7 @@ from anubis.model.errors import NotifyError
 from anubis.notifiers.exchange import send, service_url, token
 from anubis.reporting import alert_text
 from anubis.reporting.markup import one_line
+from anubis.settings import load, setting
 
 #: End of an open alert, which fires until Anubis ends it. Without an end, Alertmanager resolves an alert after
 #: ``resolve_timeout`` (5 minutes), because it expects clients to repeat it.
@@ -26,29 +25,19 @@ _OPEN_S = 10 * 365 * 86_400.0
 class AlertmanagerSettings:
     """Settings of the notifier."""
 
-    #: ``ANUBIS_ALERTMANAGER_URL``: address of Alertmanager, with its prefix if it has one.
-    url: str = ""
-    #: ``ANUBIS_ALERTMANAGER_TOKEN``: bearer token for a proxy in front of Alertmanager.
-    token: str = field(default="", repr=False)
-
-    @classmethod
-    def from_env(cls, environ: Mapping[str, str]) -> Self:
-        return cls(
-            url=service_url(environ, "ANUBIS_ALERTMANAGER_URL"),
-            token=token(environ, "ANUBIS_ALERTMANAGER_TOKEN"),
-        )
+    #: Address of Alertmanager, with its prefix; URL; none
+    url: str = setting("ANUBIS_ALERTMANAGER_URL", default="", read=service_url)
+    #: Bearer token, for a proxy in front of it; text; none
+    token: str = setting("ANUBIS_ALERTMANAGER_TOKEN", default="", read=token, secret=True)
 
 
 def build(surroundings: Surroundings) -> "Alertmanager":
-    """Build the notifier (the entry point)."""
-    del surroundings
-    return Alertmanager(AlertmanagerSettings.from_env(os.environ))
+    """Build the notifier; its entry point names this function."""
+    return Alertmanager(load(AlertmanagerSettings, surroundings.environ))
 
 
 class Alertmanager:
     """Posts alerts to ``alertmanager:``, or to ``alertmanager:severity=page,team=vision`` with these labels added."""
-
-    schemes = frozenset({"alertmanager"})
 
     def __init__(self, settings: AlertmanagerSettings) -> None:
         self._settings = settings

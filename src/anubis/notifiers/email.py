@@ -3,22 +3,21 @@
 import html
 import os
 import re
-from collections.abc import Mapping
+import smtplib
+import ssl
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Self
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.utils import format_datetime
 from urllib.parse import unquote, urlsplit
 
 from anubis.contracts.world import Surroundings
 from anubis.model.alert import Alert, AlertState
-from anubis.model.errors import BadInputError, NotifyError
+from anubis.model.errors import NotifyError
 from anubis.reporting import alert_text
 from anubis.reporting.markup import one_line
-
-if TYPE_CHECKING:
-    import smtplib
-    import ssl
-    from email.message import EmailMessage
+from anubis.settings import load, setting
 
 TIMEOUT_S = 20.0
 _PORTS = {"smtp": 25, "smtps": 465}
@@ -32,70 +31,73 @@ _PLAIN = re.compile(rf"{_ATOM}(?:\.{_ATOM})*@{_LABEL}(?:\.{_LABEL})*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MailServer:
+    """How to reach the mail server."""
+
+    host: str
+    port: int
+    #: TLS from the first byte; otherwise by STARTTLS.
+    tls: bool
+    user: str
+    password: str = field(repr=False)
+
+
+def _mail_server(text: str) -> MailServer:
+    try:
+        parts = urlsplit(text)
+        port = parts.port or _PORTS[parts.scheme]
+    except (KeyError, ValueError):
+        parts, port = urlsplit(""), 0
+    if not parts.hostname:
+        raise ValueError(
+            "the address of a mail server, smtp://USER:PASSWORD@HOST:587, "
+            "with %-codes for : / and @ in user and password"
+        )
+    return MailServer(
+        host=parts.hostname,
+        port=port,
+        tls=parts.scheme == "smtps",
+        user=unquote(parts.username or ""),
+        password=unquote(parts.password or ""),
+    )
+
+
+def _sender(text: str) -> str:
+    if not _address(text):
+        raise ValueError("a mail address NAME@HOST")
+    return text
+
+
+def _this_machine() -> str:
+    address = f"anubis@{os.uname().nodename}"
+    return address if _address(address) else "anubis@localhost"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EmailSettings:
     """Settings of the notifier."""
 
-    #: ``ANUBIS_SMTP_URL``: ``smtp://USER:PASSWORD@HOST:PORT`` (TLS by STARTTLS), or ``smtps://`` (TLS at once).
-    host: str = ""
-    port: int = 25
-    #: TLS from the first byte.
-    tls: bool = False
-    user: str = ""
-    password: str = field(default="", repr=False)
-    #: ``ANUBIS_SMTP_FROM``: address of the sender; default: ``anubis@`` and the host name.
-    sender: str = ""
-
-    @classmethod
-    def from_env(cls, environ: Mapping[str, str]) -> Self:
-        sender = environ.get("ANUBIS_SMTP_FROM", "").strip()
-        if not sender:
-            local = f"anubis@{os.uname().nodename}"
-            sender = local if _address(local) else "anubis@localhost"
-        if not _address(sender):
-            raise BadInputError("ANUBIS_SMTP_FROM is not a mail address", remedy="set it to NAME@HOST")
-        text = environ.get("ANUBIS_SMTP_URL", "").strip()
-        if not text:
-            return cls(sender=sender)
-        try:
-            parts = urlsplit(text)
-            port = parts.port or _PORTS[parts.scheme]
-        except (KeyError, ValueError):
-            parts, port = urlsplit(""), 0
-        if not parts.hostname:
-            raise BadInputError(
-                "ANUBIS_SMTP_URL is not the URL of a mail server",
-                remedy="set it to smtp://USER:PASSWORD@HOST:587; percent-encode : / and @ in the password",
-            )
-        return cls(
-            host=parts.hostname,
-            port=port,
-            tls=parts.scheme == "smtps",
-            user=unquote(parts.username or ""),
-            password=unquote(parts.password or ""),
-            sender=sender,
-        )
+    #: `smtp://USER:PASSWORD@HOST:587` (STARTTLS where the server has it, always before a password) or `smtps://...` (TLS from the start); `%40` for `@` and `%3A` for `:` inside user or password; URL; none
+    server: MailServer | None = setting("ANUBIS_SMTP_URL", default=None, read=_mail_server, secret=True)
+    #: Address of the sender; address; `anubis@` this machine
+    sender: str = setting("ANUBIS_SMTP_FROM", default_factory=_this_machine, read=_sender)
 
 
 def build(surroundings: Surroundings) -> "Email":
-    """Build the notifier (the entry point)."""
-    del surroundings
-    return Email(EmailSettings.from_env(os.environ))
+    """Build the notifier; its entry point names this function."""
+    return Email(load(EmailSettings, surroundings.environ))
 
 
 class Email:
     """Sends alerts to ``mailto:team@example.org``, or to several addresses separated by commas."""
 
-    schemes = frozenset({"mailto"})
-
-    def __init__(self, settings: EmailSettings, context: "ssl.SSLContext | None" = None) -> None:
+    def __init__(self, settings: EmailSettings, context: ssl.SSLContext | None = None) -> None:
         self._settings = settings
         self._context = context
 
     def notify(self, to: str, alert: Alert) -> None:
-        import smtplib  # noqa: PLC0415  20 ms that only a mail has to pay
-        import ssl  # noqa: PLC0415  see above
-
-        if not self._settings.host:
+        server = self._settings.server
+        if server is None:
             raise NotifyError(
                 "cannot send mail: no mail server is configured",
                 permanent=True,
@@ -103,35 +105,32 @@ class Email:
             )
         content = message(alert, self._settings.sender, recipients(to))
         try:
-            with self._server() as server:
-                refused = server.send_message(content)
+            with self._connection(server) as connection:
+                refused = connection.send_message(content)
         except smtplib.SMTPRecipientsRefused as error:
             refused = error.recipients
         except smtplib.SMTPResponseException as error:
-            raise self._failure(
-                f"answered {error.smtp_code}", permanent=error.smtp_code >= _PERMANENT
+            raise _failure(
+                server, f"answered {error.smtp_code}", permanent=error.smtp_code >= _PERMANENT
             ) from None
         except smtplib.SMTPNotSupportedError:
-            raise self._failure(
-                "does not support a feature that the message or the log-in needs", permanent=True
+            raise _failure(
+                server, "does not support a feature that this message or the log-in requires", permanent=True
             ) from None
         except ssl.SSLError:
             trust = "set SSL_CERT_FILE to the certificate of its authority"
-            raise self._failure(
-                "has a certificate or TLS version that is not accepted", remedy=trust
-            ) from None
+            raise _failure(server, "has a certificate or a TLS that was not accepted", remedy=trust) from None
         except (OSError, smtplib.SMTPException) as error:
-            raise self._failure(f"could not be used ({type(error).__name__})") from None
+            raise _failure(server, f"could not be used ({type(error).__name__})") from None
         if refused:
             codes = {code for code, _ in refused.values()}
-            raise self._failure(f"refused {', '.join(sorted(refused))}", permanent=min(codes) >= _PERMANENT)
+            raise _failure(
+                server, f"refused {', '.join(sorted(refused))}", permanent=min(codes) >= _PERMANENT
+            )
 
-    def _server(self) -> "smtplib.SMTP":
-        """A connection, encrypted if the server supports it, and always before a password is sent."""
-        import smtplib  # noqa: PLC0415  see notify
-        import ssl  # noqa: PLC0415  see notify
-
-        at, context = self._settings, self._context or ssl.create_default_context()
+    def _connection(self, at: MailServer) -> smtplib.SMTP:
+        """A connection, encrypted if the server can, always before a password is sent."""
+        context = self._context or ssl.create_default_context()
         if at.tls:
             server: smtplib.SMTP = smtplib.SMTP_SSL(at.host, at.port, timeout=TIMEOUT_S, context=context)
         else:
@@ -148,11 +147,12 @@ class Email:
             raise
         return server
 
-    def _failure(self, what: str, *, permanent: bool = False, remedy: str = "") -> NotifyError:
-        if permanent and not remedy:
-            remedy = "check ANUBIS_SMTP_URL, ANUBIS_SMTP_FROM and the address"
-        where = f"the mail server {self._settings.host}:{self._settings.port}"
-        return NotifyError(one_line(f"{where} {what}", 400), permanent=permanent, remedy=remedy)
+
+def _failure(at: MailServer, what: str, *, permanent: bool = False, remedy: str = "") -> NotifyError:
+    if permanent and not remedy:
+        remedy = "check ANUBIS_SMTP_URL, ANUBIS_SMTP_FROM and the address"
+    message = one_line(f"the mail server {at.host}:{at.port} {what}", 400)
+    return NotifyError(message, permanent=permanent, remedy=remedy)
 
 
 def recipients(to: str) -> list[str]:
@@ -167,17 +167,13 @@ def recipients(to: str) -> list[str]:
     return [address for address in addresses if address]
 
 
-def message(alert: Alert, sender: str, to: list[str]) -> "EmailMessage":
+def message(alert: Alert, sender: str, to: list[str]) -> EmailMessage:
     """The message as text and HTML.
 
     Message-ID consists of alert and state, so that mail programs keep a repeated message once. Every state is a reply to
     the first one, so that they form a thread (RFC 5322, section 3.6.4). The subject does not contain the state, because
     some programs form threads by subject.
     """
-    from email.headerregistry import Address  # noqa: PLC0415  see notify
-    from email.message import EmailMessage  # noqa: PLC0415  see notify
-    from email.utils import format_datetime  # noqa: PLC0415  see notify
-
     domain = sender.rpartition("@")[2]
     content = EmailMessage()
     again = "" if alert.state is AlertState.CONFIRMED else "Re: "

@@ -10,15 +10,17 @@ import time
 from collections.abc import Collection, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
+from urllib.request import getproxies_environment, proxy_bypass
 
-from anubis.model.errors import BadInputError, NotifyError
+import urllib3
+from urllib3 import exceptions
+
+from anubis.model.errors import NotifyError
 from anubis.reporting.markup import one_line
-
-if TYPE_CHECKING:
-    import urllib3
 
 CONNECT_S = 5.0
 READ_S = 20.0
@@ -65,8 +67,6 @@ def send(
     Raises NotifyError otherwise: temporary for a failed connection, a rate limit and 5xx, permanent for a refusal.
     ``quote``: the message contains the error text of the service, unless it may contain the address.
     """
-    import urllib3  # noqa: PLC0415  20 ms that only a notice has to pay
-
     service = shown(url)
     if not url.startswith(("http://", "https://")):
         raise NotifyError(f"{service} is not an http or https address", permanent=True)
@@ -90,7 +90,7 @@ def send(
         )
         answer = Answer(status=response.status, headers=response.headers, body=response.read(MAX_BYTES))
         response.close()
-    except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
+    except (exceptions.HTTPError, OSError, ValueError) as error:
         reason, remedy = _reason(error)
         malformed = isinstance(error, ValueError)
         raise NotifyError(
@@ -125,33 +125,27 @@ def shown(url: str) -> str:
     return f"{parts.scheme}://{parts.hostname or ''}{port}"
 
 
-def token(environ: Mapping[str, str], name: str) -> str:
-    """A secret for a header; empty if unset. Raises BadInputError, without the value, for invalid characters."""
-    value = environ.get(name, "").strip()
-    if not all("!" <= char <= "~" for char in value):
-        raise BadInputError(f"{name} contains an invalid character", remedy="copy the token again")
-    return value
+def token(text: str) -> str:
+    """A secret that is valid in a header. Raises ValueError, without the value."""
+    if not all("!" <= char <= "~" for char in text):
+        raise ValueError("a token: it contains a character that is not allowed in a token")
+    return text
 
 
-def service_url(environ: Mapping[str, str], name: str, default: str = "") -> str:
-    """An http or https address from the environment, without a trailing slash; empty if unset."""
-    value = environ.get(name, "").strip() or default
+def service_url(text: str) -> str:
+    """An http or https address of a service, without a slash at its end. Raises ValueError."""
     try:
-        parts = urlsplit(value)
+        parts = urlsplit(text)
         valid = parts.scheme in ("http", "https") and parts.hostname and not parts.username
     except ValueError:
         valid = False
-    if value and not valid:
-        raise BadInputError(
-            f"{name} is not an http or https address", remedy=f"set {name} to https://HOST/..."
-        )
-    return value.rstrip("/")
+    if not valid:
+        raise ValueError("an http or https address, such as https://HOST/...")
+    return text.rstrip("/")
 
 
 @cache
-def _pool(proxy: str | None) -> "urllib3.PoolManager":
-    import urllib3  # noqa: PLC0415  see send
-
+def _pool(proxy: str | None) -> urllib3.PoolManager:
     logging.getLogger("urllib3.connectionpool").addFilter(lambda _: not _silent.get())
     if not proxy:
         return urllib3.PoolManager()
@@ -161,8 +155,6 @@ def _pool(proxy: str | None) -> "urllib3.PoolManager":
 
 def _proxy(url: str) -> str | None:
     """The proxy for this address from the environment (HTTPS_PROXY, HTTP_PROXY, NO_PROXY)."""
-    from urllib.request import getproxies_environment, proxy_bypass  # noqa: PLC0415  see send
-
     parts = urlsplit(url)
     if proxy_bypass(parts.netloc.rpartition("@")[2]):
         return None
@@ -191,8 +183,6 @@ def _limited(answer: Answer) -> bool:
 
 def _again_after_s(headers: Mapping[str, str]) -> float | None:
     """Seconds to wait by Retry-After (RFC 9110, section 10.2.3) or GitHub's x-ratelimit-reset; None without both."""
-    from email.utils import parsedate_to_datetime  # noqa: PLC0415  see send
-
     asked, reset = headers.get("retry-after", "").strip(), headers.get("x-ratelimit-reset", "").strip()
     if asked.isdecimal() and asked.isascii():
         seconds = float(asked)
@@ -210,8 +200,6 @@ def _again_after_s(headers: Mapping[str, str]) -> float | None:
 
 def _reason(error: Exception) -> tuple[str, str]:
     """A description of the error without the address, and a remedy, which may be empty."""
-    from urllib3 import exceptions  # noqa: PLC0415  see send
-
     if isinstance(error, exceptions.ProxyError):
         return "the proxy refused the request", "check HTTPS_PROXY, HTTP_PROXY and NO_PROXY"
     if isinstance(error, exceptions.NameResolutionError):

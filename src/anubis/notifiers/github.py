@@ -3,10 +3,9 @@
 API: https://docs.github.com/en/rest/checks/runs, https://docs.github.com/en/rest/issues/comments
 """
 
-import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from anubis.contracts.world import Surroundings
@@ -19,6 +18,7 @@ from anubis.reporting import alert_text
 from anubis.reporting import gate_report as reports
 from anubis.reporting.gate_report import Report
 from anubis.reporting.markup import one_line
+from anubis.settings import load, setting
 
 _API = "https://api.github.com"
 
@@ -27,16 +27,10 @@ _API = "https://api.github.com"
 class GitHubSettings:
     """Settings of the notifier; GitHub Actions sets the address."""
 
-    #: ``GITHUB_TOKEN``: check runs need the token of GitHub Actions or of another app (checks: write, pull-requests:
-    #: write).
-    token: str = field(default="", repr=False)
-    #: ``GITHUB_API_URL``: ``https://HOST/api/v3`` for GitHub Enterprise Server.
-    api_url: str = _API
-
-    @classmethod
-    def from_env(cls, environ: Mapping[str, str]) -> Self:
-        api_url = service_url(environ, "GITHUB_API_URL", _API)
-        return cls(token=token(environ, "GITHUB_TOKEN"), api_url=api_url)
+    #: Token of a GitHub app or of GitHub Actions: `checks: write`, `pull-requests: write`; text; none
+    token: str = setting("GITHUB_TOKEN", default="", read=token, secret=True)
+    #: `https://HOST/api/v3` for GitHub Enterprise Server; URL; `https://api.github.com`
+    api_url: str = setting("GITHUB_API_URL", default=_API, read=service_url)
 
     @property
     def host(self) -> str:
@@ -57,9 +51,8 @@ class CheckRun:
 
 
 def build(surroundings: Surroundings) -> "GitHub":
-    """Build the notifier (the entry point)."""
-    del surroundings
-    return GitHub(GitHubSettings.from_env(os.environ))
+    """Build the notifier; its entry point names this function."""
+    return GitHub(load(GitHubSettings, surroundings.environ))
 
 
 def post(
@@ -76,7 +69,7 @@ def post(
     changes; an existing comment is updated. ``name`` distinguishes several gates of one repository. Raises NotifyError.
     """
     where = target(environ)
-    github = GitHub(GitHubSettings.from_env(environ))
+    github = GitHub(load(GitHubSettings, environ))
     posted = []
     if check:
         conclusion = "failure" if report.is_bad else "neutral" if report.is_undecided else "success"
@@ -98,8 +91,6 @@ def post(
 
 class GitHub:
     """Posts alerts to ``github:check`` and ``github:comment``."""
-
-    schemes = frozenset({"github"})
 
     def __init__(self, settings: GitHubSettings) -> None:
         self._settings = settings

@@ -3,10 +3,9 @@
 API: https://docs.gitlab.com/api/notes/#merge-requests
 """
 
-import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 from anubis.contracts.world import Surroundings
@@ -18,23 +17,19 @@ from anubis.reporting import alert_text
 from anubis.reporting import gate_report as reports
 from anubis.reporting.gate_report import Report
 from anubis.reporting.markup import one_line
+from anubis.settings import load, setting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GitLabSettings:
     """Settings of the notifier."""
 
-    #: ``GITLAB_TOKEN``: a project access token with scope ``api`` (a CI token may not write notes).
-    token: str = field(default="", repr=False)
-    #: ``GITLAB_API_URL``, else ``CI_API_V4_URL``, which GitLab's CI sets.
-    api_url: str = "https://gitlab.com/api/v4"
-
-    @classmethod
-    def from_env(cls, environ: Mapping[str, str]) -> Self:
-        default = service_url(environ, "CI_API_V4_URL", "https://gitlab.com/api/v4")
-        return cls(
-            token=token(environ, "GITLAB_TOKEN"), api_url=service_url(environ, "GITLAB_API_URL", default)
-        )
+    #: Project access token with scope `api` (the token of a CI pipeline may not write notes); text; none
+    token: str = setting("GITLAB_TOKEN", default="", read=token, secret=True)
+    #: `https://HOST/api/v4`; URL; `CI_API_V4_URL`, else `https://gitlab.com/api/v4`
+    api_url: str = setting(
+        "GITLAB_API_URL", "CI_API_V4_URL", default="https://gitlab.com/api/v4", read=service_url
+    )
 
     @property
     def host(self) -> str:
@@ -43,9 +38,8 @@ class GitLabSettings:
 
 
 def build(surroundings: Surroundings) -> "GitLab":
-    """Build the notifier (the entry point)."""
-    del surroundings
-    return GitLab(GitLabSettings.from_env(os.environ))
+    """Build the notifier; its entry point names this function."""
+    return GitLab(load(GitLabSettings, surroundings.environ))
 
 
 def post(report: Report, environ: Mapping[str, str], *, name: str = "Anubis") -> list[str]:
@@ -57,7 +51,7 @@ def post(report: Report, environ: Mapping[str, str], *, name: str = "Anubis") ->
     number = forge.needed(
         environ, "CI_MERGE_REQUEST_IID", "the merge request: run in a merge request pipeline"
     )
-    gitlab = GitLab(GitLabSettings.from_env(environ))
+    gitlab = GitLab(load(GitLabSettings, environ))
     note_id = gitlab.note(project, number, f"report {name}", reports.markdown(report), new=report.has_changes)
     project_url = environ.get("CI_PROJECT_URL", "")
     return [f"{project_url}/-/merge_requests/{number}#note_{note_id}"] if note_id else []
@@ -65,8 +59,6 @@ def post(report: Report, environ: Mapping[str, str], *, name: str = "Anubis") ->
 
 class GitLab:
     """Posts alerts to ``gitlab:note``."""
-
-    schemes = frozenset({"gitlab"})
 
     def __init__(self, settings: GitLabSettings) -> None:
         self._settings = settings

@@ -5,49 +5,46 @@ Incoming webhooks: https://api.slack.com/messaging/webhooks; blocks: https://api
 
 import hashlib
 import io
-import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 from anubis.contracts.objects import Objects
 from anubis.contracts.world import Surroundings
 from anubis.model.alert import Alert
-from anubis.model.errors import BadInputError, NotFoundError, NotifyError
+from anubis.model.errors import NotFoundError, NotifyError
 from anubis.notifiers.exchange import send, service_url
 from anubis.reporting import alert_text
 from anubis.reporting.markup import one_line
+from anubis.settings import load, setting
 
 #: Limits of Slack: characters of a header, and of the text of a section.
 _HEADER, _SECTION = 150, 3000
+
+
+def _channels(text: str) -> Mapping[str, str]:
+    urls = {}
+    for entry in text.split():
+        channel, _, url = entry.partition("=")
+        if not channel or not url:
+            raise ValueError("a list of #CHANNEL=https://... with a channel and an address in every entry")
+        urls[channel] = service_url(url)
+    return urls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlackSettings:
     """Settings of the notifier."""
 
-    #: ``ANUBIS_SLACK_URL``: the default incoming webhook, for channels without an entry in ``urls``; a secret.
-    url: str = field(default="", repr=False)
-    #: ``ANUBIS_SLACK_URLS``: ``#perf=https://... #infra=https://...``, a webhook for each channel; a secret.
-    urls: Mapping[str, str] = field(default_factory=dict, repr=False)
-
-    @classmethod
-    def from_env(cls, environ: Mapping[str, str]) -> Self:
-        urls = {}
-        for entry in environ.get("ANUBIS_SLACK_URLS", "").split():
-            channel, _, url = entry.partition("=")
-            if not channel or not url:
-                raise BadInputError(
-                    "ANUBIS_SLACK_URLS contains an entry without a channel or an address",
-                    remedy="write #CHANNEL=https://... for each channel",
-                )
-            urls[channel] = service_url({"ANUBIS_SLACK_URLS": url}, "ANUBIS_SLACK_URLS")
-        return cls(url=service_url(environ, "ANUBIS_SLACK_URL"), urls=urls)
+    #: Default incoming webhook, for channels that are not in `ANUBIS_SLACK_URLS`. The message names the channel, which newer webhooks of Slack ignore; URL; none
+    url: str = setting("ANUBIS_SLACK_URL", default="", read=service_url, secret=True)
+    #: `#perf=https://... #infra=https://...`: a webhook for each channel; URLs; none
+    urls: Mapping[str, str] = setting("ANUBIS_SLACK_URLS", default_factory=dict, read=_channels, secret=True)
 
 
 def build(surroundings: Surroundings) -> "Slack":
-    """Build the notifier (the entry point)."""
-    return Slack(SlackSettings.from_env(os.environ), surroundings.objects)
+    """Build the notifier; its entry point names this function."""
+    return Slack(load(SlackSettings, surroundings.environ), surroundings.objects)
 
 
 class Slack:
@@ -55,8 +52,6 @@ class Slack:
 
     An incoming webhook has no idempotency keys, so delivered messages are recorded in the object store.
     """
-
-    schemes = frozenset({"slack"})
 
     def __init__(self, settings: SlackSettings, objects: Objects) -> None:
         self._settings = settings

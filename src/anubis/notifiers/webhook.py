@@ -10,50 +10,49 @@ import hashlib
 import hmac
 import json
 import math
-import os
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Self
+from typing import Any
 from urllib.parse import urlsplit
 
 from anubis.contracts.world import Surroundings
 from anubis.model.alert import Alert
-from anubis.model.errors import BadInputError, NotifyError
+from anubis.model.errors import NotifyError
 from anubis.notifiers.exchange import send, shown
 from anubis.reporting import alert_text
+from anubis.settings import load, setting
 
 #: Version of the body; a field may be added without a new one.
 VERSION = 1
+
+
+def _hosts(text: str) -> frozenset[str]:
+    return frozenset(text.replace(",", " ").lower().split())
+
+
+def _keys(text: str) -> tuple[bytes, ...]:
+    return tuple(_key(secret) for secret in text.split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookSettings:
     """Settings of the notifier."""
 
-    #: ``ANUBIS_WEBHOOK_SECRET``: signature keys, separated by spaces (several during a key rotation); unset: unsigned.
-    secrets: tuple[bytes, ...] = field(default=(), repr=False)
-    #: ``ANUBIS_WEBHOOK_HOSTS``: allowed hosts, also with plain http; unset: any host, https only.
-    hosts: frozenset[str] = frozenset()
-
-    @classmethod
-    def from_env(cls, environ: Mapping[str, str]) -> Self:
-        secrets = environ.get("ANUBIS_WEBHOOK_SECRET", "").split()
-        hosts = environ.get("ANUBIS_WEBHOOK_HOSTS", "").replace(",", " ").lower().split()
-        return cls(secrets=tuple(map(_key, secrets)), hosts=frozenset(hosts))
+    #: Secrets of the signature, separated by spaces (several during a key rotation). `whsec_` and base64, or text of at least 24 bytes; text; unsigned
+    secrets: tuple[bytes, ...] = setting("ANUBIS_WEBHOOK_SECRET", default=(), read=_keys, secret=True)
+    #: Allowed hosts, separated by commas, with https or http. Set it if untrusted users may submit descriptors; names; any host, https only
+    hosts: frozenset[str] = setting("ANUBIS_WEBHOOK_HOSTS", default=frozenset(), read=_hosts)
 
 
 def build(surroundings: Surroundings) -> "Webhook":
-    """Build the notifier (the entry point)."""
-    del surroundings
-    return Webhook(WebhookSettings.from_env(os.environ))
+    """Build the notifier; its entry point names this function."""
+    return Webhook(load(WebhookSettings, surroundings.environ))
 
 
 class Webhook:
     """Posts alerts to ``https://...``."""
-
-    schemes = frozenset({"https", "http"})
 
     def __init__(self, settings: WebhookSettings, now_s: Callable[[], float] = time.time) -> None:
         self._settings = settings
@@ -122,9 +121,9 @@ def _key(secret: str) -> bytes:
     except binascii.Error:
         key = b""
     if len(key) < 24:  # the minimum of Standard Webhooks
-        raise BadInputError(
-            "ANUBIS_WEBHOOK_SECRET contains a secret that is too short or not base64",
-            remedy='create one: python -c "import secrets; print(secrets.token_urlsafe(32))"',
+        raise ValueError(
+            "a list of secrets of at least 24 bytes each, text or `whsec_` and base64; "
+            'make one: python -c "import secrets; print(secrets.token_urlsafe(32))"'
         )
     return key
 

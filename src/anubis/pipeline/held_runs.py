@@ -1,12 +1,14 @@
 """The runs that a reconciler has in hand: claimed, kept, and given back or lost."""
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from anubis.contracts.clock import Clock
 from anubis.contracts.leases import Leases
 from anubis.model.run import Run
+from anubis.model.status import Status
 from anubis.pipeline.lease_keeper import LeaseKeeper
 from anubis.pipeline.lease_owner import is_dead
 
@@ -44,6 +46,7 @@ class HeldRuns:
         self._owner = owner
         self._clock = clock
         self._lease_s = lease_s
+        #: How many runs of one engine may wait here for their stages.
         self._most = most
         self.keeper = LeaseKeeper(leases, owner, clock, lease_s=lease_s, lost=lost)
         self._by_id: dict[str, Held] = {}
@@ -67,16 +70,25 @@ class HeldRuns:
         return self._by_id.get(held.run.id) is held and self.keeper.holds(held.run.id)
 
     def claim(self) -> None:
-        """Take what is due, the leases of dead owners included; not more often than useful."""
+        """Take what is due, the leases of dead owners included; not more often than useful.
+
+        An engine for which enough runs wait here already gets no more of them: they are left to other reconcilers.
+        Runs that are only watched do not count.
+        """
         now_s = self._clock.monotonic_s()
-        if len(self) >= self._most or (self._by_id and now_s - self._claim_s < LOOK_EVERY_S):
+        if self._by_id and now_s - self._claim_s < LOOK_EVERY_S:
             return
         self._claim_s = now_s
         for owner in self._leases.owners():
             if is_dead(owner):
                 self._leases.release(owner)
-        wall_s, room = self._clock.now_s(), self._most - len(self)
-        for run in self._leases.claim(self._owner, now_s=wall_s, lease_s=self._lease_s, limit=room):
+        waiting = Counter(held.run.engine for held in self if held.run.status is not Status.WATCH)
+        full = [engine for engine, count in waiting.items() if count >= self._most]
+        limit = self._most - max((count for count in waiting.values() if count < self._most), default=0)
+        wall_s = self._clock.now_s()
+        for run in self._leases.claim(
+            self._owner, now_s=wall_s, lease_s=self._lease_s, limit=limit, without=full
+        ):
             placed_s = now_s - max(0.0, wall_s - run.placed_s) if run.placed_s else now_s
             # A run may be in hand already: when the wall clock jumps, its lease has run out in the database.
             self._by_id.setdefault(run.id, Held(run, look_s=now_s, placed_s=placed_s))

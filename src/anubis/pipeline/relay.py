@@ -12,7 +12,7 @@ from anubis.contracts.alerts import Alerts, Cursors
 from anubis.contracts.clock import Clock
 from anubis.contracts.events import Events
 from anubis.contracts.notifier import Notifier
-from anubis.model.errors import NotFoundError, NotifyError
+from anubis.model.errors import NotFoundError, NotifyError, PlugInError
 from anubis.model.run import Event
 
 log = logging.getLogger(__name__)
@@ -90,10 +90,7 @@ class Relay:
     def _tell(self, name: str, to: str, event: Event) -> bool:
         scheme = to.partition(":")[0]
         try:
-            notifier = self._notifiers.get(scheme)
-            if notifier is None:
-                raise NotifyError(f'no notifier serves "{scheme}"', permanent=True)
-            notifier.notify(to, self._alerts.get(event.data["alert"]))
+            self._notifier(scheme).notify(to, self._alerts.get(event.data["alert"]))
         except NotFoundError:
             log.warning("alert %s is gone; nobody is told of it", event.data["alert"])
         except NotifyError as error:
@@ -106,6 +103,15 @@ class Relay:
             self._put_off(name, event, NotifyError(str(error)))
             return False
         return True
+
+    def _notifier(self, scheme: str) -> Notifier:
+        """The notifier of a scheme. Raises NotifyError: permanent if there is none, temporary if it is broken."""
+        try:
+            return self._notifiers[scheme]
+        except PlugInError as error:
+            raise NotifyError(error.message, remedy=error.remedy) from error
+        except KeyError:
+            raise NotifyError(f'no notifier serves "{scheme}"', permanent=True) from None
 
     def _put_off(self, name: str, event: Event, error: NotifyError) -> None:
         last = self._pauses.get(name)

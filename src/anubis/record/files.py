@@ -113,10 +113,20 @@ def reader(files: Files, file: str, start: int = 0) -> io.BufferedReader:
     return io.BufferedReader(FileReader(files, file, start), READ_BYTES)
 
 
+def read_whole(files: Files, file: str) -> bytes:
+    """All of a file that is replaced whole: it is read in one call, because the next one may find other content."""
+    length = 1 << 16
+    while True:
+        data = files.read(file, 0, length)
+        if len(data) < length:
+            return data
+        length *= 8
+
+
 def read_json(files: Files, file: str) -> Mapping[str, Any]:
     """The object in a JSON file; empty where the file is missing or damaged."""
     try:
-        found = json.loads(reader(files, file).read())
+        found = json.loads(read_whole(files, file))
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}

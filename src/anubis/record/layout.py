@@ -18,7 +18,8 @@ LINES = "lines"
 EVENTS = "events.jsonl"
 TELEMETRY = "telemetry"
 SAMPLES = "samples"
-PATTERNS = "patterns.json"
+#: Written before the agent starts: its options, and the metrics that the descriptor declares.
+OPTIONS, PATTERNS = "options.json", "patterns.json"
 FACTS = "facts.json"
 METRICS = "metrics.json"
 EXIT = "exit.json"
@@ -28,6 +29,8 @@ ALIVE = "alive"
 FIFO = "fifo"
 #: The agent's own stdout and stderr.
 AGENT_LOG = "agent.log"
+#: The hosts of an MPI launcher.
+HOSTS = "hostfile"
 #: A request to end the run.
 CANCEL = "cancel"
 #: Disk space that is released when the run has ended.
@@ -39,11 +42,11 @@ WORK = "work"
 PART = ".part"
 
 #: Written whole, and replaced only whole. All other files grow at their end.
-REPLACED = frozenset({PATTERNS, FACTS, METRICS, EXIT})
+REPLACED = frozenset({OPTIONS, PATTERNS, FACTS, METRICS, EXIT})
 #: Files that grow and are replicated, in an order in which no reader finds a reference to bytes that are missing.
 GROWING = (*STREAMS, EVENTS, TELEMETRY, AGENT_LOG, LINES, SAMPLES)
 #: Files that are replaced and are replicated. EXIT is last: where it exists, the record is complete.
-REPLACED_IN_ORDER = (PATTERNS, FACTS, METRICS, EXIT)
+REPLACED_IN_ORDER = (OPTIONS, PATTERNS, FACTS, METRICS, EXIT)
 
 #: Role and rank of a benchmark that is one process.
 BENCHMARK, FIRST_RANK = "benchmark", 0

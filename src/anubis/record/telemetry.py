@@ -38,6 +38,20 @@ def row(time_s: float, values: list[float]) -> bytes:
     return time.tobytes() + figures.tobytes()
 
 
+def settled_end(files: Files) -> int:
+    """The end of the last whole row: the sampler removes a row that a full disk cut off."""
+    first = reader(files, TELEMETRY).readline()
+    state = files.state(TELEMETRY)
+    if state is None or not first.endswith(b"\n"):
+        return 0
+    size = _row_bytes(len(json.loads(first)["columns"]))
+    return len(first) + (state.size_bytes - len(first)) // size * size
+
+
+def _row_bytes(columns: int) -> int:
+    return 8 + 4 * columns
+
+
 class Telemetry:
     """A record's telemetry as columns of equal length; empty when the run was too short to have any."""
 
@@ -55,7 +69,7 @@ class Telemetry:
         return len(self.times_s)
 
     def _read(self, columns: list[dict[str, Any]], data: bytes) -> None:
-        size = 8 + 4 * len(columns)
+        size = _row_bytes(len(columns))
         count = len(data) // size
         figures = array("f")
         for at in range(0, count * size, size):

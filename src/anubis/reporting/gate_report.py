@@ -1,30 +1,12 @@
-"""The report of a gate, as a file and as Markdown.
+"""The report of a gate, and its text for people."""
 
-An untrusted CI step, which runs the code under test, writes the file; a trusted step with write access posts it. The
-file is untrusted input: its size is bounded, every key and type is checked, and all text is escaped. The file does not
-determine where it is posted.
-"""
-
-import json
-import math
-import os
-import stat
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from anubis.analysis.verdict_text import effect_text, level_text, next_step, percent
-from anubis.model.errors import BadInputError
-from anubis.model.plain import to_plain
 from anubis.model.verdict import Comparison, Judgement, Verdict
 from anubis.reporting.markup import code, one_line, short_subject
-from anubis.reporting.strict import strict
 
-#: Version of the file format.
-SCHEMA = 1
-#: 3,000 verdicts are 1 MB.
-MAX_BYTES = 4 << 20
 MAX_ROWS = 10
 
 _SEVERITY_ORDER = [
@@ -86,13 +68,6 @@ class Report:
         return Counter(verdict.judgement for _, verdict in verdicts(self))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _File:
-    """The content of the file without its version. ``weighings`` is the key of version 1 of the format."""
-
-    weighings: tuple[BenchmarkComparison, ...]
-
-
 def verdicts(report: Report) -> list[tuple[BenchmarkComparison, Verdict]]:
     """All verdicts with the benchmarks they belong to, the most severe and largest first."""
     found = [
@@ -145,61 +120,6 @@ def markdown(report: Report) -> str:
         for old, new in list(subjects)[:3]
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def write(report: Report, path: Path) -> None:
-    """Write the file that ``read`` reads."""
-    plain = {"schema": SCHEMA, **_finite(to_plain(_File(weighings=report.comparisons)))}
-    path.write_text(json.dumps(plain, allow_nan=False) + "\n", encoding="utf-8")
-
-
-def read(path: Path) -> Report:
-    """Read a report from an untrusted file. Raises BadInputError for any deviation from the format."""
-    try:
-        plain = json.loads(_bytes(path))
-    except (ValueError, RecursionError):
-        raise _refused("it is not JSON") from None
-    if not isinstance(plain, dict) or plain.pop("schema", None) != SCHEMA:
-        raise _refused(f"its schema is not {SCHEMA}")
-    try:
-        return Report(comparisons=strict(_File, plain, "report").weighings)
-    except ValueError as error:
-        raise _refused(str(error)) from None
-
-
-def _bytes(path: Path) -> bytes:
-    """The content of a regular file of bounded size. Follows no link; opens no pipe or device."""
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        raise _refused(f"it cannot be opened ({error.strerror})") from None
-    try:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise _refused("it is not a regular file")
-        with open(handle, "rb", closefd=False) as stream:
-            content = stream.read(MAX_BYTES + 1)
-    finally:
-        os.close(handle)
-    if len(content) > MAX_BYTES:
-        raise _refused(f"it is larger than {MAX_BYTES >> 20} MiB")
-    return content
-
-
-def _refused(why: str) -> BadInputError:
-    return BadInputError(
-        f"the report is not valid: {why}",
-        remedy="write it with this version's anubis check --report FILE",
-    )
-
-
-def _finite(plain: Any) -> Any:
-    """Replace numbers that JSON cannot represent, and intervals that contain one, by null."""
-    if isinstance(plain, dict):
-        return {key: _finite(item) for key, item in plain.items()}
-    if isinstance(plain, list):
-        items = [_finite(item) for item in plain]
-        return None if None in items else items
-    return None if isinstance(plain, float) and not math.isfinite(plain) else plain
 
 
 def _row(benchmark: str, verdict: Verdict) -> str:

@@ -11,9 +11,16 @@ import sys
 from array import array
 from itertools import accumulate
 from operator import sub
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import zstandard
+
+from anubis.late import late
+
+if TYPE_CHECKING:
+    import numpy as np
+else:  # heavy, and only long columns need it
+    np = late("numpy")
 
 _HEAD = struct.Struct("<BI")
 _VERSION = 1
@@ -82,8 +89,6 @@ def _restored(raw: memoryview, size: int) -> bytes:
     """The inverse of ``_transposed``."""
     length = len(raw) // size
     if worth_numpy(length):
-        import numpy as np  # noqa: PLC0415  heavy, and rarely needed
-
         return np.frombuffer(raw, dtype=np.uint8).reshape(size, length).T.tobytes()
     together = bytearray(length * size)
     for i in range(size):
@@ -95,8 +100,6 @@ def _differences(column: "array[int]") -> "array[int]":
     """First element, then each element minus the one before; OverflowError when one does not fit."""
     if not worth_numpy(len(column)):
         return array(column.typecode, [*column[:1], *map(sub, column[1:], column)])
-    import numpy as np  # noqa: PLC0415
-
     values = np.frombuffer(column, dtype=column.typecode)
     if int(values.max()) - int(values.min()) > np.iinfo(values.dtype).max:
         raise OverflowError
@@ -106,8 +109,6 @@ def _differences(column: "array[int]") -> "array[int]":
 def _sums(column: "array[int]") -> "array[int]":
     if not worth_numpy(len(column)):
         return array(column.typecode, accumulate(column))
-    import numpy as np  # noqa: PLC0415
-
     values = np.frombuffer(column, dtype=column.typecode)
     return array(column.typecode, np.cumsum(values, dtype=values.dtype).tobytes())
 

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
+import zstandard
+
 from anubis.contracts.records import RecordFile, RecordKey
 from anubis.model.errors import FullError, StoreError
 from anubis.record import appending, files, layout, packing
@@ -167,12 +169,8 @@ def _file_of(path: Path, folder: Path, run_id: str, attempt: int) -> RecordFile 
 
 
 def _compressed(stream: IO[bytes]) -> contextlib.AbstractContextManager[IO[bytes]]:
-    import zstandard  # noqa: PLC0415  needed only here and below
-
     return zstandard.ZstdCompressor(level=_LEVEL).stream_writer(stream, closefd=False)
 
 
 def _decompressed(stream: IO[bytes]) -> contextlib.AbstractContextManager[IO[bytes]]:
-    import zstandard  # noqa: PLC0415
-
     return zstandard.ZstdDecompressor().stream_reader(stream)

@@ -3,11 +3,11 @@
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from anubis.contracts.records import Records
 from anubis.contracts.runs import RunQuery, Runs
+from anubis.model.garbage import Garbage
 from anubis.model.status import Status
 from anubis.record import layout, packing
 from anubis.transfer.run_transfer import INCOMING
@@ -16,15 +16,6 @@ _ARCHIVE = re.compile(r"[0-9a-f]{64}\.tar")
 _BATCH = 500
 #: More runs than any installation has.
 _ALL = 100_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Garbage:
-    """A file or folder that garbage collection may delete or compress."""
-
-    kind: str
-    path: Path
-    size_bytes: int
 
 
 def find(home: Path, runs: Runs, *, before_s: float) -> Iterator[Garbage]:

@@ -1,6 +1,6 @@
 """Who drives which run, and what stages decide."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from anubis.model.errors import LeaseLostError
@@ -9,6 +9,7 @@ from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import event_words, write_events
 from anubis.store.rows import id_bytes, id_text, run_of, step_values
 from anubis.store.sql.database import Database, Session, chunked
+from anubis.store.text import clean
 from anubis.store.writing import Measured
 
 
@@ -24,10 +25,18 @@ class StoredLeases:
         self._database = database
         self._dictionaries = dictionaries
 
-    def claim(self, owner: str, *, now_s: float, lease_s: float, limit: int) -> Sequence[Run]:
+    def claim(
+        self, owner: str, *, now_s: float, lease_s: float, limit: int, without: Collection[str] = ()
+    ) -> Sequence[Run]:
         if limit <= 0:
             return []
-        claimed = self._database.lease("claim", owner=owner, now_s=now_s, until_s=now_s + lease_s, most=limit)
+        values = {"owner": owner, "now_s": now_s, "until_s": now_s + lease_s, "most": limit}
+        if without:
+            words = self._dictionaries.words(without)
+            engines = [words[clean(engine)] for engine in without]
+            claimed = self._database.lease("claim_without", engines=engines, **values)
+        else:
+            claimed = self._database.lease("claim", **values)
         if not claimed:
             return []
         rows = self._database.rows("claimed", numbers=[row.no for row in claimed])

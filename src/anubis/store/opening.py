@@ -3,7 +3,9 @@
 import re
 import sqlite3
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from anubis.late import late
 from anubis.model.errors import AnubisError
 from anubis.store.alerts import StoredAlerts, StoredCursors
 from anubis.store.dictionaries import Dictionaries
@@ -13,6 +15,11 @@ from anubis.store.points import StoredPoints
 from anubis.store.runs import StoredRuns
 from anubis.store.sql.database import Database, Session, statements_of
 from anubis.store.sql.drivers import driver_for
+
+if TYPE_CHECKING:
+    from anubis.store.migrations import upgrade as migrations
+else:  # Alembic takes 0.4 s
+    migrations = late("anubis.store.migrations.upgrade")
 
 #: The newest revision in ``migrations/versions``; what ``create`` in the ``.sql`` files makes. Revisions count up.
 VERSION = "0001"
@@ -105,9 +112,7 @@ def _bring_up(database: Database) -> None:
             remedy="upgrade Anubis, or set ANUBIS_DATABASE_URL to another database",
         )
     if version != VERSION:
-        from anubis.store.migrations.upgrade import upgrade  # noqa: PLC0415  Alembic takes 0.4 s
-
-        upgrade(driver)
+        migrations.upgrade(driver)
 
 
 def _create(session: Session) -> None:

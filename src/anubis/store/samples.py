@@ -5,14 +5,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isnan, nan
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from anubis.late import late
 from anubis.model.errors import NotFoundError
 from anubis.model.points import SampleBlock
 from anubis.store.columns import pack, unpack, worth_numpy
 from anubis.store.rows import id_bytes, number
 from anubis.store.sql.database import Database, Session
 from anubis.store.text import clean
+
+if TYPE_CHECKING:
+    import numpy as np
+else:  # heavy, and only long columns need it
+    np = late("numpy")
 
 Columns = tuple["array[Any]", ...]
 
@@ -148,8 +154,6 @@ def thinned(columns: Columns, most: int | None) -> Columns:
 def _extremes(values: "array[float]") -> Any:
     """A function that returns the positions of the smallest and the largest of ``values[a:b]``."""
     if worth_numpy(len(values)):
-        import numpy as np  # noqa: PLC0415  heavy, and rarely needed
-
         column = np.frombuffer(values)
         return lambda a, b: (a + int(column[a:b].argmin()), a + int(column[a:b].argmax()))
 

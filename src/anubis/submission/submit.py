@@ -5,17 +5,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from anubis.contracts.clock import Clock
-from anubis.contracts.engine import Capabilities, Engine
-from anubis.model.descriptor import DEFAULT_ENGINE, SINGLE_RUN, Descriptor, Isolate, Script
+from anubis.contracts.engine import Engine
+from anubis.contracts.notifier import Notifier
+from anubis.model.descriptor import DEFAULT_ENGINE, Descriptor, Script
 from anubis.model.errors import BadInputError
 from anubis.model.identity import digest, series_key
 from anubis.model.ids import new_run_id
-from anubis.model.problem import Problem, Severity
 from anubis.model.run import Event, Run
 from anubis.model.status import Status
-
-#: The instance type of the local machine.
-LOCAL = "local"
+from anubis.submission.refusals import refusals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +37,7 @@ def runs_of(
     submissions: Sequence[Submission],
     *,
     engines: Mapping[str, Engine],
+    notifiers: Mapping[str, Notifier],
     default_engine: str,
     owner: str,
     clock: Clock,
@@ -46,11 +45,13 @@ def runs_of(
 ) -> tuple[list[tuple[Run, str]], list[Event]]:
     """The runs to store, in the order in which they should run, with their first events.
 
-    With several rounds the order alternates (A B, B A, A B ...), so that a drift of the machine affects all sides
-    equally. Raises BadInputError with all reasons for a refusal.
+    With several rounds the order alternates (A B, B A, A B ...), so that a machine that grows slower or faster
+    meanwhile treats all sides alike. ``notifiers`` are by the schemes that they serve. Raises BadInputError with everything that is refused.
     """
     chosen = [_with_engine(submission, default_engine) for submission in submissions]
-    refused = [problem for submission in chosen for problem in refusals(submission.descriptor, engines)]
+    refused = [
+        problem for submission in chosen for problem in refusals(submission.descriptor, engines, notifiers)
+    ]
     if refused:
         unique = list(dict.fromkeys(refused))
         raise BadInputError("the run is refused; nothing was stored", problems=unique)
@@ -109,81 +110,3 @@ def _run(
         folder=submission.folder,
         order_s=submission.order_s,
     )
-
-
-def refusals(descriptor: Descriptor, engines: Mapping[str, Engine]) -> list[Problem]:
-    """The requirements of the descriptor that its engine or this installation does not support."""
-    name = descriptor.info.execution_engine
-    engine = engines.get(name)
-    if engine is None:
-        known = ", ".join(sorted(engines))
-        return [
-            _refusal("info.execution_engine", f'engine "{name}" is not installed', f"choose one of: {known}")
-        ]
-    return [*_unable(descriptor, name, engine.capabilities), *_unserved(descriptor)]
-
-
-def only_recorded(descriptor: Descriptor, engine: Engine) -> Iterator[Problem]:
-    """Warnings for fields that this engine records but does not use."""
-    can, hardware = engine.capabilities, descriptor.hardware
-    if descriptor.env.docker_image and not can.images:
-        message = (
-            f'engine "{engine.name}" does not use images: {descriptor.env.docker_image} is only recorded'
-        )
-        yield replace(_refusal("env.docker_image", message, ""), severity=Severity.WARNING)
-    if hardware.instance_type != LOCAL and not can.instance_types:
-        message = f'engine "{engine.name}" runs on this machine: {hardware.instance_type} is only recorded'
-        yield replace(_refusal("hardware.instance_type", message, ""), severity=Severity.WARNING)
-
-
-def _unable(descriptor: Descriptor, name: str, can: Capabilities) -> Iterator[Problem]:
-    hardware = descriptor.hardware
-    if hardware.strategy not in can.strategies:
-        yield _refusal(
-            "hardware.strategy",
-            f'strategy "{hardware.strategy}" is not available on engine "{name}"',
-            f"use one of: {', '.join(sorted(can.strategies))}, or another engine",
-        )
-    if descriptor.data.sources and not can.data:
-        yield _refusal(
-            "data.sources",
-            f'fetching data is not available on engine "{name}"',
-            "read the data in benchmark_code from their location, and remove [[data.sources]]",
-        )
-    if descriptor.measure.isolate is Isolate.PLACE and not can.isolate_place:
-        yield _refusal(
-            "measure.isolate",
-            f'a new placement for every repeat is not available on engine "{name}"',
-            'use isolate = "process", or submit it with --rounds',
-        )
-    if descriptor.env.privileged and not can.images:
-        yield _refusal(
-            "env.privileged",
-            f'privileged mode is not available on engine "{name}"',
-            "remove privileged = true, or run on an engine with containers",
-        )
-    if not can.images and not descriptor.ml.benchmark_code:
-        yield _refusal(
-            "ml.benchmark_code",
-            f'engine "{name}" does not use images, so a command is needed',
-            "set the command in ml.benchmark_code",
-        )
-
-
-def _unserved(descriptor: Descriptor) -> Iterator[Problem]:
-    if descriptor.info.scheduling != SINGLE_RUN:
-        yield _refusal(
-            "info.scheduling",
-            "schedules need a service, which this version does not include",
-            'use scheduling = "single_run" and a cron entry that calls anubis submit',
-        )
-    if descriptor.hardware.max_cost:
-        yield _refusal(
-            "hardware.max_cost",
-            "the cost of a run is unknown on this engine, so max_cost cannot be enforced",
-            "remove max_cost",
-        )
-
-
-def _refusal(path: str, message: str, remedy: str) -> Problem:
-    return Problem(path=path, message=message, remedy=remedy)

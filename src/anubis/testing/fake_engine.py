@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from anubis.contracts.engine import Capabilities
+from anubis.contracts.engine import Capabilities, Mounting
 from anubis.model.errors import AnubisError, NoCapacityError
 from anubis.model.hardware import Strategy
-from anubis.model.run import Bundle, Observation, Placement, Run, Seen
+from anubis.model.launch import Launch
+from anubis.model.run import Observation, Placement, Run, Seen
 
 
 class FakeEngine:
@@ -13,7 +14,12 @@ class FakeEngine:
 
     name = "fake"
     capabilities = Capabilities(
-        strategies=frozenset(Strategy), images=True, data=True, instance_types=True, isolate_place=True
+        strategies=frozenset(Strategy),
+        mounting=Mounting(agent=("agent",), inside="/anubis", address="{role}-{rank}"),
+        images=True,
+        data=True,
+        instance_types=True,
+        isolate_place=True,
     )
 
     def __init__(self, *, room: int | None = None) -> None:
@@ -23,25 +29,25 @@ class FakeEngine:
         self.trouble: AnubisError | None = None
         #: Placement name -> what is seen of it.
         self.seen: dict[str, Observation] = {}
-        #: Every bundle that was started, by placement name.
-        self.bundles: dict[str, Bundle] = {}
+        #: Everything that was started, by placement name.
+        self.launches: dict[str, Launch] = {}
         self.log: dict[str, bytes] = {}
         #: Names of placements that only another machine can see.
         self.elsewhere: set[str] = set()
 
     def placed(self, run: Run) -> Placement | None:
         placement = self._placement(run)
-        return placement if placement.name in self.bundles else None
+        return placement if placement.name in self.launches else None
 
-    def place(self, run: Run, bundle: Bundle) -> Placement:
+    def place(self, run: Run, launch: Launch) -> Placement:
         self._raise_trouble()
         placement = self._placement(run)
-        if placement.name in self.bundles:
+        if placement.name in self.launches:
             return placement
         running = sum(seen.seen in {Seen.WAITING, Seen.RUNNING} for seen in self.seen.values())
         if self.room is not None and running >= self.room:
             raise NoCapacityError("every place is taken", again_after_s=1.0, remedy="wait")
-        self.bundles[placement.name] = bundle
+        self.launches[placement.name] = launch
         self.seen[placement.name] = Observation(seen=Seen.RUNNING)
         return placement
 

@@ -1,6 +1,6 @@
 """Leases in memory: what every real store has to agree with."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from anubis.model.errors import LeaseLostError
@@ -14,12 +14,16 @@ class FakeLeases:
     def __init__(self, shelf: MemoryState) -> None:
         self._shelf = shelf
 
-    def claim(self, owner: str, *, now_s: float, lease_s: float, limit: int) -> Sequence[Run]:
+    def claim(
+        self, owner: str, *, now_s: float, lease_s: float, limit: int, without: Collection[str] = ()
+    ) -> Sequence[Run]:
         with self._shelf.lock:
             ready = [
                 run
                 for run in self._shelf.runs.values()
-                if not run.status.final and max(run.due_s, self._ready_s(run)) <= now_s
+                if not run.status.final
+                and max(run.due_s, self._ready_s(run)) <= now_s
+                and run.engine not in without
             ]
             ready.sort(key=lambda run: (-run.descriptor.info.priority, self._ready_s(run)))
             claimed = ready[: max(0, limit)]

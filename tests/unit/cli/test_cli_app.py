@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from anubis.cli import main
-from anubis.cli.app import PLACES, SECTIONS, execute
+from anubis.cli.app import SECTIONS, execute
 from anubis.cli.exit_codes import MEANINGS
 from anubis.cli.reference import markdown
 from support.tree import ROOT
+
+COMMANDS = [name for places in SECTIONS.values() for name in places]
 
 
 @pytest.mark.parametrize(
@@ -20,7 +22,7 @@ from support.tree import ROOT
         ("run nowhere.toml", "nowhere.toml"),
         ("run .", "directory"),
         ("run x.toml --rounds 0", "--rounds"),
-        ("run x.toml --set repeats", "key=value"),
+        ("run x.toml --set repeats", "KEY=VALUE"),
         ("stats", "did you mean status"),
         ("status", "@last"),
         ("status @last~3", "@last~3"),
@@ -30,7 +32,7 @@ from support.tree import ROOT
         ("history --status gone", "--status"),
         ("history --limit 0", "--limit"),
         ("compare a b --min-effect much", "share"),
-        ("cancel", "which runs"),
+        ("cancel", "--all"),
         ("purge", "missing argument"),
         ("record import nowhere.zst", "nowhere.zst"),
         ("validate", "missing argument"),
@@ -50,7 +52,7 @@ def test_a_wrong_command_line_is_explained(words, mentioned, capsys):
     assert mentioned in told.err
 
 
-@pytest.mark.parametrize("command", sorted(PLACES))
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_explains_itself(command, capsys):
     assert execute([command, "--help"]) == 0
     assert capsys.readouterr().out.startswith(f"Usage: anubis {command}")
@@ -59,8 +61,7 @@ def test_every_command_explains_itself(command, capsys):
 def test_the_help_lists_every_command_and_exit_code(capsys):
     assert execute([]) == 0
     shown = capsys.readouterr().out
-    assert all(re.search(rf"^  {name} ", shown, re.MULTILINE) for name in (*PLACES, *MEANINGS))
-    assert sorted(name for names in SECTIONS.values() for name in names) == sorted(PLACES)
+    assert all(re.search(rf"^  {name} ", shown, re.MULTILINE) for name in (*COMMANDS, *MEANINGS))
 
 
 def test_the_version_is_told_without_loading_anything(monkeypatch, capsys):
@@ -72,7 +73,7 @@ def test_the_version_is_told_without_loading_anything(monkeypatch, capsys):
 
 def test_the_reference_holds_every_command(capsys):
     page = markdown()
-    assert all(f"### anubis {name}\n" in page for name in PLACES)
+    assert all(f"### anubis {name}\n" in page for name in COMMANDS)
     assert "### anubis record export" in page
     assert (ROOT / "docs" / "reference" / "cli.md").read_text() == page, "make it anew as the page says"
 

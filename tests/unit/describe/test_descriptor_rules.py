@@ -320,13 +320,7 @@ def test_horovod_alone_is_an_error_in_new_files_and_one_machine_is_fine_elsewher
     assert said(f"{text}\nprocesses_per_instance = 4", hardware__strategy="horovod") == []
 
 
-@pytest.mark.parametrize("engine", ["container", "kubernetes", "aws.sagemaker"])
-def test_engines_with_images_need_one(engine):
-    text = BASE.replace('docker_image = "example/image"', "")
-    assert the_one(said(text, info__execution_engine=engine))[0] == "env.docker_image"
-
-
-@pytest.mark.parametrize("engine", ["process", "default"])
+@pytest.mark.parametrize("engine", ["process", "default", "container", "of-a-plug-in"])
 def test_without_an_image_there_must_be_a_command(engine):
     text = BASE.replace('docker_image = "example/image"', "")
     assert said(text, info__execution_engine=engine) == []
@@ -336,11 +330,9 @@ def test_without_an_image_there_must_be_a_command(engine):
     assert (where, "neither a command nor an image to run" in message) == ("ml.benchmark_code", True)
 
 
-@pytest.mark.parametrize(("engine", "warned"), [("kubernets", True), ("k8s-lab-in-basement", False)])
-def test_an_engine_of_a_plug_in_is_free_to_choose_its_name(engine, warned):
-    found = said(BASE, info__execution_engine=engine)
-    assert [severity for _, _, severity in found] == ([Severity.WARNING] if warned else [])
-    assert not warned or "did you mean `kubernetes`" in found[0][1]
+@pytest.mark.parametrize("engine", ["kubernets", "k8s-lab-in-basement"])
+def test_an_engine_may_have_any_name(engine):
+    assert said(BASE, info__execution_engine=engine) == []
 
 
 @pytest.mark.parametrize(
@@ -350,7 +342,7 @@ def test_an_engine_of_a_plug_in_is_free_to_choose_its_name(engine, warned):
         ('to = "mailto:team@example.org"\non = ["improvement", "drift"]', None, None),
         ('to = "mailto:team"', "notify[0].to", Severity.ERROR),
         ('to = "perf"', "notify[0].to", Severity.ERROR),
-        ('to = "slak:#perf"', "notify[0].to", Severity.WARNING),
+        ('to = "carrier-pigeon:#perf"', None, None),
         ('to = "slack:#perf"\non = ["regresion"]', "notify[0].on[0]", Severity.ERROR),
         ('to = "slack:#perf"\nconfirm_runs = -1', "notify[0].confirm_runs", Severity.ERROR),
         ('on = ["failure"]', "notify[0].to", Severity.ERROR),

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from anubis.model.alert import AlertState
 from anubis.model.errors import BadInputError, NotifyError
 from anubis.notifiers.email import Email, EmailSettings, message, recipients
+from anubis.settings import load
 from support.alerts import ALERT, a_row, an_alert
 
 TO = recipients("mailto:team@example.org")
@@ -108,11 +109,11 @@ def test_every_address_is_accepted_or_refused(text):
 
 
 def test_the_server_is_read_from_its_address():
-    settings = EmailSettings.from_env(
-        {"ANUBIS_SMTP_URL": "smtps://me%40x:p%3Aw@mail.example", "ANUBIS_SMTP_FROM": SENDER}
+    settings = load(
+        EmailSettings, {"ANUBIS_SMTP_URL": "smtps://me%40x:p%3Aw@mail.example", "ANUBIS_SMTP_FROM": SENDER}
     )
-    assert (settings.host, settings.port, settings.tls) == ("mail.example", 465, True)
-    assert (settings.user, settings.password, settings.sender) == ("me@x", "p:w", SENDER)
+    assert (settings.server.host, settings.server.port, settings.server.tls) == ("mail.example", 465, True)
+    assert (settings.server.user, settings.server.password, settings.sender) == ("me@x", "p:w", SENDER)
     assert "p:w" not in repr(settings)
 
 
@@ -121,20 +122,20 @@ def test_the_server_is_read_from_its_address():
 )
 def test_what_is_no_mail_server_is_refused(url):
     with pytest.raises(BadInputError, match="ANUBIS_SMTP_URL"):
-        EmailSettings.from_env({"ANUBIS_SMTP_URL": url, "ANUBIS_SMTP_FROM": SENDER})
+        load(EmailSettings, {"ANUBIS_SMTP_URL": url, "ANUBIS_SMTP_FROM": SENDER})
 
 
 def test_a_sender_that_is_no_address_is_refused():
     with pytest.raises(BadInputError, match="ANUBIS_SMTP_FROM"):
-        EmailSettings.from_env({"ANUBIS_SMTP_FROM": "x\r\nBcc: a@b"})
+        load(EmailSettings, {"ANUBIS_SMTP_FROM": "x\r\nBcc: a@b"})
 
 
 def test_without_a_server_the_remedy_is_named():
     with pytest.raises(NotifyError, match="ANUBIS_SMTP_URL") as refused:
-        Email(EmailSettings.from_env({"ANUBIS_SMTP_FROM": SENDER})).notify("mailto:a@x.org", ALERT)
+        Email(load(EmailSettings, {"ANUBIS_SMTP_FROM": SENDER})).notify("mailto:a@x.org", ALERT)
     assert refused.value.permanent
 
 
 def test_a_machine_whose_name_is_no_domain_still_has_a_sender(monkeypatch):
     monkeypatch.setattr("os.uname", lambda: SimpleNamespace(nodename="build_host 7"))
-    assert EmailSettings.from_env({}).sender == "anubis@localhost"
+    assert load(EmailSettings, {}).sender == "anubis@localhost"

@@ -5,7 +5,9 @@ import pytest
 
 from support.tree import PACKAGE, ROOT
 
-PAGE = (ROOT / "docs" / "reference" / "notifiers.md").read_text()
+REFERENCE = ROOT / "docs" / "reference"
+PAGE = (REFERENCE / "notifiers.md").read_text()
+SETTINGS = (REFERENCE / "settings.md").read_text()
 NAMES = {
     name
     for path in (PACKAGE / "notifiers").glob("*.py")
@@ -21,10 +23,9 @@ def test_settings_are_found():
 
 @pytest.mark.parametrize("name", sorted(NAMES - GIVEN))
 def test_every_setting_stands_in_the_reference(name):
-    assert f"| `{name}` |" in PAGE
+    assert f"| `{name}` |" in SETTINGS
 
 
-@pytest.mark.parametrize("entry", entry_points(group="anubis.notifiers"), ids=lambda entry: entry.name)
-def test_every_scheme_stands_in_the_reference(entry):
-    for scheme in entry.load()(None).schemes - {"http"} if entry.name != "slack" else {"slack"}:
-        assert f"| `{scheme}:" in PAGE
+@pytest.mark.parametrize("scheme", [entry.name for entry in entry_points(group="anubis.notifiers")])
+def test_every_scheme_stands_in_the_reference(scheme):
+    assert f"`{scheme}:" in PAGE

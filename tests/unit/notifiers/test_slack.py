@@ -2,6 +2,7 @@ import pytest
 
 from anubis.model.errors import BadInputError, NotifyError
 from anubis.notifiers.slack import Slack, SlackSettings, message
+from anubis.settings import load
 from support.alerts import ALERT, a_row, an_alert
 from support.notifying import MemoryObjects
 
@@ -35,11 +36,12 @@ def test_the_limits_of_slack_are_kept():
 
 
 def test_webhooks_are_read_for_each_channel_and_stay_secret():
-    settings = SlackSettings.from_env(
+    settings = load(
+        SlackSettings,
         {
             "ANUBIS_SLACK_URL": "https://s/SECRET",
             "ANUBIS_SLACK_URLS": "#perf=https://s/SECRET?a=b #infra=https://t/SECRET",
-        }
+        },
     )
     assert settings.urls == {"#perf": "https://s/SECRET?a=b", "#infra": "https://t/SECRET"}
     assert "SECRET" not in repr(settings)
@@ -48,7 +50,7 @@ def test_webhooks_are_read_for_each_channel_and_stay_secret():
 @pytest.mark.parametrize("value", ["https://s/SECRET", "#perf=", "#perf=SECRET", "=https://s/SECRET"])
 def test_a_channel_without_a_webhook_is_refused_without_being_shown(value):
     with pytest.raises(BadInputError) as refused:
-        SlackSettings.from_env({"ANUBIS_SLACK_URLS": value})
+        load(SlackSettings, {"ANUBIS_SLACK_URLS": value})
     assert "SECRET" not in str(refused.value)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from anubis.model.errors import BadInputError, NotifyError
 from anubis.notifiers.webhook import Webhook, WebhookSettings, body
+from anubis.settings import load
 from support.alerts import ALERT, a_row, an_alert
 
 SECRET = "a text of enough characters"
@@ -38,8 +39,8 @@ def test_figures_json_cannot_hold_are_null():
 
 def test_secrets_are_read_as_text_or_as_base64():
     key = bytes(range(32))
-    settings = WebhookSettings.from_env(
-        {"ANUBIS_WEBHOOK_SECRET": f"whsec_{base64.b64encode(key).decode()} {'t' * 24}"}
+    settings = load(
+        WebhookSettings, {"ANUBIS_WEBHOOK_SECRET": f"whsec_{base64.b64encode(key).decode()} {'t' * 24}"}
     )
     assert settings.secrets == (key, b"t" * 24)
     assert "tttt" not in repr(settings)
@@ -48,7 +49,7 @@ def test_secrets_are_read_as_text_or_as_base64():
 @pytest.mark.parametrize("secret", ["short", "whsec_c2hvcnQ=", "whsec_not base64", "whsec_%%%%"])
 def test_a_weak_secret_is_refused_without_being_shown(secret):
     with pytest.raises(BadInputError) as refused:
-        WebhookSettings.from_env({"ANUBIS_WEBHOOK_SECRET": secret})
+        load(WebhookSettings, {"ANUBIS_WEBHOOK_SECRET": secret})
     assert secret not in str(refused.value).replace("too short", "")
 
 
@@ -70,5 +71,5 @@ def test_what_the_operator_does_not_allow_is_never_asked(to, hosts):
 
 
 def test_hosts_are_read_from_the_environment():
-    settings = WebhookSettings.from_env({"ANUBIS_WEBHOOK_HOSTS": "Hook.example, 127.0.0.1"})
+    settings = load(WebhookSettings, {"ANUBIS_WEBHOOK_HOSTS": "Hook.example, 127.0.0.1"})
     assert settings.hosts == {"hook.example", "127.0.0.1"}

@@ -1,17 +1,21 @@
 """The one loop: what is due is asked about, and the answer is applied or dropped."""
 
 from dataclasses import replace
+from threading import Event
 
 import pytest
 
 from anubis.model.cause import Cause
 from anubis.model.descriptor import OnContamination
-from anubis.model.errors import NoCapacityError, StageError, StoreError
+from anubis.model.errors import NoCapacityError, PlugInError, StageError, StoreError
 from anubis.model.hardware import Hardware
-from anubis.model.run import Event, Seen, Step
+from anubis.model.run import Event as RunEvent
+from anubis.model.run import Seen, Step
 from anubis.model.status import Status
-from anubis.pipeline.stages.place import bundle_of
+from anubis.pipeline.reconciler import Reconciler
 from anubis.testing import FakeEngine, a_descriptor, a_run
+from anubis.testing.contracts.engine import start
+from anubis.wiring import WallClock
 
 
 def add(house, *runs):
@@ -132,7 +136,7 @@ def test_a_run_whose_engine_was_removed_waits_with_a_reason_until_it_is_cancelle
     turn(reconciler, house)
     waiting = house.runs.get(run.id)
 
-    house.runs.request_cancel([run.id], [Event(run_id=run.id, kind="cancel_requested", time_s=0.0)])
+    house.runs.request_cancel([run.id], [RunEvent(run_id=run.id, kind="cancel_requested", time_s=0.0)])
     turn(reconciler, house)
 
     assert (waiting.status, waiting.reason) == (Status.WATCH, 'engine "fake" is not installed here any more')
@@ -199,7 +203,7 @@ def test_a_run_cancelled_while_it_waits_never_starts(house, reconciler):
     turn(reconciler, house)
 
     assert house.runs.get(run.id).status is Status.CANCELLED
-    assert house.engine.bundles == {}
+    assert house.engine.launches == {}
 
 
 def test_room_that_cancelling_frees_is_not_taken_by_a_run_that_was_cancelled_with_it(house, reconciler):
@@ -215,7 +219,7 @@ def test_room_that_cancelling_frees_is_not_taken_by_a_run_that_was_cancelled_wit
     settle(reconciler, house)
     settle(reconciler, house)
 
-    assert len(house.engine.bundles) == 1
+    assert len(house.engine.launches) == 1
 
 
 def test_a_run_cancelled_while_it_runs_is_ended_and_keeps_its_record(house, reconciler, leave_record):
@@ -234,14 +238,14 @@ def test_a_run_cancelled_while_it_runs_is_ended_and_keeps_its_record(house, reco
 
 
 def cancel(house, run):
-    house.runs.request_cancel([run.id], [Event(run_id=run.id, kind="cancel_requested", time_s=0.0)])
+    house.runs.request_cancel([run.id], [RunEvent(run_id=run.id, kind="cancel_requested", time_s=0.0)])
 
 
 def test_what_was_placed_by_somebody_who_died_just_then_is_ended_when_cancelled(house, reconciler):
     """The store says that it waits for its place; the engine knows better."""
     run = a_run(status=Status.PLACE)
     add(house, run)
-    placement = house.engine.place(run, bundle_of(run))
+    placement = start(house.engine, run, ("true",))
     cancel(house, run)
 
     turn(reconciler, house)
@@ -255,7 +259,7 @@ def test_what_was_placed_by_somebody_who_died_just_then_does_not_wait_for_room(
 ):
     run = a_run(a_descriptor(hardware=Hardware(instance_type="local", max_wait_s=60)))
     add(house, run)
-    house.engine.place(run, bundle_of(run))
+    start(house.engine, run, ("true",))
     full = NoCapacityError("its agent holds the slot and has not shown itself yet", again_after_s=1.0)
 
     def place(self, *_):
@@ -293,6 +297,37 @@ def test_without_its_engine_a_run_harms_no_other_and_can_be_cancelled(house, rec
         assert house.runs.get(gone.id).status is Status.CANCELLED
     else:
         assert left.status is Status.FAILED
+
+
+class Broken(dict):
+    """Engines of which one cannot be loaded any more."""
+
+    def __getitem__(self, name):
+        if name == "other":
+            raise PlugInError('engine "other" cannot be loaded: ImportError: no library', remedy="update it")
+        return super().__getitem__(name)
+
+    def get(self, name, default=None):
+        return default if name == "other" else super().get(name, default)
+
+
+@pytest.mark.parametrize("placed", [False, True])
+def test_an_engine_that_cannot_be_loaded_harms_only_its_runs_and_is_named(house, new_reconciler, placed):
+    other = FakeEngine()
+    other.name = "other"
+    house.world.engines["other"] = other
+    left, good = a_run(engine="other"), a_run()
+    add(house, left, good)
+    if placed:
+        turn(new_reconciler("one"), house, times=1)
+        house.clock.advance(60.0)
+    house.world = replace(house.world, engines=Broken(house.world.engines))
+
+    turn(new_reconciler("two"), house)
+
+    assert house.runs.get(good.id).status is Status.WATCH
+    assert "cannot be loaded: ImportError" in house.runs.get(left.id).reason
+    assert house.runs.get(left.id).status is (Status.WATCH if placed else Status.FAILED)
 
 
 def test_an_engine_that_cannot_cancel_stops_nobody(house, reconciler, monkeypatch, leave_record):
@@ -421,3 +456,172 @@ def test_a_stage_of_one_engine_does_not_hold_up_those_of_another(house, reconcil
     reconciler.turn()
 
     assert house.threads.names == ["stage fake", "stage other"]
+
+
+def test_a_placement_is_looked_at_less_often_the_older_it_is_by_the_monotonic_clock(house, reconciler):
+    add(house, a_run())
+    settle(reconciler, house)
+    young = len(house.clock.waits)
+    turn(reconciler, house, times=100)
+    house.clock.jump(-100.0)
+    house.clock.waits.clear()
+
+    turn(reconciler, house, times=1)
+
+    assert young > 5
+    assert house.clock.waits == []
+
+
+def test_a_cancelled_run_is_looked_at_at_once_however_long_it_has_run(house, reconciler):
+    run = a_run()
+    add(house, run)
+    settle(reconciler, house)
+    turn(reconciler, house, times=100)
+    cancel(house, run)
+    house.clock.advance(0.25)
+
+    settle(reconciler, house)
+
+    assert house.runs.get(run.id).status.final
+
+
+def test_watching_in_progress_ends_when_another_run_was_placed(house, reconciler):
+    first, second = a_run(), a_run()
+    add(house, first)
+    reconciler.turn()
+    while house.threads.names != ["watch fake"]:
+        house.threads.run()
+        reconciler.turn()
+    end = house.threads.hang()
+    add(house, second)
+    settle_after(reconciler, house, 0.25)
+    house.clock.waits.clear()
+    end()
+
+    settle(reconciler, house)
+
+    assert house.clock.waits[0] < 0.01, "the call that began before the second run was placed stopped at once"
+    assert {house.runs.get(run.id).status for run in (first, second)} == {Status.WATCH}
+
+
+def settle_after(reconciler, house, seconds):
+    house.clock.advance(seconds)
+    settle(reconciler, house)
+
+
+def test_a_stage_that_meets_a_database_that_is_away_is_asked_again(house, reconciler, caplog):
+    run = a_run(status=Status.PLACE)
+    add(house, run)
+    house.engine.trouble = StoreError("the database is away")
+    settle(reconciler, house)
+    assert house.runs.get(run.id).status is Status.PLACE
+
+    turn(reconciler, house, times=1)
+
+    assert house.runs.get(run.id).status is Status.WATCH
+    assert caplog.text.count("the database is away") == 1
+
+
+def test_without_a_thread_a_stage_is_tried_again(house, new_reconciler):
+    refused = []
+
+    def start(name, work):
+        if len(refused) < 3:
+            refused.append(name)
+            raise RuntimeError("can't start new thread")
+        house.threads(name, work)
+
+    reconciler = new_reconciler("one", start=start)
+    run = a_run()
+    add(house, run)
+
+    turn(reconciler, house, times=9)
+
+    assert house.runs.get(run.id).status is Status.WATCH
+
+
+class Chore:
+    name = "a chore"
+
+    def __init__(self, again_after_s=None):
+        self.turns = 0
+        self.again_after_s = again_after_s
+
+    def turn(self):
+        self.turns += 1
+        return self.again_after_s
+
+
+def driven(house, new_reconciler, chore, until):
+    """A reconciler that drove until the condition held, all its threads ending while it waits."""
+    reconciler = new_reconciler("one", chores=[chore])
+    house.clock.meanwhile = lambda: [house.threads.run(name) for name in ("stage", "watch", "a chore")]
+    reconciler.drive(until)
+    return reconciler
+
+
+def test_chores_have_a_last_turn_when_the_runs_are_final(house, new_reconciler):
+    chore = Chore()
+    reconciler = driven(house, new_reconciler, chore, lambda: True)
+    assert (chore.turns, reconciler.chores.outstanding) == (1, False)
+
+
+def test_what_a_chore_could_not_do_is_known_at_the_end(house, new_reconciler):
+    assert driven(house, new_reconciler, Chore(30.0), lambda: True).chores.outstanding
+
+
+def test_a_chore_that_hangs_stalls_neither_runs_nor_the_end(house, new_reconciler):
+    run = a_run()
+    add(house, run)
+    reconciler = new_reconciler("one", chores=[Chore()])
+    house.clock.meanwhile = lambda: [house.threads.run(name) for name in ("stage", "watch")]
+
+    reconciler.drive(lambda: house.runs.get(run.id).status is Status.WATCH)
+
+    assert "a chore" in house.threads.names
+    assert reconciler.chores.outstanding
+    assert house.leases.owners() == []
+
+
+def test_a_step_that_concerns_alerts_gives_chores_a_turn_at_once(
+    house, reconciler, new_reconciler, leave_record
+):
+    run = a_run()
+    add(house, run)
+    reconciler.close()
+    chore = Chore()
+    reconciler = new_reconciler("one", chores=[chore])
+    turn(reconciler, house, times=7)
+    before = chore.turns
+    leave_record(run, code=1, cause="user_error", reason="it failed")
+    house.engine.end(house.runs.get(run.id).placement)
+
+    settle_after(reconciler, house, 0.9)
+
+    assert house.world.alerts.find()
+    assert chore.turns > before
+
+
+def test_with_threads_of_the_system_a_stage_that_hangs_stops_neither_other_runs_nor_the_end(
+    house, monkeypatch
+):
+    monkeypatch.setattr("anubis.pipeline.stage_pool.SLOW_S", 0.0)
+    monkeypatch.setattr("anubis.pipeline.reconciler.CLOSE_S", 0.0)
+    hanging, other = a_run(), a_run()
+    add(house, hanging, other)
+    place, begun, end = house.engine.place, Event(), Event()
+
+    def slow_place(run, bundle):
+        if run.id == hanging.id:
+            begun.set()
+            end.wait()
+        return place(run, bundle)
+
+    monkeypatch.setattr(house.engine, "place", slow_place)
+    reconciler = Reconciler(replace(house.world, clock=WallClock()), "one")
+
+    reconciler.drive(lambda: begun.is_set() and house.runs.get(other.id).status is Status.WATCH)
+
+    assert house.leases.owners() == ["one"]
+    assert house.runs.get(hanging.id).status is Status.PLACE
+    end.set()

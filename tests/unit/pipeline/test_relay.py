@@ -3,14 +3,12 @@
 import pytest
 
 from anubis.model.alert import Alert, AlertKind, AlertState
-from anubis.model.errors import NotifyError
+from anubis.model.errors import NotifyError, PlugInError
 from anubis.pipeline.relay import Relay
 from anubis.testing import FakeClock, FakeStore, a_run, an_event
 
 
 class Listener:
-    schemes = frozenset({"mailto"})
-
     def __init__(self):
         self.told = []
         self.trouble = None
@@ -120,3 +118,26 @@ def test_what_can_never_arrive_does_not_block_what_can(office):
     assert office.relay.turn() is None
 
     assert [alert for _, alert, _ in office.mail.told] == [an_alert(3).id]
+
+
+class WithBrokenMail(dict):
+    """Notifiers of which one cannot be loaded at the moment."""
+
+    broken = True
+
+    def __getitem__(self, scheme):
+        if scheme == "mailto" and self.broken:
+            raise PlugInError("notifier cannot be loaded", remedy="update it")
+        return super().__getitem__(scheme)
+
+
+def test_a_notifier_that_cannot_be_loaded_is_tried_again_and_holds_up_no_other(office):
+    notifiers = WithBrokenMail({"mailto": office.mail, "slack": office.chat})
+    relay = Relay(office.store.events, office.store.alerts, office.store.cursors, notifiers, office.clock)
+    office.raise_alert(1, "mailto:a@x.org", "slack:#perf")
+    assert relay.turn() is not None
+    assert (len(office.mail.told), len(office.chat.told)) == (0, 1)
+    notifiers.broken = False
+    office.clock.advance(10.0)
+    assert relay.turn() is None
+    assert (len(office.mail.told), len(office.chat.told)) == (1, 1)

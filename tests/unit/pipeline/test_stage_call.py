@@ -58,7 +58,7 @@ def test_what_does_not_pass_fails_the_run(house, error, cause):
 
 def test_a_cancelled_run_that_was_never_placed_is_final(house):
     step = answer(a_run(status=Status.PLACE, cancel_requested=True), house.world)
-    assert (step.status, house.engine.bundles) == (Status.CANCELLED, {})
+    assert (step.status, house.engine.launches) == (Status.CANCELLED, {})
 
 
 def test_watching_goes_on_while_nothing_happens_but_not_for_long(house):

@@ -6,18 +6,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anubis.contracts.engine import Capabilities
+from anubis.contracts.engine import Capabilities, Mounting
 from anubis.model.data import DataSource
-from anubis.model.descriptor import Data, Descriptor, Env, Info, Isolate, Measure, Ml
+from anubis.model.descriptor import Data, Descriptor, Env, Info, Isolate, Measure, Ml, Notify
 from anubis.model.errors import BadInputError
 from anubis.model.hardware import Hardware, Strategy
 from anubis.model.status import Status
-from anubis.submission.submit import Submission, only_recorded, refusals, runs_of
+from anubis.submission.refusals import checked_here, only_recorded, refusals
+from anubis.submission.submit import Submission, runs_of
+from support.servers import SERVER
+
+MOUNTING = Mounting(agent=("agent",), records="/records", scripts="/scripts")
 
 
 class Local:
     name = "process"
-    capabilities = Capabilities(strategies=frozenset({Strategy.SINGLE_NODE}))
+    capabilities = Capabilities(strategies=frozenset({Strategy.SINGLE_NODE}), mounting=MOUNTING)
+
+
+class Containers:
+    name = "container"
+    capabilities = Capabilities(
+        strategies=frozenset({Strategy.SINGLE_NODE, Strategy.INFERENCE}),
+        mounting=Mounting(agent=("agent",), inside="/anubis"),
+        images=True,
+        image_required=True,
+    )
 
 
 class Noon:
@@ -34,7 +48,8 @@ def submit(*descriptors, **options):
     submissions = [Submission(descriptor=d, text="text", cell={"n": n}) for n, d in enumerate(descriptors)]
     return runs_of(
         submissions,
-        engines={"process": Local()},
+        engines={"process": Local(), "container": Containers()},
+        notifiers={"slack": object()},
         default_engine="process",
         owner="me",
         clock=Noon(),
@@ -86,6 +101,8 @@ def test_rounds_alternate_so_that_drift_treats_all_sides_alike(rounds, sides):
         (replace(PLAIN, env=Env(privileged=True)), "env.privileged"),
         (replace(PLAIN, measure=Measure(isolate=Isolate.PLACE)), "measure.isolate"),
         (replace(PLAIN, ml=Ml()), "ml.benchmark_code"),
+        (replace(PLAIN, info=replace(PLAIN.info, execution_engine="container")), "env.docker_image"),
+        (replace(PLAIN, notify=(Notify(to="slak:#perf"),)), "notify[0].to"),
         (replace(PLAIN, data=Data(sources=(DataSource(src="s3://b/k", path="/data"),))), "data.sources"),
     ],
 )
@@ -104,7 +121,7 @@ def test_everything_that_is_refused_is_named_at_once():
         env=Env(privileged=True),
     )
 
-    assert len(refusals(several, {"process": Local()})) == 2
+    assert len(refusals(several, {"process": Local()}, {})) == 2
 
 
 def test_what_the_engine_does_not_act_on_is_said():
@@ -117,3 +134,49 @@ def test_what_the_engine_does_not_act_on_is_said():
         ("hardware.instance_type", "warning"),
     ]
     assert list(only_recorded(PLAIN, Local())) == []
+
+
+ENGINES = {"process": Local(), "container": Containers()}
+
+
+def named(engine, **changes):
+    return replace(PLAIN, info=replace(PLAIN.info, execution_engine=engine), **changes)
+
+
+@pytest.mark.parametrize(
+    ("descriptor", "expected"),
+    [
+        (PLAIN, []),
+        (named("process"), []),
+        (named("container"), [("env.docker_image", "error")]),
+        (named("container", env=Env(docker_image="image")), []),
+        (named("kubernetes"), [("info.execution_engine", "warning")]),
+        (
+            named("process", hardware=Hardware(instance_type="local", strategy=Strategy.MPI)),
+            [("hardware.strategy", "error")],
+        ),
+        (
+            replace(PLAIN, hardware=Hardware(instance_type="local", strategy=Strategy.MPI)),
+            [("hardware.strategy", "warning")],
+        ),
+        (replace(PLAIN, notify=(Notify(to="https://h"),)), [("notify[0].to", "warning")]),
+        (replace(PLAIN, info=replace(PLAIN.info, scheduling="@daily")), []),
+    ],
+)
+def test_before_submit_only_what_the_named_engine_cannot_do_is_an_error(descriptor, expected):
+    found = checked_here(descriptor, ENGINES, {"slack": object()}, "process")
+    assert [(problem.path, problem.severity) for problem in found] == expected
+
+
+def test_an_address_is_not_shown():
+    (problem,) = refusals(named("process", notify=(Notify(to="hook:SECRET"),)), ENGINES, {"slack": object()})
+    assert "SECRET" not in str(problem)
+    assert "`hook:`" in problem.message
+
+
+def test_every_role_needs_what_the_engine_needs():
+    hardware = Hardware(instance_type="local", strategy=Strategy.INFERENCE)
+    env = replace(SERVER.env, privileged=True, start_command="", start_command_args="")
+    asked = replace(PLAIN, hardware=hardware, server=replace(SERVER, env=env))
+    paths = [problem.path for problem in refusals(asked, {"default": Local()}, {})]
+    assert paths == ["hardware.strategy", "server.env.privileged", "server.env.start_command"]

@@ -1,42 +1,49 @@
-"""``anubis bisect``: which commit changed a metric."""
+"""``anubis bisect``: searches the commit that changed a metric."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from anubis.analysis.verdict_text import effect_text, next_step, render
-from anubis.bisection import bisect_request
-from anubis.bisection.bisect_request import BisectRequest
-from anubis.bisection.commit_search import Side
+from anubis.analysis.verdict_text import effect_text
 from anubis.cli import exit_codes, terminal
 from anubis.cli.home import open_client
 from anubis.cli.params import PAIR, SHARE, json_option, mapping
 from anubis.cli.views import comparison_view, json_output, units
 from anubis.cli.views.follow import follow
+from anubis.late import late
 from anubis.model.errors import BadInputError
 from anubis.model.run import Run
 from anubis.reporting.markup import one_line
 
 if TYPE_CHECKING:
+    from anubis.api import bisections as api_bisections
+    from anubis.bisection import bisect_request
+    from anubis.bisection.bisect_request import BisectRequest
     from anubis.bisection.bisection import BisectResult, CommitResult
     from anubis.client import Client
+else:  # numpy and scipy
+    api_bisections = late("anubis.api.bisections")
+    bisect_request = late("anubis.bisection.bisect_request")
 
-_COLOURS = {Side.GOOD: "green", Side.BAD: "red", Side.SKIPPED: "yellow"}
+#: By the value of a side.
+_COLOURS = {"good": "green", "bad": "red", "skipped": "yellow"}
 
 
 @click.command()
 @click.argument("what", nargs=-1, metavar="[GOOD BAD FILE]")
 @click.option("--alert", "alert_id", metavar="ALERT", help="Search the range of this alert instead.")
-@click.option("--metric", help="What changed (default: the only one declared, or the alert's gravest).")
+@click.option(
+    "--metric", help="Metric that changed (default: the only one declared, or the most severe of the alert)."
+)
 @click.option(
     "--runs",
     type=click.IntRange(3, 1000),
     default=12,
     show_default=True,
-    help="Run no commit more often than that.",
+    help="Maximum number of runs for each commit.",
 )
 @click.option(
     "--min-effect",
@@ -44,13 +51,13 @@ _COLOURS = {Side.GOOD: "green", Side.BAD: "red", Side.SKIPPED: "yellow"}
     default="2%",
     show_default=True,
     metavar="SHARE",
-    help="Smaller effects do not count.",
+    help="Ignore smaller effects.",
 )
 @click.option(
     "--repository",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     metavar="DIR",
-    help="Repository of the commits (default: the one FILE lies in).",
+    help="Repository of the commits (default: that of FILE).",
 )
 @click.option("--all-parents", is_flag=True, help="Look inside merged branches too.")
 @click.option(
@@ -74,12 +81,12 @@ def bisect(
     overrides: tuple[tuple[str, str], ...],
     as_json: bool,
 ) -> int:
-    """Find the first commit after GOOD, up to BAD, since which a metric of FILE is different.
+    """Find the first commit after GOOD, up to BAD, that changed a metric of FILE.
 
-    Each commit is checked out into a folder of its own and measured with as few runs as the noise allows; runs that
-    are stored already count. Interrupted, the same command goes on where it stopped.
+    Each commit is checked out into a separate folder and measured with as few runs as the noise allows; stored runs
+    are used. After an interruption, the same command continues where it stopped.
 
-    Exits 4 when GOOD and BAD do not differ, or several commits are left that could not be measured.
+    Exits 4 if GOOD and BAD do not differ, or if several commits remain that could not be measured.
     """
     with open_client() as client:
         ask = _question(
@@ -92,7 +99,7 @@ def bisect(
             answered=lambda answer: _tell(ask, answer),
         )
     if as_json:
-        json_output.show(_found_json(ask, found))
+        json_output.show(api_bisections.bisection_to_json(ask, found))
     else:
         _show(ask, found)
     return exit_codes.OK if len(found.suspects) == 1 else exit_codes.UNDECIDED
@@ -106,7 +113,7 @@ def _question(
     metric: str | None,
     repository: Path | None,
     overrides: dict[str, str],
-) -> BisectRequest:
+) -> "BisectRequest":
     if alert_id is not None and not what and not overrides:
         return client.bisections.question_of_alert(alert_id, metric=metric, repository=repository)
     if alert_id is not None or len(what) != 3:
@@ -128,7 +135,7 @@ def _measured(client: "Client", runs: Sequence[Run]) -> Sequence[Run]:
     return follow(client, runs, cancels=True)
 
 
-def _tell(ask: BisectRequest, answer: "CommitResult") -> None:
+def _tell(ask: "BisectRequest", answer: "CommitResult") -> None:
     """One line on standard error for each commit."""
     about = one_line(ask.repository.about(answer.commit), 80)
     verdict = answer.verdict
@@ -147,13 +154,13 @@ def _tell(ask: BisectRequest, answer: "CommitResult") -> None:
     click.echo("  ".join(part for part in parts if part), err=True)
 
 
-def _show(ask: BisectRequest, found: "BisectResult") -> None:
+def _show(ask: "BisectRequest", found: "BisectResult") -> None:
     if len(found.suspects) > 1:
         click.secho(f"the first bad commit is one of these {len(found.suspects)}", bold=True)
         for commit in found.suspects:
             click.echo(f"  {commit}  {one_line(ask.repository.about(commit), 120)}")
         click.echo(
-            "All but the last could not be told: see the lines above; then mend one, or allow more --runs."
+            "All but the last are undecided: see the lines above; repair one of them, or allow more --runs."
         )
         return
     (first,) = found.suspects
@@ -162,28 +169,3 @@ def _show(ask: BisectRequest, found: "BisectResult") -> None:
     if found.verdict:
         for line in comparison_view.verdict_lines(found.verdict, terminal.width()):
             click.echo(f"  {line}")
-
-
-def _found_json(ask: BisectRequest, found: "BisectResult") -> dict[str, Any]:
-    verdict = found.verdict
-    return {
-        "good": ask.good,
-        "bad": ask.bad,
-        "metric": ask.metric,
-        "family_id": ask.family,
-        "first_bad": found.suspects[0] if len(found.suspects) == 1 else None,
-        "suspects": list(found.suspects),
-        "last_good": found.last_good,
-        "verdict": verdict and {**asdict(verdict), "text": render(verdict), "next_step": next_step(verdict)},
-        "answers": [
-            {
-                "commit": answer.commit,
-                "side": answer.side.value,
-                "why": answer.why,
-                "runs": answer.verdict.n_contender if answer.verdict else 0,
-                "effect": answer.verdict.effect if answer.verdict else None,
-                "interval": answer.verdict.interval if answer.verdict else None,
-            }
-            for answer in found.commits
-        ],
-    }

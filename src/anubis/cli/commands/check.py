@@ -2,25 +2,31 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from anubis.cli import exit_codes
 from anubis.cli.home import open_client
 from anubis.cli.params import PAIR, REF, SHARE, json_option, mapping
-from anubis.cli.select.gate_sides import NEWEST, Asked, contests_of
+from anubis.cli.select.gate_sides import NEWEST, Asked, sides_of
 from anubis.cli.views import gate_view, json_output
 from anubis.cli.views.gate_view import FailOn
+from anubis.late import late
 from anubis.reporting import posting
 from anubis.reporting.gate_report import Report, markdown
 from anubis.reporting.junit import junit
+
+if TYPE_CHECKING:
+    from anubis.api import gate as api_gate
+else:  # numpy and scipy
+    api_gate = late("anubis.api.gate")
 
 FORMATS = ("text", "json", "markdown", "junit")
 
 
 def _asked(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Who meets whom."""
+    """Options that select the runs on both sides."""
     for decorate in reversed(
         (
             click.argument("what", type=REF, nargs=-1, metavar="[RUN...|FILE...]"),
@@ -45,13 +51,13 @@ def _asked(function: Callable[..., Any]) -> Callable[..., Any]:
                 "--baseline",
                 type=REF,
                 metavar="RUN,...|FILE",
-                help="Compare with these runs, or run this descriptor beside FILE and compare with it.",
+                help="Compare with these runs, or with runs of this descriptor, alternating with those of FILE.",
             ),
             click.option(
                 "--baseline-subject",
                 metavar="SUBJECT",
                 default="",
-                help="Compare with what is stored of this commit or version.",
+                help="Compare with the stored runs of this commit or version.",
             ),
             click.option(
                 "--baseline-label",
@@ -68,14 +74,14 @@ def _asked(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _answered(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What counts, and where it is said."""
+    """Options for thresholds and output."""
     for decorate in reversed(
         (
             click.option(
                 "--min-effect",
                 type=SHARE,
                 metavar="SHARE",
-                help="Smaller effects do not count (default: as the descriptor says, else 2%).",
+                help="Ignore smaller effects (default: that of the descriptor, else 2%).",
             ),
             click.option(
                 "--format", "form", type=click.Choice(FORMATS), default="text", help="What to print."
@@ -96,7 +102,7 @@ def _answered(function: Callable[..., Any]) -> Callable[..., Any]:
                 type=click.Choice([each.value for each in FailOn]),
                 default=FailOn.UNDECIDED.value,
                 show_default=True,
-                help="From what on the exit status is not 0.",
+                help="Lowest severity that makes the exit status non-zero.",
             ),
             click.option(
                 "--all", "everything", is_flag=True, help="Show every verdict, however many there are."
@@ -128,12 +134,12 @@ def check(
     everything: bool,
     as_json: bool,
 ) -> int:
-    """Say whether a change made anything worse, by exit status.
+    """Report by exit status whether a change made anything worse.
 
-    Weighs the runs, or the family of the last one, against the current level of their history: the newest runs of
+    Compares the runs, or the family of the last run, with the current level of their series: the newest runs of
     other subjects without a change between them. FILE is run first.
 
-    Exits 1 when a benchmark failed, else 3 when a metric regressed, else 4 when something cannot be told, else 0.
+    Exits 1 if a benchmark failed, else 3 if a metric regressed, else 4 if a verdict is undecided, else 0.
     """
     posting.known(names)
     gate_view.may_write(files)
@@ -147,18 +153,18 @@ def check(
         labels=mapping(labels),
     )
     with open_client() as client:
-        report = client.gate.judge(contests_of(client, asked), min_effect=min_effect)
+        report = client.gate.judge(sides_of(client, asked), min_effect=min_effect)
     code = gate_view.exit_code(report, FailOn(fail_on))
     _print(report, code, "json" if as_json else form, everything=everything)
     for file in files:
         gate_view.write(report, file)
-    taken = gate_view.post(report, names)
-    return code if taken else code or exit_codes.FAILED
+    posted = gate_view.post(report, names)
+    return code if posted else code or exit_codes.FAILED
 
 
 def _print(report: Report, code: int, form: str, *, everything: bool) -> None:
     if form == "json":
-        json_output.show(gate_view.as_json(report, code))
+        json_output.show({"exit_code": code, **api_gate.report_to_json(report)})
     elif form == "text":
         for line in gate_view.text(report, everything=everything):
             click.echo(line)

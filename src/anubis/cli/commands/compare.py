@@ -1,4 +1,4 @@
-"""``anubis compare``: whether one set of runs is better or worse than another."""
+"""``anubis compare``: judges one set of runs against another."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 import click
 
 from anubis.cli import terminal
+from anubis.cli.families import Key, cells_of, key_text, two_files
 from anubis.cli.home import open_client
-from anubis.cli.params import LAST, PAIR, REF, SHARE, json_option, mapping
+from anubis.cli.params import PAIR, REF, SHARE, json_option, mapping
 from anubis.cli.select import refs
-from anubis.cli.select.families import Key, cells_of, two_files, words_of
-from anubis.cli.views import json_output
-from anubis.cli.views.comparison_view import comparison_json, exit_code, judged, show
+from anubis.cli.views import comparison_view, json_output
+from anubis.cli.views.comparison_view import exit_code, judged, show
 from anubis.contracts.runs import RunQuery
 from anubis.model.errors import BadInputError
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("baseline", type=REF, default=LAST, metavar="[BASELINE]")
+@click.argument("baseline", type=REF, default=refs.LAST, metavar="[BASELINE]")
 @click.argument("contender", type=REF, required=False, metavar="[CONTENDER]")
 @click.option(
     "--label",
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     default="2%",
     show_default=True,
     metavar="SHARE",
-    help="Smaller effects do not count.",
+    help="Ignore smaller effects.",
 )
 @click.option("--plot/--no-plot", default=None, help="Draw the runs of both sides (default: on a terminal).")
 @json_option
@@ -56,7 +56,7 @@ def compare(
     Each side is a run, a family, a comma list of them, or labels (team=vision,branch=main). BASELINE alone means the
     two files of the family that run belongs to, as after "anubis run A.toml B.toml".
 
-    Exits 3 when a metric regressed, else 4 when one is undecided, else 0.
+    Exits 3 if a metric regressed, else 4 if one is undecided, else 0.
     """
     with open_client() as client:
         found = [
@@ -64,10 +64,10 @@ def compare(
             for key, old, new in _sides(client, baseline, contender, mapping(labels))
         ]
     if as_json:
-        json_output.show([{"cell": dict(key), **comparison_json(one)} for key, one in found])
+        json_output.show([{"cell": dict(key), **comparison_view.as_json(one)} for key, one in found])
     else:
         for key, one in found:
-            show(one, about=words_of(key), plot=terminal.width() is not None if plot is None else plot)
+            show(one, about=key_text(key), plot=terminal.width() is not None if plot is None else plot)
     return exit_code(one for _, one in found)
 
 
@@ -81,7 +81,7 @@ def _sides(
     sides = list(two_files(cells_of(client, runs)))
     if not sides:
         raise BadInputError(
-            f"{baseline} is no comparison of two files, so the contender must be named",
-            remedy="anubis compare BASELINE CONTENDER",
+            f"{baseline} is not part of a comparison of two files",
+            remedy="name two runs: anubis compare BASELINE CONTENDER",
         )
     return sides

@@ -1,4 +1,4 @@
-"""``anubis completion``: what a shell needs to complete commands, options and runs."""
+"""``anubis completion``: shell completion of commands, options and runs."""
 
 import click
 from click.shell_completion import get_completion_class

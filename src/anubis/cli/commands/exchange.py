@@ -1,4 +1,4 @@
-"""``anubis import`` and ``anubis export``: histories that other tools keep, or read."""
+"""``anubis import`` and ``anubis export``: files of other tools."""
 
 import contextlib
 import sys
@@ -15,36 +15,42 @@ from anubis.cli.home import open_client
 from anubis.cli.params import MOMENT, PAIR, REF, json_option, mapping
 from anubis.cli.views import json_output, tables, units
 from anubis.contracts.runs import RunQuery
+from anubis.late import late
 from anubis.model.errors import BadInputError
 from anubis.model.problem import Problem, Severity
 from anubis.model.status import Status
 
 if TYPE_CHECKING:
-    from anubis.transfer.histories import ImportResult
+    from anubis.api import histories as api_histories
+    from anubis.transfer import histories
+else:  # the formats of other tools
+    api_histories = late("anubis.api.histories")
+    histories = late("anubis.transfer.histories")
 
-#: More problems than this on a terminal hide the summary; ``--json`` has them all.
+
+#: More problems on a terminal would hide the summary; ``--json`` has all.
 MOST_PROBLEMS = 50
 #: Runs of an export: all of them.
 EVERYTHING = 1_000_000_000
 
 
 def _given_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What stands in where a file says nothing."""
+    """Options for fields that a file does not contain."""
     for decorate in reversed(
         (
-            click.option("--time", type=MOMENT, metavar="TIME", help="When it was measured."),
+            click.option("--time", type=MOMENT, metavar="TIME", help="Time of the measurement."),
             click.option("--commit", default="", help="Commit that was measured."),
             click.option("--commit-time", type=MOMENT, metavar="TIME", help="When that commit was made."),
             click.option(
                 "--subject-version", default="", metavar="VERSION", help="Version that was measured."
             ),
-            click.option("--repository", default="", metavar="URL", help="Where its code lives."),
+            click.option("--repository", default="", metavar="URL", help="Repository of its code."),
             click.option("--machine", default="", metavar="NAME", help="Name of the machine."),
             click.option(
                 "--ignore",
                 multiple=True,
                 metavar="PATTERN",
-                help="A parameter that makes no other benchmark (seed, 'path*'); repeatable.",
+                help="A parameter that does not distinguish benchmarks (seed, 'path*'); repeatable.",
             ),
         )
     ):
@@ -54,9 +60,11 @@ def _given_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command(name="import")
 @click.argument("files", nargs=-1, required=True, metavar="FILE|FOLDER|URL...")
-@click.option("--format", "form", metavar="NAME", help="Format of the files (default: found out).")
-@click.option("--dry-run", is_flag=True, help="Read everything, say what is wrong, store nothing.")
-@click.option("--partial", is_flag=True, help="Store what could be read in spite of errors.")
+@click.option(
+    "--format", "form", metavar="NAME", help="Format of the files (default: detected from the file)."
+)
+@click.option("--dry-run", is_flag=True, help="Read everything and print all problems; store nothing.")
+@click.option("--partial", is_flag=True, help="Store what could be read despite errors.")
 @_given_options
 @json_option
 def import_(
@@ -74,13 +82,11 @@ def import_(
     ignore: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Bring in what another tool measured: asv, pytest-benchmark, hyperfine, MLflow, CSV and others.
+    """Import measurements of another tool: asv, pytest-benchmark, hyperfine, MLflow, CSV and others.
 
-    Importing twice stores once. What the options say stands in only where a file says nothing.
+    Importing the same file again adds nothing. Options apply only to fields that the file does not contain.
     """
-    from anubis.transfer.histories import ImportDefaults  # noqa: PLC0415  formats are needed only here
-
-    given = ImportDefaults(
+    given = histories.ImportDefaults(
         time_s=time,
         commit=commit,
         commit_s=commit_time,
@@ -94,13 +100,13 @@ def import_(
         _refuse(found, as_json=as_json, allowed=dry_run or partial)
         new = None if dry_run else client.histories.store(found)
     if as_json:
-        json_output.show(_imported_json(found, new))
+        json_output.show(api_histories.imported_to_json(found, new))
     else:
         _show(found, new)
 
 
-def _refuse(found: "ImportResult", *, as_json: bool, allowed: bool) -> None:
-    """Say what is wrong with the files; raise BadInputError when that keeps them out."""
+def _refuse(found: "histories.ImportResult", *, as_json: bool, allowed: bool) -> None:
+    """Print the problems of the files; raise BadInputError if they prevent the import."""
     wrong = [problem for problem in found.problems if problem.severity is Severity.ERROR]
     refused = found.refused and not allowed
     if not as_json:
@@ -108,7 +114,7 @@ def _refuse(found: "ImportResult", *, as_json: bool, allowed: bool) -> None:
     if refused:
         raise BadInputError(
             f"nothing was stored: {units.counted(len(wrong), 'value')} could not be read",
-            remedy="correct them, or store the rest with --partial",
+            remedy="correct them, or store the others with --partial",
             problems=wrong if as_json else (),
         )
 
@@ -123,7 +129,7 @@ def _show_problems(problems: tuple[Problem, ...]) -> None:
         terminal.note(f"and {len(problems) - MOST_PROBLEMS} more: --json has them all")
 
 
-def _show(found: "ImportResult", new: int | None) -> None:
+def _show(found: "histories.ImportResult", new: int | None) -> None:
     formats = Counter(found.formats.values())
     words = ", ".join(f"{name} ({units.counted(count, 'file')})" for name, count in formats.items())
     runs = units.counted(len(found.history.runs), "run")
@@ -136,18 +142,6 @@ def _show(found: "ImportResult", new: int | None) -> None:
     ]
     for line in tables.pairs(rows, width=terminal.width()):
         click.echo(line)
-
-
-def _imported_json(found: "ImportResult", new: int | None) -> dict[str, Any]:
-    return {
-        "formats": found.formats,
-        "benchmarks": sorted({run.descriptor.info.name for run, _ in found.history.runs}),
-        "runs": len(found.history.runs),
-        "values": len(found.history.points),
-        "missing": found.missing,
-        "stored_runs": new,
-        "problems": [{"file": one.file, **errors.problem_json(one)} for one in found.problems],
-    }
 
 
 @click.command()
@@ -184,10 +178,10 @@ def export(
 ) -> None:
     """Write the values of stored runs for other tools; the conditions are those of anubis history.
 
-    A CSV export holds everything that anubis import needs.
+    A CSV export contains everything that anubis import needs.
     """
     if output is None and form == "parquet" and terminal.interactive():
-        raise BadInputError("parquet is nothing to look at", remedy="name a file with --output")
+        raise BadInputError("parquet cannot be shown on a terminal", remedy="name a file with --output")
     conditions = RunQuery(
         name=name,
         labels=mapping(labels),
@@ -206,7 +200,7 @@ def export(
 
 @contextlib.contextmanager
 def _stream(output: Path | None) -> Iterator[BinaryIO]:
-    """Standard output, or a file that is there completely or not at all."""
+    """Standard output, or a file that appears only when it is complete."""
     if output is None:
         yield sys.stdout.buffer
         return
@@ -216,8 +210,6 @@ def _stream(output: Path | None) -> Iterator[BinaryIO]:
             yield stream
         unfinished.replace(output)
     except OSError as error:
-        raise BadInputError(
-            f"{output}: {error.strerror}", remedy="give a file that can be written"
-        ) from error
+        raise BadInputError(f"{output}: {error.strerror}", remedy="give a writable file") from error
     finally:
         unfinished.unlink(missing_ok=True)

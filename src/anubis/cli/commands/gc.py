@@ -1,37 +1,34 @@
-"""``anubis gc``: what nothing refers to any more is removed, and what is seldom read is packed."""
+"""``anubis gc``: deletes files without an owner and compresses old records."""
 
 import time
-from typing import TYPE_CHECKING
 
 import click
 
+from anubis.api.garbage import garbage_to_json
 from anubis.cli.home import open_client
 from anubis.cli.params import SPAN, json_option
 from anubis.cli.views import json_output, units
-
-if TYPE_CHECKING:
-    from anubis.store.garbage import Garbage
 
 GARBAGE_AGE_S = 86_400
 PACK_AGE_S = 30 * 86_400
 
 
 @click.command()
-@click.option("--dry-run", "-n", is_flag=True, help="Only say what would be removed or packed.")
+@click.option("--dry-run", "-n", is_flag=True, help="Only print what would be deleted or compressed.")
 @click.option(
     "--older-than",
     type=SPAN,
     metavar="SPAN",
-    help="Leave alone what is younger: 12h, 30d.  [default: 1d; with --pack, 30d since a run's end]",
+    help="Keep what is younger: 12h, 30d.  [default: 1d; with --pack, 30d since a run's end]",
 )
 @click.option("--pack", is_flag=True, help="Compress the records of runs that ended long ago instead.")
 @json_option
 def gc(*, dry_run: bool, older_than: float | None, pack: bool, as_json: bool) -> None:
-    """Remove files that nothing refers to, or pack old records.
+    """Delete files without an owner, or compress old records.
 
-    Removed are records without a run, unfinished files, and scripts of purged runs.
+    Deletes records without a run, unfinished files, and scripts of purged runs.
 
-    A packed record is unpacked by itself when somebody reads it.
+    A compressed record is decompressed automatically when it is read.
     """
     age_s = older_than if older_than is not None else PACK_AGE_S if pack else GARBAGE_AGE_S
     before_s = time.time() - age_s
@@ -40,13 +37,11 @@ def gc(*, dry_run: bool, older_than: float | None, pack: bool, as_json: bool) ->
         done = handle(before_s=before_s, dry_run=dry_run)
     total = sum(each.size_bytes for each in done)
     if as_json:
-        json_output.show({"dry_run": dry_run, "size_bytes": total, "found": [_json(each) for each in done]})
+        json_output.show(
+            {"dry_run": dry_run, "size_bytes": total, "found": [garbage_to_json(each) for each in done]}
+        )
         return
     for each in done:
         click.echo(f"{units.size(each.size_bytes):>10}  {each.kind}  {each.path}")
     verb = "to look at" if dry_run and pack else "would be freed" if dry_run else "freed"
     click.echo(f"{units.size(total)} {verb}" if done else "nothing to do")
-
-
-def _json(garbage: "Garbage") -> dict[str, object]:
-    return {"kind": garbage.kind, "path": str(garbage.path), "size_bytes": garbage.size_bytes}

@@ -1,4 +1,4 @@
-"""``anubis history``: which runs there were and what they measured."""
+"""``anubis history``: stored runs and their values."""
 
 import time
 from collections.abc import Sequence
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from anubis.api.runs import row_to_json
 from anubis.cli import terminal
 from anubis.cli.home import open_client
 from anubis.cli.params import MOMENT, PAIR, REF, json_option, mapping
@@ -97,7 +98,7 @@ def history(
         for row in rows:
             click.echo(row.id)
     elif as_json:
-        json_output.show_list(json_output.row_json(row) for row in rows)
+        json_output.show_list(row_to_json(row) for row in rows)
     elif rows:
         _show(rows, metric)
     else:
@@ -107,12 +108,12 @@ def history(
 def _family_id(client: "Client", ref: str) -> str:
     run = client.runs.get(ref)
     if run.family_id is None:
-        raise BadInputError(f"run {run.id} belongs to no family", remedy="leave --family out")
+        raise BadInputError(f"run {run.id} is not part of a family", remedy="remove --family")
     return run.family_id
 
 
 def _show(rows: Sequence[RunRow], metric: str | None) -> None:
-    """One line for each run; with ``metric`` its value stands in a column of its own."""
+    """One line for each run; with ``metric`` its value has a separate column."""
     last = (
         [tables.Column(title=metric.upper(), right=True), tables.Column(title="")]
         if metric

@@ -1,4 +1,4 @@
-"""``anubis logs``: what a benchmark printed, byte for byte."""
+"""``anubis logs``: the output of a benchmark, byte for byte."""
 
 import sys
 import time
@@ -16,22 +16,22 @@ from anubis.record.log_stream import LogStream
 if TYPE_CHECKING:
     from anubis.client import Client
 
-#: How often a run that goes on is looked at, seconds: as quick as a reader notices.
+#: Seconds between two looks at a running benchmark.
 LOOK_EVERY_S = 0.1
-#: A run that came so far prints nothing any more.
+#: Statuses in which a run has no more output.
 _SILENT = {Status.COLLECT, Status.ANALYSE, Status.ALERT}
 
 
 @click.command()
 @ref_argument
-@click.option("--follow", "-f", is_flag=True, help="Go on until the run has ended.")
-@click.option("--stdout", "only", flag_value="stdout", help="Only what it printed on standard output.")
-@click.option("--stderr", "only", flag_value="stderr", help="Only what it printed on standard error.")
-@click.option("--timestamps", "-t", is_flag=True, help="Begin every line with the time at which it arrived.")
+@click.option("--follow", "-f", is_flag=True, help="Continue until the run has ended.")
+@click.option("--stdout", "only", flag_value="stdout", help="Only standard output.")
+@click.option("--stderr", "only", flag_value="stderr", help="Only standard error.")
+@click.option("--timestamps", "-t", is_flag=True, help="Prefix every line with its time of arrival.")
 def logs(*, ref: str, follow: bool, only: str | None, timestamps: bool) -> None:
-    """Print what the benchmark printed, byte for byte.
+    """Print the output of the benchmark, byte for byte.
 
-    Both streams come in the order in which they arrived.
+    Both streams are merged in the order of arrival.
     """
     streams = (only,) if only else (layout.STDOUT, layout.STDERR)
     with open_client() as client:

@@ -1,4 +1,4 @@
-"""``anubis record``: the files behind a run, and runs as files."""
+"""``anubis record``: the record of a run as a folder and as an archive."""
 
 import contextlib
 import sys
@@ -39,7 +39,7 @@ def path(*, ref: str) -> None:
 def export(*, ref: str, output: Path | None) -> None:
     """Write a run with its record, values, timeline and script as one file.
 
-    The same run always gives the same bytes. Prints the name of the file.
+    The same run always produces the same bytes. Prints the name of the file.
     """
     with open_client() as client:
         if output is not None and str(output) == "-":
@@ -50,7 +50,7 @@ def export(*, ref: str, output: Path | None) -> None:
             file = target.open("xb")
         except FileExistsError as error:
             raise BadInputError(
-                f"{target} exists already", remedy="give another --output, or remove it"
+                f"{target} already exists", remedy="give another --output, or remove it"
             ) from error
         except OSError as error:
             raise BadInputError(f"{target}: {error.strerror}", remedy="give another --output") from error
@@ -71,9 +71,9 @@ def _removed_on_error(target: Path) -> Iterator[None]:
 @record.command(name="import")
 @click.argument("files", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="FILE...")
 def import_(*, files: tuple[Path, ...]) -> None:
-    """Bring exported runs into this home; prints their ids.
+    """Import exported runs into this home; prints their ids.
 
-    A damaged file, or a run that is here already, is refused and nothing of it is stored.
+    A damaged file, or a run that is already stored, is refused; nothing of it is stored.
     """
     with open_client() as client:
         for file in files:

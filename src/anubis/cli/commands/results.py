@@ -1,30 +1,20 @@
-"""``anubis results``: the values of a run and the samples behind them."""
+"""``anubis results``: the values of a run and their samples."""
 
 import csv
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
+from anubis.api.points import samples_to_json, summary_to_json
+from anubis.api.runs import run_to_json
 from anubis.cli.home import open_client
 from anubis.cli.params import json_option, ref_argument
-from anubis.cli.views import json_output, tables, units
-from anubis.cli.views.status_text import own_last
-from anubis.contracts.points import MetricSummary
+from anubis.cli.views import json_output, tables, units, values_view
 from anubis.model.errors import BadInputError, NotFoundError
-from anubis.model.points import NO_STEP, Point, SampleBlock
+from anubis.model.points import SampleBlock
 
-_COLUMNS = (
-    tables.Column(title="METRIC"),
-    tables.Column(title="VALUE", right=True),
-    tables.Column(title="UNIT"),
-    tables.Column(title="SPREAD", right=True),
-    tables.Column(title="REPEATS", right=True),
-    tables.Column(title="SAMPLES", right=True),
-    tables.Column(title="MIN", right=True),
-    tables.Column(title="MAX", right=True),
-)
 _SAMPLE_FIELDS = ("time_s", "repeat", "step", "value")
 
 
@@ -36,13 +26,13 @@ _SAMPLE_FIELDS = ("time_s", "repeat", "step", "value")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @json_option
 def results(*, ref: str, metric: str | None, as_csv: bool, as_json: bool) -> None:
-    """Show what a run measured.
+    """Show the values of a run.
 
     A value is the median over the repeats, its spread their standard deviation. Samples of warm-ups have a
     negative repeat.
     """
     if as_csv and as_json:
-        raise BadInputError("--csv and --json exclude one another", remedy="give one of them")
+        raise BadInputError("--csv and --json cannot be combined", remedy="use one of them")
     with open_client() as client:
         run = client.runs.get(ref)
         if metric is not None:
@@ -57,55 +47,26 @@ def results(*, ref: str, metric: str | None, as_csv: bool, as_json: bool) -> Non
             return
         points, summaries = client.results.points([run.id]), client.results.summaries(run.id)
     if as_json:
-        json_output.show(
-            {**json_output.run_json(run, points), "samples": [_summary_json(s) for s in summaries]}
-        )
+        json_output.show({**run_to_json(run, points), "samples": [summary_to_json(s) for s in summaries]})
     elif as_csv:
         _write_csv(
             ("metric", "value", "units", "spread", "repeats"),
             ((p.metric, p.value, p.units, "" if p.spread is None else p.spread, p.count) for p in points),
         )
     elif points:
-        show_points(points, summaries)
+        values_view.show(points, summaries)
     else:
         click.echo(
             f"run {run.id} ({run.status.value}) has no values" + (f": {run.reason}" if run.reason else "")
         )
 
 
-def show_points(points: Sequence[Point], summaries: Sequence[MetricSummary]) -> None:
-    """The table of a run's values."""
-    behind = {summary.metric: summary for summary in summaries}
-    ordered = sorted(points, key=lambda point: own_last(point.metric))
-    tables.show(_COLUMNS, [_row(point, behind.get(point.metric)) for point in ordered])
-    if any(point.contaminated for point in points):
-        click.echo("* the machine was disturbed meanwhile: see anubis show")
-
-
-def _row(point: Point, summary: MetricSummary | None) -> list[tables.Cell]:
-    factor, unit = units.scale_of(point.value, point.units)
-    mark = " *" if point.contaminated else ""
-    relative = abs(point.spread / point.value) if point.spread is not None and point.value else None
-    row: list[tables.Cell] = [
-        point.metric + mark,
-        units.number(point.value * factor),
-        unit,
-        "" if relative is None else units.share(relative),
-        str(point.count),
-    ]
-    if summary is None or summary.count <= point.count:
-        return [*row, "", "", ""]
-    extremes = [units.number(value * factor) for value in (summary.min, summary.max)]
-    return [*row, str(summary.count), *extremes]
-
-
 def _show_samples(block: SampleBlock, *, as_csv: bool, as_json: bool) -> None:
     if as_json:
-        json_output.show_list(
-            {"metric": block.metric, "units": block.units, **row} for row in _samples(block)
-        )
+        json_output.show_list(samples_to_json(block))
     elif as_csv:
-        _write_csv(_SAMPLE_FIELDS, (row.values() for row in _samples(block)))
+        rows = samples_to_json(block)
+        _write_csv(_SAMPLE_FIELDS, ([row[name] for name in _SAMPLE_FIELDS] for row in rows))
     else:
         columns = [tables.Column(title=name.upper(), right=True) for name in ("time", "repeat", "step")]
         title = block.metric if block.units == "none" else f"{block.metric} [{block.units}]"
@@ -118,28 +79,9 @@ def _show_samples(block: SampleBlock, *, as_csv: bool, as_json: bool) -> None:
                     "" if row["step"] is None else str(row["step"]),
                     f"{row['value']:.10g}",
                 ]
-                for row in _samples(block)
+                for row in samples_to_json(block)
             ],
         )
-
-
-def _samples(block: SampleBlock) -> Iterator[dict[str, Any]]:
-    columns = zip(block.times_s, block.repeats, block.steps, block.values, strict=True)
-    for time_s, repeat, step, value in columns:
-        fields = (time_s, repeat, None if step == NO_STEP else step, value)
-        yield dict(zip(_SAMPLE_FIELDS, fields, strict=True))
-
-
-def _summary_json(summary: MetricSummary) -> dict[str, Any]:
-    return {
-        "metric": summary.metric,
-        "units": summary.units,
-        "count": summary.count,
-        "last": summary.last,
-        "min": summary.min,
-        "max": summary.max,
-        "mean": summary.mean,
-    }
 
 
 def _write_csv(fields: Sequence[str], rows: Any) -> None:

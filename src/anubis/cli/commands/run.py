@@ -1,4 +1,4 @@
-"""``anubis run``: measure in the foreground, and say what came out of it."""
+"""``anubis run``: measures in the foreground and shows the values."""
 
 from pathlib import Path
 
@@ -23,12 +23,12 @@ def run(
     script: Path | None,
     as_json: bool,
 ) -> int:
-    """Measure descriptors here and now.
+    """Measure descriptors in the foreground.
 
-    Two files are a comparison: the first is the baseline, and verdicts follow the values. Ctrl-C cancels the runs and
-    waits for their end; a second one leaves at once.
+    Two files are compared: the first is the baseline, and verdicts follow the values. Ctrl-C cancels the runs and
+    waits until they have ended; a second Ctrl-C leaves at once.
 
-    Exits 1 when a run failed, 5 when one was cancelled, else 0.
+    Exits 1 if a run failed, 5 if one was cancelled, else 0.
     """
     with open_client() as client:
         runs = client.runs.submit(

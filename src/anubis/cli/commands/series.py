@@ -1,20 +1,23 @@
-"""``anubis series``: how each metric of each benchmark went, on each kind of machine."""
+"""``anubis series``: all points of each metric over time, on each kind of machine."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from anubis.cli.commands.alerts import alert_json, show_table
+from anubis.api.alerts import alert_to_json
 from anubis.cli.home import open_client
 from anubis.cli.listing import ListGroup
 from anubis.cli.params import PAIR, json_option, mapping
-from anubis.cli.views import json_output, series_view, tables
+from anubis.cli.views import alerts_view, json_output, series_view, tables
+from anubis.late import late
 from anubis.model.errors import NotFoundError
 
 if TYPE_CHECKING:
+    from anubis.api import series as api_series
     from anubis.judging.series_overview import SeriesOverview
+else:  # numpy and scipy
+    api_series = late("anubis.api.series")
 
 
 def _narrowing(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -32,7 +35,7 @@ def _narrowing(function: Callable[..., Any]) -> Callable[..., Any]:
                 "--machine", default="", metavar="ID", help="Only this machine, by its fingerprint."
             ),
             click.option(
-                "--series", "key", default="", metavar="ID", help="Only series whose key begins so."
+                "--series", "key", default="", metavar="ID", help="Only series whose key has this prefix."
             ),
         )
     ):
@@ -42,9 +45,9 @@ def _narrowing(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group(cls=ListGroup)
 def series() -> None:
-    """Look at histories: levels, noise, what could be detected, and every change of level.
+    """Show series: levels, noise, detectable effects, and every change of level.
 
-    Without a command: all of them.
+    Without a command: list all series.
     """
 
 
@@ -65,7 +68,7 @@ def listed(
     """List series: points, level, noise (one deviation), the smallest shift that ten more points confirm."""
     found = _found(benchmark, metric, labels, machine, key)
     if as_json:
-        json_output.show_list(series_view.row_json(one) for one in found)
+        json_output.show_list(api_series.series_row_to_json(one) for one in found)
     elif found:
         tables.show(series_view.COLUMNS, series_view.rows(found))
     else:
@@ -74,7 +77,7 @@ def listed(
 
 @series.command()
 @click.argument("benchmark", metavar="BENCHMARK")
-@click.option("--metric", help="Needed where the benchmark has several.")
+@click.option("--metric", help="Required if the benchmark has several.")
 @_narrowing
 @json_option
 def show(
@@ -92,13 +95,7 @@ def show(
         raise _not_one(found, benchmark)
     (one,) = found
     if as_json:
-        json_output.show(
-            {
-                **series_view.row_json(one),
-                "changes": series_view.changes_json(one),
-                "points": [asdict(p) for p in one.points],
-            }
-        )
+        json_output.show(api_series.series_to_json(one))
         return
     for line in series_view.picture(one):
         click.echo(line)
@@ -106,21 +103,21 @@ def show(
 
 @series.command()
 @click.option("--benchmark", metavar="NAME", help="Only series of this benchmark.")
-@click.option("--tell", is_flag=True, help="Tell those who asked for it in the descriptors.")
+@click.option("--tell", is_flag=True, help="Notify the receivers named in the descriptors.")
 @json_option
 def analyse(*, benchmark: str | None, tell: bool, as_json: bool) -> None:
-    """Judge all of history again: after an import, after runs were purged, after an upgrade.
+    """Judge all series again: after an import, a purge or an upgrade.
 
-    Alerts are opened, brought up to date and resolved; nobody hears of it unless --tell is given.
+    Opens, updates and resolves alerts; sends notices only with --tell.
     """
     with open_client() as client:
         changed = client.series.analyse(benchmark=benchmark, notify=tell)
     if as_json:
-        json_output.show_list(alert_json(alert) for alert in changed)
+        json_output.show_list(alert_to_json(alert) for alert in changed)
     elif changed:
-        show_table(changed)
+        alerts_view.show(changed)
     else:
-        click.echo("no alert is different now")
+        click.echo("no alert changed")
 
 
 def _found(
@@ -139,7 +136,9 @@ def _found(
 
 def _not_one(found: "Sequence[SeriesOverview]", benchmark: str) -> NotFoundError:
     if not found:
-        return NotFoundError(f"no such series of {benchmark}", remedy="anubis series lists them")
+        return NotFoundError(
+            f"no series matches benchmark {benchmark!r}", remedy="list them with anubis series"
+        )
     points = [one.points[-1] for one in found]
     for option, values in (
         ("--metric", {point.metric for point in points}),
@@ -148,9 +147,7 @@ def _not_one(found: "Sequence[SeriesOverview]", benchmark: str) -> NotFoundError
     ):
         if len(values) > 1:
             return NotFoundError(
-                f"{benchmark} has {len(found)} such series",
+                f"{benchmark} has {len(found)} matching series",
                 remedy=f"choose with {option}: {', '.join(sorted(values))}",
             )
-    return NotFoundError(
-        f"{benchmark} has values in several units", remedy="look at them with anubis history"
-    )
+    return NotFoundError(f"{benchmark} has values in several units", remedy="see anubis history")

@@ -1,10 +1,11 @@
-"""``anubis show`` and ``anubis descriptor``: everything that is known about one run."""
+"""``anubis show`` and ``anubis descriptor``: details of one run."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import click
 
+from anubis.api.runs import event_to_json, run_to_json
 from anubis.cli import terminal
 from anubis.cli.commands.status import about
 from anubis.cli.home import open_client
@@ -13,9 +14,9 @@ from anubis.cli.views import json_output, tables, units
 from anubis.model.run import Event
 from anubis.record.reading import Record
 
-#: Facts that are shown elsewhere or say how others were made.
+#: Facts that are shown elsewhere or are inputs of others.
 _NOT_SHOWN = {"version", "run_id", "started_s", "fingerprint_inputs"}
-#: Longer lists of facts (CPU features, packages) are left to ``--json``.
+#: Longer lists of facts (CPU features, packages) are only in ``--json``.
 MOST_CHARACTERS = 100
 
 
@@ -30,12 +31,12 @@ def show(*, ref: str, as_json: bool) -> None:
         record, folder = Record(client.records.files(run)), str(client.records.folder_of(run) or "")
     if as_json:
         extra = {
-            "events": [json_output.event_json(event) for event in events],
+            "events": [event_to_json(event) for event in events],
             "machine": dict(record.facts),
             "exit": dict(record.exit),
             "record": folder or None,
         }
-        json_output.show({**json_output.run_json(run, points), **extra})
+        json_output.show({**run_to_json(run, points), **extra})
         return
     _section("", tables.pairs([*about(run), ("record", folder)], width=terminal.width()))
     _section("timeline", _timeline(events, run.created_s))
@@ -65,7 +66,7 @@ def _section(title: str, lines: Iterable[str]) -> None:
 
 
 def _timeline(events: Sequence[Event], created_s: float) -> Iterator[str]:
-    """When, how long after the submission, what; what else an event carries stands behind or below its message."""
+    """Time, time since submission, kind and message of each event; its data follow the message."""
     width = max((len(event.kind) for event in events), default=0)
     room = terminal.width()
     for event in events:
@@ -108,7 +109,7 @@ def _execution(execution: Mapping[str, Any]) -> list[tables.Cell]:
 
 
 def flat(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Nested facts as dotted names and texts; what is empty or too long for a line is left out."""
+    """Nested facts as dotted names and texts; empty values and values too long for a line are left out."""
     for key, value in facts.items():
         name = f"{prefix}{key}"
         if isinstance(value, Mapping):

@@ -1,9 +1,10 @@
-"""``anubis status`` and ``anubis watch``: how far runs are."""
+"""``anubis status`` and ``anubis watch``."""
 
 import time
 
 import click
 
+from anubis.api.runs import run_to_json
 from anubis.cli import terminal
 from anubis.cli.home import open_client
 from anubis.cli.params import family_option, json_option, ref_argument
@@ -18,19 +19,19 @@ from anubis.model.run import Run
 @ref_argument
 @json_option
 def status(*, ref: str, as_json: bool) -> None:
-    """Say how far a run is."""
+    """Show the status of a run."""
     with open_client() as client:
         run = client.runs.get(ref)
         points = client.results.points([run.id])
     if as_json:
-        json_output.show(json_output.run_json(run, points))
+        json_output.show(run_to_json(run, points))
         return
     for line in tables.pairs(about(run), width=terminal.width()):
         click.echo(line)
 
 
 def about(run: Run) -> list[tuple[str, str]]:
-    """What there is to say about a run in a few lines."""
+    """Names and values that describe a run."""
     state = click.style(run.status.value, fg=status_text.status_cell(run.status).colour)
     meaning = status_text.MEANINGS.get(run.status)
     remedy = f"{run.cause.value}: {run.cause.remedy}" if run.cause else ""
@@ -53,9 +54,9 @@ def about(run: Run) -> list[tuple[str, str]]:
 @family_option
 @json_option
 def watch(*, ref: str, family: bool, as_json: bool) -> int:
-    """Stay with a run until it is final, then show its values.
+    """Wait until a run is final, then show its values.
 
-    Exits as "anubis run" does. Ctrl-C leaves and lets the run go on.
+    Exits as "anubis run" does. After Ctrl-C the run continues.
     """
     with open_client() as client:
         runs = [client.runs.get(run_id) for run_id in refs.ids_of(client, [ref], families=family)]

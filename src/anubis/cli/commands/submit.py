@@ -1,9 +1,10 @@
-"""``anubis submit`` and ``anubis worker``: runs that go on without their terminal."""
+"""``anubis submit`` and ``anubis worker``: runs in the background."""
 
 from pathlib import Path
 
 import click
 
+from anubis.api.runs import run_to_json
 from anubis.cli.errors import warned
 from anubis.cli.home import open_client
 from anubis.cli.params import json_option, submission_options
@@ -21,9 +22,9 @@ def submit(
     script: Path | None,
     as_json: bool,
 ) -> None:
-    """Store runs and return; a background worker carries them on.
+    """Store runs and return; a background worker drives them.
 
-    Prints the id of every run, one a line.
+    Prints the id of every run, one per line.
     """
     with open_client() as client:
         runs = client.runs.submit(
@@ -31,7 +32,7 @@ def submit(
         )
         client.workers.start()
     if as_json:
-        json_output.show_list(json_output.run_json(run) for run in runs)
+        json_output.show_list(run_to_json(run) for run in runs)
         return
     for run in runs:
         click.echo(run.id)
@@ -39,7 +40,7 @@ def submit(
 
 @click.command()
 def worker() -> None:
-    """Carry on all unfinished runs, then end. Started by itself when there is something to do."""
+    """Drive all unfinished runs, then exit. Started automatically when there are unfinished runs."""
     with open_client() as client:
         if not client.workers.run():
-            click.echo("another worker is at work", err=True)
+            click.echo("another worker is active", err=True)

@@ -1,22 +1,35 @@
-"""``anubis validate`` and ``anubis schema``: descriptors before anything runs."""
+"""``anubis validate`` and ``anubis schema``."""
 
+import os
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from anubis.cli import errors, exit_codes, terminal
 from anubis.cli.params import PAIR, json_option, mapping
 from anubis.cli.views import json_output, tables, units
+from anubis.late import late
 from anubis.model.errors import BadInputError
-from anubis.model.plain import to_plain
 from anubis.model.problem import Problem, Severity
+from anubis.settings import Settings
 
 if TYPE_CHECKING:
-    from anubis.describe import Cell
+    from anubis import describe, wiring
+    from anubis.api import descriptors as api_descriptors
+    from anubis.describe.check import schedules
+    from anubis.submission import refusals
+else:  # pydantic, the store
+    api_descriptors = late("anubis.api.descriptors")
+    describe = late("anubis.describe")
+    refusals = late("anubis.submission.refusals")
+    schedules = late("anubis.describe.check.schedules")
+    wiring = late("anubis.wiring")
 
 
 @click.command()
@@ -25,7 +38,7 @@ if TYPE_CHECKING:
     "--set", "overrides", type=PAIR, multiple=True, metavar="PATH=VALUE", help="Override a field; repeatable."
 )
 @click.option("--upgrade", is_flag=True, help="Print the file in the spelling of version 1.0, comments kept.")
-@click.option("--plan", is_flag=True, help="Show every run the file stands for.")
+@click.option("--plan", is_flag=True, help="Show every run that the file describes.")
 @json_option
 def validate(
     *,
@@ -35,20 +48,31 @@ def validate(
     plan: bool,
     as_json: bool,
 ) -> int:
-    """Check descriptor files and tell every problem at once.
+    """Check descriptor files and print all problems.
 
-    Exits 2 when any file has an error; warnings name old spellings that still work.
+    What depends on an engine is checked if that engine is installed here. Exits 2 if any file has an error; warnings
+    name old spellings that still work.
     """
     if upgrade and (len(files) > 1 or as_json or plan):
         raise BadInputError(
-            "--upgrade prints one file and nothing else", remedy="give one FILE and no --json or --plan"
+            "--upgrade prints only one file", remedy="name one FILE, without --json and --plan"
         )
     if upgrade:
         click.echo(_upgraded(files[0]), nl=False)
         return exit_codes.OK
     reports = [_report(file, mapping(overrides)) for file in files]
     if as_json:
-        json_output.show([_report_json(report, plan=plan) for report in reports])
+        json_output.show(
+            [
+                api_descriptors.validation_to_json(
+                    str(report.file),
+                    (*report.problems, *report.here),
+                    report.cells if plan else None,
+                    next_due_s=report.next_due_s,
+                )
+                for report in reports
+            ]
+        )
     else:
         for report in reports:
             _show(report, plan=plan)
@@ -59,10 +83,8 @@ def validate(
 def schema() -> None:
     """Print the JSON Schema of descriptors.
 
-    Editors complete and check TOML with it: Even Better TOML, Taplo.
+    Editors use it to complete and check TOML: Even Better TOML, Taplo.
     """
-    from anubis import describe  # noqa: PLC0415  pydantic stands behind it
-
     json_output.show(describe.json_schema())
 
 
@@ -70,28 +92,44 @@ def schema() -> None:
 class _Report:
     file: Path
     problems: tuple[Problem, ...]
-    cells: "tuple[Cell, ...]"
+    cells: "tuple[describe.Cell, ...]"
+    #: Found with the engines and notifiers of this installation.
+    here: tuple[Problem, ...] = ()
 
     @property
     def valid(self) -> bool:
-        return not any(problem.severity is Severity.ERROR for problem in self.problems)
+        return not any(problem.severity is Severity.ERROR for problem in (*self.problems, *self.here))
+
+    @property
+    def next_due_s(self) -> float | None:
+        """When the benchmark is next due, UTC seconds; None without a schedule."""
+        if not self.cells:
+            return None
+        info = self.cells[0].descriptor.info
+        return describe.due_after(info.scheduling, info.timezone, time.time())
 
 
 def _report(file: Path, overrides: dict[str, str]) -> _Report:
-    from anubis import describe  # noqa: PLC0415  pydantic stands behind it
-
     reading = describe.read(read_file(file), filename=str(file), overrides=overrides)
     if reading.descriptor is None:
         return _Report(file, reading.problems, ())
     try:
-        return _Report(file, reading.problems, describe.cells(reading.descriptor))
+        cells = describe.cells(reading.descriptor)
     except BadInputError as error:
         return _Report(file, (*reading.problems, *error.problems), ())
+    return _Report(file, reading.problems, cells, tuple(dict.fromkeys(_here(cells))))
+
+
+def _here(cells: "Sequence[describe.Cell]") -> Iterator[Problem]:
+    """What the engines and notifiers of this installation cannot do."""
+    settings = Settings.from_env(os.environ)
+    surroundings = wiring.surroundings_of(settings)
+    engines, notifiers = wiring.engines(surroundings), wiring.notifiers(surroundings)
+    for cell in cells:
+        yield from refusals.checked_here(cell.descriptor, engines, notifiers, settings.engine)
 
 
 def _upgraded(file: Path) -> str:
-    from anubis import describe  # noqa: PLC0415  pydantic stands behind it
-
     try:
         return describe.upgrade(read_file(file))
     except BadInputError as error:
@@ -114,15 +152,18 @@ def read_file(file: Path) -> bytes:
 
 
 def _show(report: _Report, *, plan: bool) -> None:
-    """Findings go where errors go; what is fine goes to standard output."""
+    """Print problems on standard error, a valid file on standard output."""
     file = str(report.file)
-    found = [problem for problem in report.problems if problem.severity is Severity.ERROR]
+    found = [problem for problem in (*report.problems, *report.here) if problem.severity is Severity.ERROR]
     warnings = [problem for problem in report.problems if problem.severity is Severity.WARNING]
     if warnings:
         terminal.warn(
             f"{file}: {units.counted(len(warnings), 'old spelling')} (anubis validate --upgrade {file})"
         )
         errors.show_problems(warnings, file=file)
+    if here := [problem for problem in report.here if problem.severity is Severity.WARNING]:
+        terminal.warn(f"{file}: {units.counted(len(here), 'problem')} on this installation")
+        errors.show_problems(here, file=file)
     if found:
         terminal.error(f"{file}: {units.counted(len(found), 'problem')}")
         errors.show_problems(found, file=file)
@@ -130,12 +171,21 @@ def _show(report: _Report, *, plan: bool) -> None:
     first = report.cells[0].descriptor
     runs = units.counted(len(report.cells), "run")
     metrics = units.counted(len(first.output.metrics), "metric")
-    click.echo(f"{file}: fine: {first.info.name}, {runs}, {metrics}")
+    click.echo(f"{file}: valid: {first.info.name}, {runs}, {metrics}{_due(report)}")
     if plan:
         _show_plan(report.cells)
 
 
-def _show_plan(cells: "Sequence[Cell]") -> None:
+def _due(report: _Report) -> str:
+    """The end of the line about a scheduled benchmark."""
+    if report.next_due_s is None:
+        return ""
+    timezone = report.cells[0].descriptor.info.timezone
+    due = datetime.fromtimestamp(report.next_due_s, schedules.zone(timezone))
+    return f", next due {due:%Y-%m-%d %H:%M} {timezone}"
+
+
+def _show_plan(cells: "Sequence[describe.Cell]") -> None:
     axes = list(cells[0].values)
     columns = [
         *(tables.Column(title=axis.rpartition(".")[2] if len(axes) > 1 else axis) for axis in axes),
@@ -147,7 +197,7 @@ def _show_plan(cells: "Sequence[Cell]") -> None:
     tables.show(columns, [_plan_row(cell) for cell in cells])
 
 
-def _plan_row(cell: "Cell") -> list[tables.Cell]:
+def _plan_row(cell: "describe.Cell") -> list[tables.Cell]:
     descriptor = cell.descriptor
     measure, ml = descriptor.measure, descriptor.ml
     executions = measure.repeats + measure.warmups
@@ -158,16 +208,3 @@ def _plan_row(cell: "Cell") -> list[tables.Cell]:
         units.duration(executions * measure.timeout_s),
         f"{ml.benchmark_code or '(entry point of the image)'} {ml.args}".rstrip(),
     ]
-
-
-def _report_json(report: _Report, *, plan: bool) -> dict[str, Any]:
-    shown: dict[str, Any] = {
-        "file": str(report.file),
-        "valid": report.valid,
-        "problems": [errors.problem_json(problem) for problem in report.problems],
-    }
-    if plan:
-        shown["runs"] = [
-            {"cell": cell.values, "descriptor": to_plain(cell.descriptor)} for cell in report.cells
-        ]
-    return shown

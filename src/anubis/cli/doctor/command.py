@@ -1,14 +1,14 @@
-"""``anubis doctor``: whether runs will work here, and whether their figures can be trusted."""
+"""``anubis doctor``: checks of the installation and of the machine."""
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import asdict
 
 import click
 
 from anubis.cli import exit_codes
 from anubis.cli.doctor.installation_checks import Check, State, installation
-from anubis.cli.doctor.machine_checks import knobs
+from anubis.cli.doctor.machine_checks import machine_checks
 from anubis.cli.doctor.noise_floor import BUDGET_S, RUNS, Noise, measured
 from anubis.cli.params import json_option
 from anubis.cli.views import json_output, tables, units
@@ -21,17 +21,17 @@ _COLOURS = {State.OK: "green", State.WARN: "yellow", State.FAIL: "red"}
 @click.option("--noise", is_flag=True, help=f"Measure this machine's noise floor ({2 * BUDGET_S:g} s).")
 @json_option
 def doctor(*, noise: bool, as_json: bool) -> int:
-    """Check this installation, and what disturbs measurements here.
+    """Check this installation, and the machine for sources of noise.
 
-    Exits 1 when something would keep runs from working; warnings are about the quality of their figures.
+    Exits 1 if runs cannot work here; warnings are about the precision of measurements.
     """
-    checks = [*installation(Settings.from_env(os.environ)), *knobs()]
+    checks = [*installation(Settings.from_env(os.environ)), *machine_checks()]
     if not as_json:
         _show(checks)
     found = list(measured()) if noise else []
     if as_json:
         json_output.show(
-            {"checks": [_check_json(check) for check in checks], "noise": [_noise_json(n) for n in found]}
+            {"checks": [asdict(check) for check in checks], "noise": [asdict(each) for each in found]}
         )
     elif found:
         click.echo()
@@ -55,37 +55,22 @@ def _show_noise(found: Sequence[Noise]) -> None:
         tables.Column(title="TIME", right=True),
         tables.Column(title="VARIATION", right=True),
         tables.Column(title="NOISE FLOOR", right=True),
-        tables.Column(title=f"{RUNS}+{RUNS} RUNS SHOW", right=True),
+        tables.Column(title=f"{RUNS}+{RUNS} RUNS DETECT", right=True),
     )
     tables.show(
         columns,
         [
             [
-                noise.name,
+                noise.kernel,
                 str(noise.executions),
                 units.duration(noise.mean_s),
                 units.share(noise.variation),
-                units.share(noise.floor),
+                units.share(noise.noise_floor),
                 units.share(noise.detectable),
             ]
             for noise in found
         ],
     )
     click.echo(
-        f"A change smaller than the last column hides in the noise of this machine with {RUNS} runs a side."
+        f"With {RUNS} runs on each side, changes smaller than the last column are not detected on this machine."
     )
-
-
-def _check_json(check: Check) -> dict[str, Any]:
-    return {"name": check.name, "state": check.state.value, "found": check.found, "remedy": check.remedy}
-
-
-def _noise_json(noise: Noise) -> dict[str, Any]:
-    return {
-        "kernel": noise.name,
-        "executions": noise.executions,
-        "mean_s": noise.mean_s,
-        "variation": noise.variation,
-        "noise_floor": noise.floor,
-        "detectable": noise.detectable,
-    }

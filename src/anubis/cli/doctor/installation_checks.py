@@ -1,7 +1,4 @@
-"""What ``anubis doctor`` looks at: the installation first, then what on this machine makes figures differ.
-
-Every check guards by capability: where a file of the kernel is not there, nothing is said about it.
-"""
+"""Checks of the installation: Python, home folder, disk, database, engines."""
 
 import os
 import platform
@@ -11,17 +8,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from anubis.cli.home import open_client
 from anubis.cli.views import units
 from anubis.model.errors import AnubisError
+from anubis.plug_ins import PlugIns
 from anubis.settings import Settings
+from anubis.wiring import engines, notifiers, surroundings_of
 
 OLDEST_PYTHON = (3, 11)
 
 
 class State(StrEnum):
-    """FAIL: runs will not work. WARN: they will, and their figures may differ for no good reason."""
+    """FAIL: runs do not work. WARN: runs work, but their measurements may vary more than necessary."""
 
     OK = "ok"
     WARN = "warn"
@@ -30,18 +30,18 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One line of the doctor's report."""
+    """One line of the report."""
 
     name: str
     state: State
-    #: What was found, in a few words.
+    #: The observed state, a few words.
     found: str
-    #: What to do about it; empty where nothing needs to be done.
+    #: What to do; empty if nothing needs to be done.
     remedy: str = ""
 
 
 def installation(settings: Settings) -> Iterator[Check]:
-    """Python, home folder, disk, database, engines."""
+    """Python, home folder, disk, database, engines, notifiers."""
     version = platform.python_version()
     if sys.version_info >= OLDEST_PYTHON:
         yield Check("python", State.OK, version)
@@ -53,26 +53,37 @@ def installation(settings: Settings) -> Iterator[Check]:
         return
     yield _disk(settings)
     try:
-        with open_client() as client:
-            names = client.runs.engines()
+        with open_client():
             yield Check("database", State.OK, _database(settings))
     except AnubisError as error:
         yield Check("database", State.FAIL, error.message, error.remedy)
         return
-    if names:
-        yield Check("engines", State.OK, ", ".join(names))
+    surroundings = surroundings_of(settings)
+    yield from _plug_ins("engines", engines(surroundings))
+    yield from _plug_ins("notifiers", notifiers(surroundings))
+
+
+def _plug_ins(group: str, plug_ins: PlugIns[Any]) -> Iterator[Check]:
+    """Those that can be used, on one line, and each broken one with its error."""
+    broken = plug_ins.broken()
+    if usable := sorted(set(plug_ins) - set(broken)):
+        yield Check(group, State.OK, ", ".join(usable))
     else:
-        yield Check("engines", State.FAIL, "none", "install Anubis again: its entry points are missing")
+        yield Check(group, State.FAIL, "none", "install Anubis again: its entry points are missing")
+    for name, error in broken.items():
+        yield Check(f"{group.removesuffix('s')} {name}", State.WARN, error.message, error.remedy)
 
 
 def _home(home: Path) -> Check:
     try:
         home.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        remedy = "set ANUBIS_HOME to a folder that can be made"
+        remedy = "set ANUBIS_HOME to a folder that can be created"
         return Check("home", State.FAIL, f"{home}: {error.strerror}", remedy)
     if not os.access(home, os.W_OK | os.X_OK):
-        return Check("home", State.FAIL, f"{home} is not writable", "set ANUBIS_HOME to a folder of yours")
+        return Check(
+            "home", State.FAIL, f"{home} is not writable", "set ANUBIS_HOME to a folder that you own"
+        )
     return Check("home", State.OK, str(home))
 
 
@@ -82,7 +93,7 @@ def _disk(settings: Settings) -> Check:
     if free < settings.min_free_bytes:
         needed = units.size(settings.min_free_bytes)
         return Check(
-            "disk", State.FAIL, f"{found}, {needed} are needed", "free space: anubis gc, anubis purge"
+            "disk", State.FAIL, f"{found}, at least {needed} required", "free space: anubis gc, anubis purge"
         )
     if free < 10 * settings.min_free_bytes:
         return Check("disk", State.WARN, found, "free space: anubis gc, anubis purge")
@@ -90,7 +101,7 @@ def _disk(settings: Settings) -> Check:
 
 
 def _database(settings: Settings) -> str:
-    """Where it is, without a password, and how large."""
+    """Its address without a password, and its size."""
     scheme, _, rest = settings.database_url.partition("://")
     if scheme == "sqlite":
         path = Path(rest[1:])

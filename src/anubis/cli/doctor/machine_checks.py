@@ -1,4 +1,4 @@
-"""What on this machine makes figures differ: clocks, governors, neighbours, limits.
+"""Properties of this machine that make measurements vary: clocks, governors, other load, limits.
 
 Sources: the kernel's cpufreq, cgroup v2 and clocksource documentation (Documentation/admin-guide), proc(5).
 """
@@ -11,17 +11,17 @@ from pathlib import Path
 from anubis.cli.doctor.installation_checks import Check, State
 from anubis.cli.views import units
 
-#: Reading these takes nanoseconds; other clock sources take microseconds and a trip to a device.
+#: Clock sources that are read in nanoseconds; others access a device, which takes microseconds.
 QUICK_CLOCKS = {"tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "timebase", "tod"}
-#: Load per core above which other work certainly shares the cores with the benchmark.
+#: Load per core above which other processes compete with the benchmark.
 BUSY = 0.25
-#: Share of the time stolen by the hypervisor, above which it shows in figures.
+#: Share of the time stolen by the hypervisor above which measurements are affected.
 STOLEN = 0.01
 SWAPPED = 0.05
 
 
-def knobs(root: Path = Path("/")) -> Iterator[Check]:
-    """One check for every knob this machine has; ``root`` is the file system (another one in tests)."""
+def machine_checks(root: Path = Path("/")) -> Iterator[Check]:
+    """One check for every property that this machine reports; ``root`` is the root of the file system."""
     for check in (_governor, _turbo, _load, _steal, _swap, _cpu_limit, _memory_limit, _clock):
         found = check(root)
         if found is not None:
@@ -53,7 +53,7 @@ def _turbo(root: Path) -> Check | None:
         if no_turbo is not None
         else "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"
     )
-    return Check("turbo", State.WARN, "on: clocks depend on temperature and neighbours", knob)
+    return Check("turbo", State.WARN, "on: the clock rate depends on temperature and on other cores", knob)
 
 
 def _load(root: Path) -> Check | None:
@@ -64,7 +64,7 @@ def _load(root: Path) -> Check | None:
     found = f"{load:.2f} on {units.counted(cores, 'core')}"
     if load <= BUSY * cores:
         return Check("load", State.OK, found)
-    return Check("load", State.WARN, found, "wait until other work has ended (see top)")
+    return Check("load", State.WARN, found, "wait until other processes have ended (see top)")
 
 
 def _steal(root: Path) -> Check | None:
@@ -76,7 +76,9 @@ def _steal(root: Path) -> Check | None:
     found = f"{units.share(ratio)} of the time since boot"
     if ratio <= STOLEN:
         return Check("steal", State.OK, found)
-    return Check("steal", State.WARN, found, "use a machine of its own: others share these cores")
+    return Check(
+        "steal", State.WARN, found, "use a dedicated machine: other virtual machines use these cores"
+    )
 
 
 def _swap(root: Path) -> Check | None:
@@ -122,12 +124,12 @@ def _clock(root: Path) -> Check | None:
     if found in QUICK_CLOCKS:
         return Check("clock source", State.OK, found)
     return Check(
-        "clock source", State.WARN, found, "short times will be coarse: see the kernel's clocksource= option"
+        "clock source", State.WARN, found, "short times are coarse: see the kernel's clocksource= option"
     )
 
 
 def _cgroup_files(root: Path, name: str) -> Iterator[str]:
-    """The limit files from this process's cgroup (version 2) upwards; the innermost that limits comes first."""
+    """Contents of the limit files from this process's cgroup (version 2) to the root; the innermost actual limit first."""
     own = next(
         (
             line[3:]

@@ -1,63 +1,69 @@
-"""The noise floor of this machine: the same work again and again, and how much its time differs."""
+"""The noise floor of this machine: the variation of the time of repeated equal work."""
 
 import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import fmean, stdev
+from typing import TYPE_CHECKING
 
-#: What ``anubis doctor --noise`` spends on each kernel, and one execution of a kernel takes about, seconds.
+from anubis.late import late
+
+if TYPE_CHECKING:
+    from anubis.analysis.samples import spread
+else:  # scipy
+    spread = late("anubis.analysis.samples.spread")
+
+#: Seconds that ``anubis doctor --noise`` spends on each kernel, and target duration of one execution.
 BUDGET_S = 5.0
 PIECE_S = 0.02
-#: Runs a side for which the smallest detectable effect is told.
+#: Runs on each side for which the smallest detectable effect is computed.
 RUNS = 10
 _MEMORY_BYTES = 32 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """How much one kernel's time differs between executions."""
+    """The variation of one kernel's time between executions."""
 
-    name: str
+    kernel: str
     executions: int
     #: Mean time of one execution, seconds.
     mean_s: float
     #: Standard deviation over mean, as a ratio.
     variation: float
     #: Robust spread of one execution (verdicts use it as the noise floor), as a ratio.
-    floor: float
-    #: Smallest effect that ``RUNS`` runs a side show four times in five, as a ratio.
+    noise_floor: float
+    #: Smallest effect that ``RUNS`` runs on each side detect with 80 % power, as a ratio.
     detectable: float
 
 
 def measured(
     *, budget_s: float = BUDGET_S, clock: Callable[[], float] = time.perf_counter
 ) -> Iterator[Noise]:
-    """The noise of a kernel that computes and of one that moves memory; about ``budget_s`` each."""
+    """The noise of a computing kernel and of one that copies memory; about ``budget_s`` seconds each."""
     source = bytes(_MEMORY_BYTES)
     for name, kernel in (("cpu", _compute), ("memory", lambda count: _move(source, count))):
         yield judged(name, _times(kernel, budget_s, clock))
 
 
 def judged(name: str, times: list[float]) -> Noise:
-    """What these times of equal work say; at least two of them."""
-    from anubis.analysis.samples.spread import noise_floor, smallest_detectable  # noqa: PLC0415  scipy stands behind it
-
-    floor = noise_floor(sorted(math.log(seconds) for seconds in times)) or 0.0
+    """The noise of at least two times of equal work."""
+    floor = spread.noise_floor(sorted(math.log(seconds) for seconds in times)) or 0.0
     mean_s = fmean(times)
-    detectable = smallest_detectable(floor, RUNS, RUNS)
+    detectable = spread.smallest_detectable(floor, RUNS, RUNS)
     return Noise(
-        name=name,
+        kernel=name,
         executions=len(times),
         mean_s=mean_s,
         variation=stdev(times) / mean_s,
-        floor=math.expm1(floor),
+        noise_floor=math.expm1(floor),
         detectable=math.expm1(detectable) if detectable is not None else math.nan,
     )
 
 
 def _times(kernel: Callable[[int], object], budget_s: float, clock: Callable[[], float]) -> list[float]:
-    """Seconds of each execution, after the count of repetitions was set so that one takes about ``PIECE_S``."""
+    """Seconds of each execution; the count of repetitions is chosen so that one takes about ``PIECE_S``."""
     count, took = 1, _timed(kernel, 1, clock)
     while took < PIECE_S / 2 and count < 1 << 30:
         count *= 2
@@ -76,7 +82,7 @@ def _timed(kernel: Callable[[int], object], count: int, clock: Callable[[], floa
 
 
 def _compute(count: int) -> int:
-    """A linear congruential generator (Knuth's MMIX constants): integer arithmetic that nothing can skip."""
+    """A linear congruential generator (Knuth's MMIX constants): integer arithmetic that cannot be optimised away."""
     state = 1
     for _ in range(1000 * count):
         state = (6364136223846793005 * state + 1442695040888963407) & 0xFFFF_FFFF_FFFF_FFFF

@@ -1,4 +1,4 @@
-"""Who meets whom at the gate, from what a person names: runs, families, labels, descriptor files."""
+"""The sides of a gate, from runs, families, labels or descriptor files on the command line."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,18 +6,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anubis.cli.errors import warned
-from anubis.cli.params import LAST
+from anubis.cli.families import Key, cells_of
 from anubis.cli.select import refs
-from anubis.cli.select.families import Key, cells_of
 from anubis.cli.views.follow import follow
 from anubis.contracts.runs import RunQuery
-from anubis.judging.gate import GateSides
+from anubis.late import late
 from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.run import Run
 from anubis.model.status import Status
 
 if TYPE_CHECKING:
     from anubis.client import Client
+    from anubis.judging import gate
+else:  # numpy and scipy
+    gate = late("anubis.judging.gate")
 
 #: Runs of a baseline given by labels or subject: the newest so many of each benchmark.
 NEWEST = 20
@@ -25,11 +27,11 @@ NEWEST = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What was asked on the command line."""
+    """The arguments of ``anubis check``."""
 
     #: Runs, families, labels or descriptor files; empty: the family of the last run.
     what: Sequence[str]
-    #: How often descriptor files are run; None: it was not said.
+    #: How often descriptor files are run; None: not given.
     runs: int | None
     overrides: Mapping[str, str]
     script: Path | None
@@ -38,23 +40,23 @@ class Asked:
     labels: Mapping[str, str]
 
 
-def contests_of(client: "Client", asked: Asked) -> list[GateSides]:
+def sides_of(client: "Client", asked: Asked) -> "list[gate.GateSides]":
     """The contender (descriptor files are run first) and its baseline.
 
-    Raises BadInputError for a combination that means nothing, NotFoundError for a baseline that does not exist.
+    Raises BadInputError for an invalid combination of arguments, NotFoundError for a baseline that does not exist.
     """
     baseline = asked.baseline
     if sum(map(bool, (baseline, asked.subject, asked.labels))) > 1:
         raise BadInputError(
-            "there is more than one baseline", remedy="give only one of the --baseline options"
+            "more than one baseline is given", remedy="give only one of the --baseline options"
         )
     if any(map(_is_file, asked.what)):
         if not all(map(_is_file, asked.what)):
-            raise BadInputError("runs and files were named together", remedy="name either runs or files")
+            raise BadInputError("runs and files cannot be combined", remedy="name either runs or files")
         contender = _measured(client, asked)
         baseline = None if baseline and _is_file(baseline) else baseline
     elif asked.runs or asked.overrides or asked.script or (baseline and _is_file(baseline)):
-        raise BadInputError("no descriptor file says what to run", remedy="name a descriptor file")
+        raise BadInputError("these options need a descriptor file to run", remedy="name a descriptor file")
     else:
         contender = _stored(client, asked.what)
     if not (baseline or asked.subject or asked.labels) and (sides := _two_sides(client, contender)):
@@ -69,7 +71,7 @@ def contests_of(client: "Client", asked: Asked) -> list[GateSides]:
         opponents = _newest(client, contender, RunQuery(subject=asked.subject), asked.subject)
     if opponents and (both := {run.id for run in contender} & {run.id for run in opponents}):
         raise BadInputError(f"run {min(both)} is on both sides", remedy="name each run on one side only")
-    return [GateSides(contender=contender, baseline=opponents)]
+    return [gate.GateSides(contender=contender, baseline=opponents)]
 
 
 def _is_file(word: str) -> bool:
@@ -77,12 +79,14 @@ def _is_file(word: str) -> bool:
 
 
 def _measured(client: "Client", asked: Asked) -> list[Run]:
-    """The runs of the files as they ended; those of a baseline that is a file are beside them, in the same family."""
-    beside = [Path(asked.baseline)] if asked.baseline and _is_file(asked.baseline) else []
-    if beside and len(asked.what) > 1:
-        raise BadInputError("one baseline file meets several files", remedy="check one file at a time")
+    """Run the files, and the baseline if it is a file, as one family; the runs as they ended."""
+    baseline = [Path(asked.baseline)] if asked.baseline and _is_file(asked.baseline) else []
+    if baseline and len(asked.what) > 1:
+        raise BadInputError(
+            "a baseline file cannot be compared with several files", remedy="check one file at a time"
+        )
     submitted = client.runs.submit(
-        [*beside, *map(Path, asked.what)],
+        [*baseline, *map(Path, asked.what)],
         overrides=asked.overrides,
         script=asked.script,
         rounds=asked.runs or 1,
@@ -95,15 +99,15 @@ def _stored(client: "Client", what: Sequence[str]) -> list[Run]:
     if what:
         ids = [run_id for term in what for run_id in refs.expand(client, term)]
     else:
-        ids = [row.id for row in client.runs.family(LAST)]
+        ids = [row.id for row in client.runs.family(refs.LAST)]
     found = [client.runs.get(run_id) for run_id in dict.fromkeys(ids)]
     if busy := next((run for run in found if not run.status.final), None):
-        raise BadInputError(f"run {busy.id} is not over yet", remedy=f"wait for it: anubis watch {busy.id}")
+        raise BadInputError(f"run {busy.id} is not final yet", remedy=f"wait for it: anubis watch {busy.id}")
     return found
 
 
-def _two_sides(client: "Client", runs: Sequence[Run]) -> list[GateSides]:
-    """A family of two files is its own contest, the first file the baseline; nothing for any other runs."""
+def _two_sides(client: "Client", runs: Sequence[Run]) -> "list[gate.GateSides]":
+    """The sides of a family of two files, the first file as the baseline; empty for any other runs."""
     if len({run.family_id for run in runs}) != 1 or runs[0].family_id is None:
         return []
     cells = cells_of(client, runs)
@@ -114,7 +118,7 @@ def _two_sides(client: "Client", runs: Sequence[Run]) -> list[GateSides]:
     for cell in cells:
         rest = tuple(item for item in cell.key if item[0] != "file")
         sides.setdefault(rest, ([], []))[files.index(dict(cell.key).get("file"))].extend(cell.runs)
-    return [GateSides(contender=new, baseline=old) for old, new in sides.values()]
+    return [gate.GateSides(contender=new, baseline=old) for old, new in sides.values()]
 
 
 def _newest(client: "Client", contender: Sequence[Run], query: RunQuery, words: str) -> list[Run]:
@@ -130,6 +134,7 @@ def _newest(client: "Client", contender: Sequence[Run], query: RunQuery, words: 
         found += [row.id for row in (exact or rows)[:NEWEST]]
     if not found:
         raise NotFoundError(
-            f"no good run of these benchmarks has {words}", remedy="see what there is with anubis history"
+            f"no successful run of these benchmarks has {words}",
+            remedy="see the stored runs with anubis history",
         )
     return [client.runs.get(run_id) for run_id in found]

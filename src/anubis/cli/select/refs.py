@@ -1,4 +1,4 @@
-"""From what a person names to runs: references, families, labels."""
+"""From references, families and labels on the command line to runs."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,6 +14,7 @@ from anubis.model.ids import short_id
 if TYPE_CHECKING:
     from anubis.client import Client
 
+LAST = "@last"
 #: More runs than any side of a comparison has.
 MOST = 100_000
 
@@ -23,8 +24,8 @@ _FULL_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 def expand(client: "Client", term: str, within: RunQuery | None = None) -> list[str]:
     """The full ids a term names: a comma list of run references, family ids and ``label=value`` pairs.
 
-    ``within`` narrows labels (pairs joined by commas must all hold). Raises NotFoundError for a part that names
-    nothing.
+    ``within`` narrows labels (pairs joined by commas must all hold). Raises NotFoundError for a part without a
+    run.
     """
     parts = [part.strip() for part in term.split(",") if part.strip()]
     labels = dict(part.split("=", 1) for part in parts if "=" in part)
@@ -44,7 +45,7 @@ def expand(client: "Client", term: str, within: RunQuery | None = None) -> list[
 
 
 def ids_of(client: "Client", terms: Sequence[str], *, families: bool = False) -> list[str]:
-    """The full ids that terms name; with ``families`` each run stands for its whole family."""
+    """The full ids that terms name; with ``families`` all runs of the families of the named runs."""
     found = [run_id for term in terms for run_id in expand(client, term)]
     if families:
         found = [row.id for run_id in found for row in client.runs.family(run_id)]
@@ -66,14 +67,8 @@ def family(client: "Client", family_id: str) -> Sequence[RunRow]:
     return client.runs.find(RunQuery(family_id=family_id, limit=MOST, newest_first=False))
 
 
-def cell_of(client: "Client", run_id: str) -> dict[str, object]:
-    """What tells a run apart in its family: file, axis values, round."""
-    submitted = next((event for event in client.runs.events(run_id) if event.kind == "submitted"), None)
-    return dict(submitted.data.get("cell", {})) if submitted else {}
-
-
 def completions(incomplete: str) -> Iterator[tuple[str, str]]:
-    """Reference and explanation of the latest runs that begin like this; nothing where there is no database."""
+    """Reference and explanation of the latest runs that begin like this; none if the database cannot be opened."""
     try:
         with open_client() as client:
             rows = client.runs.find(RunQuery(limit=50))
@@ -81,7 +76,7 @@ def completions(incomplete: str) -> Iterator[tuple[str, str]]:
         return
     for back, row in enumerate(rows):
         about = f"{row.name} {row.status} {units.moment(row.created_s)}"
-        ref = "@last" if back == 0 else f"@last~{back}"
+        ref = LAST if back == 0 else f"{LAST}~{back}"
         if incomplete.startswith("@"):
             if ref.startswith(incomplete):
                 yield ref, about

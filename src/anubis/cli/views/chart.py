@@ -1,4 +1,4 @@
-"""A history as a picture in the terminal: a dot for each point, its levels as lines, a bar where a level begins."""
+"""A series as a chart in the terminal: a dot for each point, a line for each level, a bar where a level begins."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -15,9 +15,9 @@ _COLOURS = {LEVEL: "blue", CHANGE: "yellow"}
 
 
 def chart(values: Sequence[float], changes: Sequence[int], *, unit: str, width: int) -> Iterator[str]:
-    """The unit, then ``HEIGHT`` lines; the highest and the lowest value stand beside theirs.
+    """The unit, then ``HEIGHT`` lines; the first and the last have the highest and the lowest value as labels.
 
-    ``values`` are at least one, ``changes`` the first points of new levels, ascending. Where there are more points
+    ``values`` are at least one, ``changes`` the first points of new levels, ascending. If there are more points
     than columns, a column shows the lowest and the highest of its points.
     """
     low, high = min(values), max(values)

@@ -1,12 +1,14 @@
-"""Two sets of runs judged: the verdicts, what a reader must know about them, and how they are shown."""
+"""The comparison of two sets of runs: verdicts, warnings about them, and their text."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
 from anubis.analysis.verdict_text import effect_text, next_step, render
+from anubis.api.json_values import Json
+from anubis.api.verdicts import comparison_to_json
 from anubis.cli import exit_codes, terminal
 from anubis.cli.views import tables
 from anubis.cli.views.plot import strips
@@ -23,13 +25,13 @@ COLOURS = {
     Judgement.CHANGED: "yellow",
     Judgement.UNDECIDED: "cyan",
 }
-#: More strips than these fill the screen and help nobody.
+#: More strips would fill the screen.
 MOST_STRIPS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Two sides and what was found about them."""
+    """Two sets of runs and their comparison."""
 
     #: Run ids.
     baseline: Sequence[str]
@@ -48,7 +50,7 @@ def judged(
     min_effect: float = 0.02,
     metrics: Sequence[str] = (),
 ) -> Judged:
-    """Compare two sets of runs, by id. Raises BadInputError when there is nothing to compare."""
+    """Compare two sets of runs, by id. Raises BadInputError if there is nothing to compare."""
     if both := set(baseline) & set(contender):
         raise BadInputError(
             f"run {min(both)} is on both sides", remedy="name each run on one side of the comparison only"
@@ -62,7 +64,7 @@ def judged(
         )
     if not common:
         raise NotFoundError(
-            "the two sides have no metric in common", remedy="see what they measured with anubis results RUN"
+            "the two sides have no metric in common", remedy="see their metrics with anubis results RUN"
         )
     chosen = metrics or sorted(common - set(OWN_METRICS)) or sorted(common)
     found = client.gate.compare(baseline, contender, min_effect=min_effect, metrics=chosen)
@@ -70,7 +72,7 @@ def judged(
 
 
 def show(found: Judged, *, plot: bool, about: str = "") -> None:
-    """A line for each metric, what to do next below it, and the runs as strips of dots."""
+    """Print a line and the next step for each metric, and the runs as strips of dots."""
     if about:
         click.secho(about, bold=True)
     width = terminal.width()
@@ -89,7 +91,7 @@ def show(found: Judged, *, plot: bool, about: str = "") -> None:
 
 
 def verdict_lines(verdict: Verdict, width: int | None) -> Iterator[str]:
-    """The verdict in one line, or in as many as the terminal needs; then what to do next."""
+    """The verdict in one line, or in as many as the terminal needs; then the next step."""
     for line in in_parts(render(verdict), width):
         yield click.style(line, fg=COLOURS.get(verdict.judgement), bold=True)
     for line in tables.folded(next_step(verdict), width and width - 4):
@@ -116,25 +118,14 @@ def mean_line(comparison: Comparison) -> str:
     return f"geometric mean of {comparison.mean_count} metrics{' (up is better)' if turned else ''}  {text}"
 
 
-def comparison_json(found: Judged) -> dict[str, Any]:
-    """A comparison as scripts read it; effects are ratios minus one."""
-    comparison = found.comparison
-    return {
-        "baseline": list(found.baseline),
-        "contender": list(found.contender),
-        "verdicts": [
-            {**asdict(verdict), "text": render(verdict), "next_step": next_step(verdict)}
-            for verdict in comparison.verdicts
-        ],
-        "mean_effect": comparison.mean_effect,
-        "mean_interval": comparison.mean_interval,
-        "mean_count": comparison.mean_count,
-        "exit_code": exit_code([found]),
-    }
+def as_json(found: Judged) -> Json:
+    """The comparison and the exit status that it causes."""
+    resource = comparison_to_json(found.comparison, baseline=found.baseline, contender=found.contender)
+    return {**resource, "exit_code": exit_code([found])}
 
 
 def exit_code(all_found: Iterable[Judged]) -> int:
-    """3 when anything regressed, else 4 when anything is undecided, else 0."""
+    """3 if a metric regressed, else 4 if one is undecided, else 0."""
     judgements = {verdict.judgement for found in all_found for verdict in found.comparison.verdicts}
     if Judgement.REGRESSED in judgements:
         return exit_codes.REGRESSION
@@ -150,10 +141,10 @@ def _values(found: Judged, verdict: Verdict) -> Sides:
 
 
 def _doubts(found: Judged) -> Iterator[str]:
-    """What a reader must know before believing the verdicts."""
+    """Reasons to doubt the verdicts."""
     everything = (*found.old, *found.new)
     if len({point.fingerprint for point in everything}) > 1:
-        yield "the runs were made on different machines, so the verdicts are not about the code alone"
+        yield "the runs were made on different machines, so the verdicts do not depend on the code alone"
     disturbed = {point.run_id for point in everything if point.contaminated}
     if disturbed:
         yield f"the machine was disturbed during {len(disturbed)} of the runs: see anubis show RUN"

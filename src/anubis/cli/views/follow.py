@@ -1,4 +1,4 @@
-"""Staying with runs until they are final, and what Ctrl-C means meanwhile."""
+"""Waiting for runs until they are final, with Ctrl-C."""
 
 import signal
 import threading
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 def follow(client: "Client", runs: Sequence[Run], *, cancels: bool) -> list[Run]:
     """Drive these runs until they are final; the runs as they ended.
 
-    With ``cancels`` the first Ctrl-C cancels them and goes on waiting, and the second leaves; without, the first
-    leaves. So does a terminal that goes away. Raises KeyboardInterrupt after having said how to look later.
+    With ``cancels`` the first Ctrl-C cancels them and the command continues to wait; the second Ctrl-C leaves. Without
+    ``cancels`` the first one leaves, and so does a closed terminal. Raises KeyboardInterrupt after a note on how to
+    watch the runs later.
     """
     ids = [run.id for run in runs]
     try:
@@ -30,7 +31,7 @@ def follow(client: "Client", runs: Sequence[Run], *, cancels: bool) -> list[Run]
             _interruptible(client, ids, view, cancels=cancels),
         ):
             return client.runs.wait(ids, view.changed)
-    except BaseException as error:  # whatever ends this command before its runs, a worker carries them on
+    except BaseException as error:  # if this command ends before its runs, a worker continues them
         client.workers.start()
         if isinstance(error, KeyboardInterrupt):
             _say_where(client, ids)
@@ -39,7 +40,7 @@ def follow(client: "Client", runs: Sequence[Run], *, cancels: bool) -> list[Run]
 
 @contextmanager
 def _leaving_with_the_terminal() -> Iterator[None]:
-    """A closed window or a polite kill interrupts; under nohup nothing happens."""
+    """SIGHUP and SIGTERM interrupt, unless they are ignored (nohup)."""
     before = {number: signal.getsignal(number) for number in (signal.SIGHUP, signal.SIGTERM)}
     for number, disposition in before.items():
         if disposition is not signal.SIG_IGN:
@@ -53,7 +54,7 @@ def _leaving_with_the_terminal() -> Iterator[None]:
 
 def _say_where(client: "Client", ids: Sequence[str]) -> None:
     whose = "the run" if len(ids) == 1 else f"{len(ids)} runs"
-    fate = "being cancelled" if client.runs.get(ids[-1]).cancel_requested else "going on"
+    fate = "being cancelled" if client.runs.get(ids[-1]).cancel_requested else "continuing"
     family = " --family" if len(ids) > 1 else ""
     verb = "is" if len(ids) == 1 else "are"
     terminal.note(f"left; {whose} {verb} {fate} in the background: anubis watch {ids[-1]}{family}")
@@ -61,8 +62,8 @@ def _say_where(client: "Client", ids: Sequence[str]) -> None:
 
 @contextmanager
 def _interruptible(client: "Client", ids: Sequence[str], view: Progress, *, cancels: bool) -> Iterator[None]:
-    """The first Ctrl-C asks for cancellation from a thread of its own: the main thread may be in a transaction."""
-    view.say("Ctrl-C cancels" if cancels else "Ctrl-C leaves, and lets the run go on")
+    """The first Ctrl-C asks for cancellation from another thread, because the main thread may be in a transaction."""
+    view.say("Ctrl-C cancels" if cancels else "Ctrl-C leaves; the run continues")
     if not cancels:
         yield
         return
@@ -71,7 +72,7 @@ def _interruptible(client: "Client", ids: Sequence[str], view: Progress, *, canc
         try:
             client.runs.cancel(ids, why="Ctrl-C")
         except AnubisError as error:
-            view.say(f"could not be cancelled: {error}")
+            view.say(f"cannot be cancelled: {error}")
 
     def interrupted(_number: int, _frame: FrameType | None) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,31 +1,37 @@
-"""A gate's report as the command line shows it: text for people, JSON for scripts, and its exit status."""
+"""The report of a gate: text, exit status, files, and posting."""
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-from anubis.analysis.verdict_text import next_step, render
 from anubis.cli import exit_codes, terminal
 from anubis.cli.views import comparison_view
+from anubis.late import late
 from anubis.model.errors import BadInputError, NotifyError
-from anubis.model.verdict import Comparison, Judgement
+from anubis.model.verdict import Judgement
 from anubis.reporting import gate_report as reports
 from anubis.reporting import posting
 from anubis.reporting.gate_report import BenchmarkComparison, Report
 from anubis.reporting.junit import junit
 from anubis.reporting.markup import short_subject
 
+if TYPE_CHECKING:
+    from anubis.api import gate as api_gate
+    from anubis.reporting import report_file
+else:  # numpy and scipy, pydantic
+    api_gate = late("anubis.api.gate")
+    report_file = late("anubis.reporting.report_file")
+
 #: With more verdicts than this, those without a change are only counted.
 MOST_SHOWN = 20
 
 
 class FailOn(StrEnum):
-    """From what on the exit status is not 0. A benchmark that failed is told in any case."""
+    """Lowest severity that makes the exit status non-zero. A failed benchmark always does."""
 
     REGRESSION = "regression"
     UNDECIDED = "undecided"
@@ -33,8 +39,8 @@ class FailOn(StrEnum):
 
 
 def exit_code(report: Report, fail_on: FailOn) -> int:
-    """1 when a benchmark failed, else 3 when a metric regressed, else 4 when something could not be told."""
-    if any(weighing.failure for weighing in report.comparisons):
+    """1 if a benchmark failed, else 3 if a metric regressed, else 4 if a verdict is undecided."""
+    if any(entry.failure for entry in report.comparisons):
         return exit_codes.FAILED
     if report.is_bad and fail_on is not FailOn.NEVER:
         return exit_codes.REGRESSION
@@ -44,95 +50,58 @@ def exit_code(report: Report, fail_on: FailOn) -> int:
 
 
 def text(report: Report, *, everything: bool = False) -> Iterator[str]:
-    """Every verdict with what to do next, benchmark by benchmark, and one line for all of them."""
+    """Every verdict with the next step, benchmark by benchmark, and one line for the whole report."""
     many = len(reports.verdicts(report)) > MOST_SHOWN and not everything
-    for weighing in report.comparisons:
-        yield from _benchmark(weighing, terminal.width(), without_unchanged=many)
-    comparison = overall(report)
+    for entry in report.comparisons:
+        yield from _benchmark(entry, terminal.width(), without_unchanged=many)
+    comparison = api_gate.overall(report)
     if mean := comparison_view.mean_line(comparison):
         yield mean
     yield click.style(reports.title(report), bold=True)
 
 
-def _benchmark(weighing: BenchmarkComparison, width: int | None, *, without_unchanged: bool) -> Iterator[str]:
-    verdicts = weighing.comparison.verdicts if weighing.comparison else ()
+def _benchmark(entry: BenchmarkComparison, width: int | None, *, without_unchanged: bool) -> Iterator[str]:
+    verdicts = entry.comparison.verdicts if entry.comparison else ()
     shown = [one for one in verdicts if one.judgement is not Judgement.UNCHANGED or not without_unchanged]
-    if not (shown or weighing.failure or weighing.note):
+    if not (shown or entry.failure or entry.note):
         return
-    yield click.style(f"{weighing.benchmark}{_subjects(weighing)}", bold=True)
+    yield click.style(f"{entry.benchmark}{_subjects(entry)}", bold=True)
     for verdict in shown:
         yield from (f"  {line}" for line in comparison_view.verdict_lines(verdict, width and width - 2))
-    if weighing.failure:
-        yield click.style(f"  failed: {weighing.failure}", fg="red")
-    if weighing.note:
-        yield f"  {weighing.note}"
+    if entry.failure:
+        yield click.style(f"  failed: {entry.failure}", fg="red")
+    if entry.note:
+        yield f"  {entry.note}"
 
 
-def _subjects(weighing: BenchmarkComparison) -> str:
-    old, new = short_subject(weighing.baseline), short_subject(weighing.contender)
+def _subjects(entry: BenchmarkComparison) -> str:
+    old, new = short_subject(entry.baseline), short_subject(entry.contender)
     return f"  {old} -> {new}" if old and new else f"  {new}" if new else ""
 
 
-def overall(report: Report) -> Comparison:
-    """All verdicts as one comparison, for their geometric mean."""
-    from anubis.analysis.samples.multiplicity import mean_effect  # noqa: PLC0415  numpy and scipy
-
-    verdicts = tuple(verdict for _, verdict in reports.verdicts(report))
-    effect, interval, count = mean_effect(verdicts)
-    return Comparison(verdicts=verdicts, mean_effect=effect, mean_interval=interval, mean_count=count)
-
-
-def as_json(report: Report, code: int) -> dict[str, Any]:
-    """The report as scripts read it; effects are ratios minus one."""
-    mean = overall(report)
-    return {
-        "exit_code": code,
-        "title": reports.title(report),
-        "mean_effect": mean.mean_effect,
-        "mean_interval": mean.mean_interval,
-        "mean_count": mean.mean_count,
-        "weighings": [
-            {
-                "benchmark": weighing.benchmark,
-                "baseline": weighing.baseline,
-                "contender": weighing.contender,
-                "failure": weighing.failure,
-                "note": weighing.note,
-                "verdicts": [
-                    {**asdict(verdict), "text": render(verdict), "next_step": next_step(verdict)}
-                    for verdict in (weighing.comparison.verdicts if weighing.comparison else ())
-                ],
-            }
-            for weighing in report.comparisons
-        ],
-    }
-
-
 def may_write(paths: Sequence[Path]) -> None:
-    """Find out before anything is measured that a report has no place. Raises BadInputError."""
+    """Check before anything is measured that the reports can be written. Raises BadInputError."""
     for path in paths:
         if not path.absolute().parent.is_dir() or path.is_dir():
-            raise BadInputError(f"{path} cannot be written", remedy="give a file in a folder that is there")
+            raise BadInputError(f"{path} cannot be written", remedy="give a file in an existing folder")
 
 
 def write(report: Report, path: Path) -> None:
-    """Write a file that others read: ``.xml`` for CI servers, ``.md`` for people, else what ``anubis notify`` posts."""
+    """Write a report: JUnit for ``.xml``, Markdown for ``.md``, else the file that ``anubis notify`` posts."""
     try:
         if path.suffix == ".xml":
             path.write_text(junit(report), encoding="utf-8")
         elif path.suffix == ".md":
             path.write_text(reports.markdown(report), encoding="utf-8")
         else:
-            reports.write(report, path)
+            report_file.write(report, path)
     except OSError as error:
-        raise BadInputError(
-            f"{path}: {error.strerror}", remedy="give a file in a folder that can be written"
-        ) from error
+        raise BadInputError(f"{path}: {error.strerror}", remedy="give a file in a writable folder") from error
 
 
 def post(report: Report, names: Sequence[str]) -> bool:
-    """Post the report everywhere it is wanted, and say where; whether everybody took it."""
-    taken = True
+    """Post the report to each of ``names`` and print the addresses; whether all were successful."""
+    posted = True
     for name in names:
         try:
             for address in posting.post(report, name, os.environ):
@@ -141,5 +110,5 @@ def post(report: Report, names: Sequence[str]) -> bool:
             terminal.error(error.message)
             if error.remedy:
                 terminal.remedy(error.remedy)
-            taken = False
-    return taken
+            posted = False
+    return posted

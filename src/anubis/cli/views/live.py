@@ -1,4 +1,4 @@
-"""The live view of runs on a terminal. Redrawn twice a second: the machine belongs to the benchmark."""
+"""The live view of runs on a terminal, redrawn only twice a second to leave the machine to the benchmark."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from anubis.client import Client
 
 DRAWN_PER_S = 2
-#: Runs shown in detail; the rest is counted.
+#: Runs shown in detail; the others are counted.
 MOST_SHOWN = 4
 
 
 class LiveView:
-    """Shows the runs that are under way, and how many are done."""
+    """Shows the active runs and the number of finished ones."""
 
     def __init__(self, client: "Client", runs: Sequence[Run]) -> None:
         self._client = client

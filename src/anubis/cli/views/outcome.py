@@ -1,15 +1,15 @@
-"""What came out of runs: values, a table for each cell of a family, verdicts when two files were weighed."""
+"""The outcome of runs: values, a table of the cells of a family, and verdicts if two files were compared."""
 
 from collections.abc import Mapping, Sequence
 from statistics import median, stdev
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from anubis.api.runs import run_to_json
 from anubis.cli import terminal
-from anubis.cli.commands.results import show_points
-from anubis.cli.select.families import Cell, Key, cells_of, two_files, words_of
-from anubis.cli.views import comparison_view, json_output, status_text, tables, units
+from anubis.cli.families import Cell, Key, cells_of, key_text, two_files
+from anubis.cli.views import comparison_view, json_output, status_text, tables, units, values_view
 from anubis.model.ids import short_id
 from anubis.model.points import OWN_METRICS, Point
 from anubis.model.run import Run
@@ -19,7 +19,7 @@ from anubis.record import layout, tailing
 if TYPE_CHECKING:
     from anubis.client import Client
 
-#: More metrics than this make a table that is too wide for a line of each cell.
+#: With more metrics, the table has a line for each cell and metric.
 WIDEST = 3
 TAIL_LINES = 5
 
@@ -30,7 +30,14 @@ def show_outcome(client: "Client", runs: Sequence[Run], *, as_json: bool) -> Non
     cells = cells_of(client, runs) if len(runs) > 1 else []
     found = _judged(client, cells)
     if as_json:
-        json_output.show(_outcome_json(runs, points, found))
+        json_output.show(
+            {
+                "runs": [
+                    run_to_json(run, [point for point in points if point.run_id == run.id]) for run in runs
+                ],
+                "comparisons": [{"cell": dict(key), **comparison_view.as_json(one)} for key, one in found],
+            }
+        )
         return
     if len(runs) == 1:
         _show_one(client, runs[0], points)
@@ -41,7 +48,7 @@ def show_outcome(client: "Client", runs: Sequence[Run], *, as_json: bool) -> Non
             _show_end(client, run)
     for key, one in found:
         click.echo()
-        comparison_view.show(one, about=words_of(key), plot=terminal.width() is not None)
+        comparison_view.show(one, about=key_text(key), plot=terminal.width() is not None)
 
 
 def _judged(client: "Client", cells: Sequence[Cell]) -> list[tuple[Key, comparison_view.Judged]]:
@@ -50,13 +57,13 @@ def _judged(client: "Client", cells: Sequence[Cell]) -> list[tuple[Key, comparis
 
 def _show_one(client: "Client", run: Run, points: Sequence[Point]) -> None:
     if points:
-        show_points(points, client.results.summaries(run.id))
+        values_view.show(points, client.results.summaries(run.id))
         click.echo()
     _show_end(client, run)
 
 
 def _show_end(client: "Client", run: Run) -> None:
-    """How a run ended, in a line; for one that did not succeed the reason, the remedy and its last words."""
+    """How a run ended, in a line; for one that did not succeed also the reason, the remedy and its last output."""
     cell, width = status_text.status_cell(run.status), terminal.width()
     took = status_text.took(run.placed_s, run.ended_s)
     end = click.style(cell.text, fg=cell.colour)
@@ -65,20 +72,20 @@ def _show_end(client: "Client", run: Run) -> None:
         return
     for line in tables.folded(run.reason, width and width - 2) if run.reason else ():
         click.echo(f"  {line}")
-    for line in _last_words(client, run):
+    for line in _last_output(client, run):
         click.secho(f"  > {line}", dim=True)
     if run.cause and run.cause.remedy not in run.reason:
         click.echo(f"  help: {run.cause.remedy}")
 
 
-def _last_words(client: "Client", run: Run) -> list[str]:
+def _last_output(client: "Client", run: Run) -> list[str]:
     files = client.records.files(run)
     words = tailing.last_lines(files, layout.STDERR, TAIL_LINES)
     return words or tailing.last_lines(files, layout.STDOUT, TAIL_LINES)
 
 
 def _show_cells(cells: Sequence[Cell], points: Sequence[Point]) -> None:
-    """One line for each cell, or one for each cell and metric where there are too many metrics for a line."""
+    """One line for each cell, or for each cell and metric if there are too many metrics for one line."""
     metrics = _metrics(points)
     names = list(dict.fromkeys(name for cell in cells for name, _ in cell.key))
     alone = all(len(cell.runs) == 1 for cell in cells)
@@ -106,7 +113,7 @@ def _show_cells(cells: Sequence[Cell], points: Sequence[Point]) -> None:
 
 
 def _metrics(points: Sequence[Point]) -> Mapping[str, tuple[float, str]]:
-    """Metric -> scale and unit of its column; what every run has anyway only where there is nothing else."""
+    """Metric -> scale and unit of its column. The agent's own metrics are included only if there are no others."""
     found: dict[str, list[Point]] = {}
     for point in points:
         found.setdefault(point.metric, []).append(point)
@@ -141,14 +148,3 @@ def _value(cell: Cell, points: Sequence[Point], metric: str, scale: float) -> st
     spread = stdev(point.value for point in mine) if len(mine) > 1 else mine[0].spread
     text = units.number(middle * scale)
     return text if spread is None or not middle else f"{text} ±{units.share(abs(spread / middle))}"
-
-
-def _outcome_json(
-    runs: Sequence[Run], points: Sequence[Point], found: Sequence[tuple[Key, comparison_view.Judged]]
-) -> dict[str, Any]:
-    return {
-        "runs": [
-            json_output.run_json(run, [point for point in points if point.run_id == run.id]) for run in runs
-        ],
-        "comparisons": [{"cell": dict(key), **comparison_view.comparison_json(one)} for key, one in found],
-    }

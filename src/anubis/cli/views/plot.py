@@ -1,4 +1,4 @@
-"""Two sides of a comparison as strips of dots over one axis: every run a dot, the median a bar."""
+"""Both sides of a comparison as strips of dots over one axis: a dot for each run, a bar for the median."""
 
 from collections.abc import Iterator, Sequence
 from statistics import median
@@ -8,7 +8,7 @@ import click
 from anubis.cli.views import units
 from anubis.model.verdict import Sides
 
-#: Values in one cell -> what stands for them.
+#: Number of values in one cell -> character.
 _DOTS = {0: " ", 1: ".", 2: ":"}
 _MANY = "#"
 _MEDIAN = "|"
@@ -19,7 +19,7 @@ WIDEST = 60
 def strips(
     sides: Sides, *, names: tuple[str, str] = ("baseline", "contender"), width: int = 80
 ) -> Iterator[str]:
-    """Four lines: the metric, one strip for each side, the axis. Nothing when a side has no value."""
+    """Four lines: the metric, one strip for each side, the axis. Nothing if a side has no value."""
     if not sides.baseline or not sides.contender:
         return
     everything = (*sides.baseline, *sides.contender)

@@ -1,4 +1,4 @@
-"""What a person sees while runs go on: one line for each change, or a live view on a terminal."""
+"""Progress of runs: one line for each change, or a live view on a terminal."""
 
 import sys
 import time
@@ -9,23 +9,27 @@ import click
 
 from anubis.cli import terminal
 from anubis.cli.views import status_text
+from anubis.late import late
 from anubis.model.ids import short_id
 from anubis.model.run import Run
 from anubis.model.status import Status
 
 if TYPE_CHECKING:
+    from anubis.cli.views import live
     from anubis.client import Client
+else:  # rich, which only a terminal needs
+    live = late("anubis.cli.views.live")
 
 
 class Progress(Protocol):
-    """Hears of every change of the runs it was made for."""
+    """Shows the changes of the runs for which it was created."""
 
     def changed(self, run: Run) -> None:
         """A run has a new status or reason."""
         ...
 
     def say(self, text: str) -> None:
-        """A sentence for the person who waits."""
+        """Show a sentence to the user."""
         ...
 
     def __enter__(self) -> Self: ...
@@ -36,9 +40,7 @@ class Progress(Protocol):
 def progress(client: "Client", runs: Sequence[Run]) -> Progress:
     """The view that suits standard error."""
     if terminal.interactive(sys.stderr):
-        from anubis.cli.views.live import LiveView  # noqa: PLC0415  rich is only for terminals
-
-        return LiveView(client, runs)
+        return live.LiveView(client, runs)
     return Lines(runs)
 
 
@@ -56,7 +58,7 @@ class Lines:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Nothing to tidy."""
+        """Does nothing: there is nothing to clean up."""
 
     def changed(self, run: Run) -> None:
         last, self._runs[run.id] = self._runs[run.id].status, run
@@ -64,7 +66,7 @@ class Lines:
             self._tell(run)
 
     def say(self, text: str) -> None:
-        """What may be done is for people; nobody watches."""
+        """Does nothing: hints are for terminals only."""
 
     def _tell(self, run: Run) -> None:
         took = status_text.took(run.placed_s, run.ended_s) if run.status.final else ""

@@ -1,9 +1,8 @@
-"""Series as the command line shows them: a line each, a picture with its changes, JSON for scripts."""
+"""Series: a table, and a chart with the changes of one series."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,11 +10,15 @@ from anubis.analysis.verdict_text import effect_text
 from anubis.cli import terminal
 from anubis.cli.views import tables, units
 from anubis.cli.views.chart import chart
+from anubis.late import late
 from anubis.model.series import ChangePoint
 from anubis.reporting.markup import one_line, short_subject
 
 if TYPE_CHECKING:
+    from anubis.api import series as api_series
     from anubis.judging.series_overview import SeriesOverview
+else:  # numpy and scipy
+    api_series = late("anubis.api.series")
 
 COLUMNS = (
     tables.Column(title="BENCHMARK", cut=True),
@@ -43,7 +46,7 @@ _COLOURS = {"regressed": "red", "improved": "green", "changed": "yellow"}
 
 
 def rows(found: "Sequence[SeriesOverview]") -> Iterator[Sequence[tables.Cell]]:
-    """A line for each series. Series and machine are shown only where there are several."""
+    """A line for each series. Series key and machine are shown only if there are several."""
     keys = Counter((one.benchmark, key) for one in found for key in {one.points[-1].series_key})
     several_keys = Counter(benchmark for benchmark, _ in keys)
     machines = {one.points[-1].fingerprint for one in found}
@@ -72,7 +75,7 @@ def _last_change(one: "SeriesOverview") -> str:
 
 
 def picture(one: "SeriesOverview") -> Iterator[str]:
-    """The history drawn, what is known of it, and its changes of level."""
+    """The chart of a series, its properties, and its changes of level."""
     point, verdict = one.points[-1], one.verdict
     changes = [change.index for change in verdict.changes]
     yield click.style(f"{one_line(one.benchmark)}  {one_line(point.metric)}", bold=True)
@@ -101,11 +104,11 @@ def picture(one: "SeriesOverview") -> Iterator[str]:
 def _detects(one: "SeriesOverview") -> str:
     if one.verdict.detectable is None:
         return ""
-    return f"{units.share(one.verdict.detectable)} with ten more points, four times in five"
+    return f"{units.share(one.verdict.detectable)} with ten more points and 80 % power"
 
 
 def _change(one: "SeriesOverview", change: ChangePoint) -> Sequence[tables.Cell]:
-    old, new = _range(one, change)
+    old, new = api_series.subject_range(one, change)
     unit = one.points[-1].units
     what = "suspected" if change.state.value == "suspected" else change.judgement.value
     return [
@@ -117,40 +120,3 @@ def _change(one: "SeriesOverview", change: ChangePoint) -> Sequence[tables.Cell]
         f"{change.n_before}+{change.n_after}",
         tables.Styled(f"{what} ({change.kind.value})", _COLOURS.get(what, "cyan")),
     ]
-
-
-def _range(one: "SeriesOverview", change: ChangePoint) -> tuple[str, str]:
-    """The last subject that surely was old, and the first that surely was new."""
-    return one.points[max(0, change.earliest - 1)].subject, one.points[change.latest].subject
-
-
-def row_json(one: "SeriesOverview") -> dict[str, Any]:
-    """A series as scripts read it; shares are ratios."""
-    point, verdict = one.points[-1], one.verdict
-    return {
-        "benchmark": one.benchmark,
-        "labels": dict(one.labels),
-        "series_key": point.series_key,
-        "fingerprint": point.fingerprint,
-        "metric": point.metric,
-        "units": point.units,
-        "better": point.better,
-        "n": verdict.n,
-        "level": verdict.level,
-        "expected": verdict.expected,
-        "noise_floor": verdict.noise_floor,
-        "detectable": verdict.detectable,
-        "state": one.state.value,
-        "last_change": changes[-1] if (changes := changes_json(one)) else None,
-        "suspected": None if verdict.suspected is None else _change_json(one, verdict.suspected),
-    }
-
-
-def changes_json(one: "SeriesOverview") -> list[dict[str, Any]]:
-    """Its changes of level, oldest first."""
-    return [_change_json(one, change) for change in one.verdict.changes]
-
-
-def _change_json(one: "SeriesOverview", change: ChangePoint) -> dict[str, Any]:
-    old, new = _range(one, change)
-    return {**asdict(change), "last_old": old, "first_new": new, "run_id": one.points[change.index].run_id}

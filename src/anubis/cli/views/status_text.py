@@ -1,4 +1,4 @@
-"""How runs are spoken of: one wording and one colour for each status, in every command."""
+"""Text for run statuses: one wording and one colour for each, in every command."""
 
 from collections.abc import Mapping
 
@@ -10,14 +10,14 @@ from anubis.model.status import Status
 
 COLOURS = {Status.SUCCEEDED: "green", Status.FAILED: "red", Status.CANCELLED: "yellow"}
 
-#: What a status that is not final means to whoever waits.
+#: Explanations of statuses that are not final.
 MEANINGS = {
-    Status.FETCH: "what it needs is being fetched",
-    Status.PLACE: "waiting for its place on a machine",
+    Status.FETCH: "its data are being fetched",
+    Status.PLACE: "waiting for a place on a machine",
     Status.WATCH: "the benchmark runs",
     Status.COLLECT: "its record is being read",
     Status.ANALYSE: "its values are being judged",
-    Status.ALERT: "its changes are being told",
+    Status.ALERT: "its alerts are being sent",
 }
 
 
@@ -27,7 +27,7 @@ def status_cell(status: Status) -> Styled:
 
 
 def took(placed_s: float | None, ended_s: float | None, *, now_s: float | None = None) -> str:
-    """How long a run took from its placement, or has taken so far; empty before it."""
+    """How long a run took from its placement, or has taken so far; empty before the placement."""
     until_s = ended_s if ended_s is not None else now_s
     if placed_s is None or until_s is None:
         return ""
@@ -35,18 +35,18 @@ def took(placed_s: float | None, ended_s: float | None, *, now_s: float | None =
 
 
 def values_line(values: Mapping[str, tuple[float, str]]) -> str:
-    """The values of a run in one line; what every run has anyway only where there is nothing else."""
+    """The values of a run in one line. The agent's own metrics are included only if there are no others."""
     shown = [metric for metric in values if metric not in OWN_METRICS] or list(values)
     return ", ".join(f"{metric} {units.with_unit(*values[metric])}" for metric in shown)
 
 
 def own_last(metric: str) -> tuple[bool, str]:
-    """Sorts metrics by name, those that every run has anyway behind the others."""
+    """Sort key: metrics by name, the agent's own metrics last."""
     return metric in OWN_METRICS, metric
 
 
 def exit_code(statuses: "list[Status]") -> int:
-    """What a command that waited for runs returns: the worst of how they ended."""
+    """The exit status of a command that waited for runs: that of the worst final status."""
     if Status.FAILED in statuses:
         return exit_codes.FAILED
     return exit_codes.CANCELLED if Status.CANCELLED in statuses else exit_codes.OK

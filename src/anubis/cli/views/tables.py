@@ -1,4 +1,4 @@
-"""Aligned columns, cut to the terminal where there is one and whole where the output is piped."""
+"""Tables with aligned columns, cut to the width of the terminal; complete if the output is piped."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ class Column:
     """One column of a table."""
 
     title: str
-    #: Figures stand at the right.
+    #: Align at the right, for numbers.
     right: bool = False
-    #: May be cut where the terminal is too narrow.
+    #: May be cut if the terminal is too narrow.
     cut: bool = False
 
 
@@ -42,7 +42,7 @@ def show(columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> None:
 
 
 def lines(columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, width: int | None) -> Iterator[str]:
-    """The table's lines, its titles first; ``width`` is None where nothing needs to be cut.
+    """The table's lines, its titles first; ``width`` None: cut nothing.
 
     A column that is empty in every row is left out.
     """
@@ -83,7 +83,7 @@ def _text(cell: Cell) -> str:
 
 
 def _narrow(columns: Sequence[Column], widths: list[int], width: int) -> None:
-    """Take what is too much from the columns that may be cut, the widest first."""
+    """Narrow the columns that may be cut, the widest first, until the table fits."""
     spare = width - sum(widths) - len(GAP) * (len(widths) - 1)
     while spare < 0:
         cuttable = [at for at, column in enumerate(columns) if column.cut and widths[at] > NARROWEST]
@@ -105,5 +105,5 @@ def _line(columns: Sequence[Column], widths: Sequence[int], row: Sequence[Cell])
 
 
 def clipped(text: str, width: int) -> str:
-    """The text in at most ``width`` characters, with a mark where something is missing."""
+    """The text in at most ``width`` characters; ``..`` marks a cut."""
     return text if len(text) <= width else f"{text[: max(0, width - 2)]}.."

@@ -1,8 +1,9 @@
-"""Quantities as people write and read them: the one place where the command line formats and parses them."""
+"""Formats and parses quantities: numbers with units, durations, sizes, shares, times."""
 
 import math
 import re
 import time
+from datetime import datetime
 
 from anubis.analysis.verdict_text import level_text, percent
 
@@ -25,13 +26,13 @@ def number(value: float) -> str:
 
 
 def with_unit(value: float, units: str) -> str:
-    """A figure and its unit: ``912.4 img/s``, ``12.3 ms``; ``none`` is no unit."""
+    """A number and its unit: ``912.4 img/s``, ``12.3 ms``; the unit ``none`` is not shown."""
     factor, unit = scale_of(value, units)
     return f"{number(value * factor)} {unit}".rstrip()
 
 
 def scale_of(value: float, units: str) -> tuple[float, str]:
-    """A factor and a unit that make seconds and bytes of this size readable; other units stay as they are."""
+    """A factor and a unit that make seconds and bytes of this size readable; other units are not changed."""
     size_ = abs(value)
     if units == "s":
         return next(((factor, unit) for least, factor, unit in _SECONDS if 0 < size_ < least), (1.0, "s"))
@@ -98,17 +99,15 @@ def exact_moment(at_s: float) -> str:
 
 
 def parse_span(text: str) -> float:
-    """Seconds of ``90s``, ``2h``, ``3d`` or ``1h30m``; ValueError says what it should have been."""
+    """Seconds of ``90s``, ``2h``, ``3d`` or ``1h30m``."""
     parts = _SPAN.findall(text)
     if not parts or "".join(map("".join, parts)) != text:
-        raise ValueError(f"{text!r} is no span of time: write 90s, 30m, 2h, 3d or 1w")
+        raise ValueError(f"{text!r} is not a time span: expected for example 90s, 30m, 2h, 3d or 1w")
     return float(sum(float(amount) * SPAN_UNITS[unit] for amount, unit in parts))
 
 
 def parse_moment(text: str, *, now_s: float) -> float:
     """UTC seconds of an ISO 8601 date or time (this machine's zone unless it names one), or of a span before now."""
-    from datetime import datetime  # noqa: PLC0415  only filters pay for it
-
     try:
         return datetime.fromisoformat(text).astimezone().timestamp()
     except (ValueError, OverflowError):
@@ -117,19 +116,19 @@ def parse_moment(text: str, *, now_s: float) -> float:
         return now_s - parse_span(text)
     except ValueError:
         raise ValueError(
-            f"{text!r} is no time: write 2026-01-31, 2026-01-31T12:00, or a span before now (2h, 3d)"
+            f"{text!r} is not a time: expected 2026-01-31, 2026-01-31T12:00, or a span before now (2h, 3d)"
         ) from None
 
 
 def parse_share(text: str) -> float:
-    """The ratio of ``2%`` or ``0.02``; ValueError says what it should have been."""
+    """The ratio of ``2%`` or ``0.02``."""
     bare = text.removesuffix("%").strip()
     try:
         value = float(bare) / (100 if text.endswith("%") else 1)
     except ValueError:
         value = math.nan
     if not math.isfinite(value) or value < 0:
-        raise ValueError(f"{text!r} is no share: write 2% or 0.02")
+        raise ValueError(f"{text!r} is not a share: expected for example 2% or 0.02")
     return value
 
 

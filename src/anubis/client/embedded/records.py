@@ -1,16 +1,21 @@
 """Records of runs of this installation."""
 
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 from urllib.parse import unquote, urlsplit
 
 from anubis.client.embedded.references import find_run
 from anubis.client.protocol import runs as protocol
 from anubis.contracts.records import RecordKey, RoleFiles
+from anubis.late import late
 from anubis.model.errors import NotFoundError
 from anubis.model.run import Run
-from anubis.transfer import run_transfer
 from anubis.wiring import Installation
+
+if TYPE_CHECKING:
+    from anubis.transfer import run_transfer
+else:  # archives need tarfile and zstandard
+    run_transfer = late("anubis.transfer.run_transfer")
 
 
 class Records(protocol.Records):

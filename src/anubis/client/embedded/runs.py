@@ -1,6 +1,5 @@
 """Runs of this installation."""
 
-import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,15 +12,13 @@ from anubis.late import late
 from anubis.model.errors import BadInputError
 from anubis.model.problem import Problem
 from anubis.model.run import Event, Run
-from anubis.submission import script_archive
-from anubis.submission.descriptor_files import submissions_of
-from anubis.submission.submit import only_recorded, runs_of
 from anubis.wiring import Installation
 
 if TYPE_CHECKING:
-    from anubis.client.embedded import driving
-else:  # listings drive nothing
+    from anubis.client.embedded import driving, submission
+else:  # listings need neither the reconciler nor pydantic
     driving = late("anubis.client.embedded.driving")
+    submission = late("anubis.client.embedded.submission")
 
 
 class Runs(protocol.Runs):
@@ -40,29 +37,9 @@ class Runs(protocol.Runs):
         rounds: int = 1,
         warned: Callable[[Path, Problem], None] | None = None,
     ) -> list[Run]:
-        settings, engines = self._installation.settings, self._world.engines
-        key = self._store_script(script) if script else None
-        submissions = submissions_of(files, overrides=overrides or {}, script=key, warned=warned)
-        runs, events = runs_of(
-            submissions,
-            engines=engines,
-            default_engine=settings.engine,
-            owner=settings.client_id,
-            clock=self._world.clock,
-            rounds=rounds,
+        return submission.submit(
+            self._installation, files, overrides=overrides or {}, script=script, rounds=rounds, warned=warned
         )
-        self._world.runs.add(runs, events)
-        if warned:
-            for problem in dict.fromkeys(
-                p for run, _ in runs for p in only_recorded(run.descriptor, engines[run.engine])
-            ):
-                warned(files[0], problem)
-        return [run for run, _ in runs]
-
-    def _store_script(self, path: Path) -> str:
-        key, content = script_archive.archive(path)
-        self._world.objects.put(key, io.BytesIO(content))
-        return key
 
     def wait(self, run_ids: Sequence[str], changed: Callable[[Run], None] | None = None) -> list[Run]:
         return driving.drive(self._installation, run_ids, changed)
@@ -97,8 +74,9 @@ class Runs(protocol.Runs):
             )
         )
         for run in runs:
-            if run.id in asked and run.placement:
-                self._world.engines[run.engine].cancel(run.placement)
+            engine = self._world.engines.get(run.engine)
+            if run.id in asked and run.placement and engine:
+                engine.cancel(run.placement)
         return [run for run in runs if run.id in asked]
 
     def purge(self, refs: Sequence[str]) -> list[str]:

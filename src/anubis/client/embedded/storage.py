@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from anubis.client.protocol import tools as protocol
+from anubis.model.garbage import Garbage
 from anubis.store import garbage
 from anubis.wiring import Installation
 
@@ -14,13 +15,13 @@ class Storage(protocol.Storage):
         self._home = installation.settings.home
         self._world = installation.world
 
-    def collect(self, *, before_s: float, dry_run: bool = False) -> Sequence[garbage.Garbage]:
+    def collect(self, *, before_s: float, dry_run: bool = False) -> Sequence[Garbage]:
         found = list(garbage.find(self._home, self._world.runs, before_s=before_s))
         if not dry_run:
             for each in found:
                 garbage.remove(each)
         return found
 
-    def pack(self, *, before_s: float, dry_run: bool = False) -> Sequence[garbage.Garbage]:
+    def pack(self, *, before_s: float, dry_run: bool = False) -> Sequence[Garbage]:
         world = self._world
         return list(garbage.pack(self._home, world.runs, world.records, before_s=before_s, dry_run=dry_run))

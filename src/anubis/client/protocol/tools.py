@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from anubis.contracts.runs import RunQuery
+from anubis.model.garbage import Garbage
 from anubis.model.problem import Problem
 from anubis.model.run import Run
 
 if TYPE_CHECKING:
     from anubis.bisection.bisect_request import BisectRequest
     from anubis.bisection.bisection import BisectResult, CommitResult
-    from anubis.store.garbage import Garbage
     from anubis.transfer.histories import ImportDefaults, ImportResult
 
 
@@ -64,11 +64,11 @@ class Histories(Protocol):
 class Storage(Protocol):
     """Space in the home folder."""
 
-    def collect(self, *, before_s: float, dry_run: bool = False) -> "Sequence[Garbage]":
+    def collect(self, *, before_s: float, dry_run: bool = False) -> Sequence[Garbage]:
         """Delete files without an owner that were last changed before ``before_s``; what was (or would be) deleted."""
         ...
 
-    def pack(self, *, before_s: float, dry_run: bool = False) -> "Sequence[Garbage]":
+    def pack(self, *, before_s: float, dry_run: bool = False) -> Sequence[Garbage]:
         """Compress the records of runs that ended before ``before_s``; the bytes freed of each (or, dry, its size)."""
         ...
 

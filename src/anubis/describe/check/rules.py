@@ -16,12 +16,8 @@ from anubis.describe.check.validation import missing
 from anubis.describe.findings import Findings, Remark
 from anubis.describe.instances import Instances, find
 from anubis.describe.paths import METRIC_LISTS, SOURCE_LISTS, Path, get, shown
-from anubis.model.descriptor import DEFAULT_ENGINE
 from anubis.model.hardware import Strategy
 from anubis.model.problem import Severity
-
-#: Engines on which a descriptor needs no image: they run, or may run, programs of the machine.
-_WITHOUT_IMAGE = (DEFAULT_ENGINE, "process")
 
 RuleFindings = Iterator[tuple[Path, Remark]]
 
@@ -68,8 +64,7 @@ def _description(tree: Mapping[str, Any], *, lenient: bool) -> RuleFindings:
 def _image(tree: Mapping[str, Any], *, lenient: bool) -> RuleFindings:
     if "docker_image" in _table(tree, "env"):
         return
-    engine = _table(tree, "info").get("execution_engine", DEFAULT_ENGINE)
-    if lenient or engine not in _WITHOUT_IMAGE:
+    if lenient:
         yield ("env", "docker_image"), missing(("env", "docker_image"))
     elif "benchmark_code" not in _table(tree, "ml"):
         remark = missing(("ml", "benchmark_code"))

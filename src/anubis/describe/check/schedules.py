@@ -6,6 +6,9 @@ after the change, a repeated time is due once.
 
 import re
 from datetime import UTC, datetime, tzinfo
+from zoneinfo import ZoneInfo, available_timezones
+
+from cronsim import CronSim, CronSimError
 
 from anubis.describe.findings import Remark, did_you_mean
 from anubis.model.descriptor import SINGLE_RUN
@@ -35,8 +38,6 @@ def due_after(scheduling: str, timezone: str, after_s: float) -> float | None:
 
     ``scheduling`` and ``timezone`` are those of a descriptor that was read without errors.
     """
-    from cronsim import CronSim  # noqa: PLC0415  only schedules need it
-
     if scheduling == SINGLE_RUN:
         return None
     start = datetime.fromtimestamp(after_s, zone(timezone))
@@ -51,8 +52,6 @@ def expanded(scheduling: str) -> str:
 
 def zone(timezone: str) -> tzinfo:
     """The zone with that IANA name. Raises ZoneInfoNotFoundError or ValueError. UTC needs no zone database."""
-    from zoneinfo import ZoneInfo  # noqa: PLC0415  most descriptors run in UTC
-
     return UTC if timezone == "UTC" else ZoneInfo(timezone)
 
 
@@ -84,8 +83,6 @@ def _check_name(scheduling: str) -> Remark | None:
 
 
 def _check_fields(scheduling: str) -> Remark | None:
-    from cronsim import CronSim, CronSimError  # noqa: PLC0415  only schedules need it
-
     try:
         never = next(CronSim(scheduling, datetime(2024, 1, 1, tzinfo=UTC)), None) is None
     except CronSimError as error:
@@ -106,8 +103,6 @@ def check_timezone(timezone: str) -> Remark | None:
     try:
         zone(timezone)
     except (LookupError, ValueError, OSError):
-        from zoneinfo import available_timezones  # noqa: PLC0415  only a mistake needs the list
-
         close = did_you_mean(timezone, sorted(available_timezones()))
         remedy = close if close.startswith("did") else 'write an IANA name such as "Europe/Berlin"'
         return Remark(message=f"unknown time zone {timezone[:60]!r}", remedy=remedy)

@@ -9,7 +9,9 @@ import json
 from collections.abc import Mapping
 from enum import Enum
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from anubis.describe import examples
 from anubis.describe.fields import all_fields, kind_at, members, section_of
@@ -17,25 +19,18 @@ from anubis.describe.findings import Findings, Remark, did_you_mean, nearest
 from anubis.describe.paths import Path, get, shown
 from anubis.model.descriptor import Descriptor
 
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
-
 #: Maximum number of unknown keys that get a suggestion; a file with more is probably not a descriptor.
 _MAX_SUGGESTIONS = 40
 
 
 @cache
-def _adapter() -> "TypeAdapter[tuple[Descriptor]]":
-    from pydantic import ConfigDict, TypeAdapter  # noqa: PLC0415  60 ms that only a reading should pay
-
-    # A plain dataclass has no configuration; inside a tuple it inherits that of the tuple.
+def _adapter() -> TypeAdapter[tuple[Descriptor]]:
+    # A plain dataclass cannot have a configuration; inside a tuple it inherits that of the tuple.
     return TypeAdapter(tuple[Descriptor], config=ConfigDict(strict=True, extra="forbid"))
 
 
 def descriptor(tree: Mapping[str, Any], findings: Findings) -> Descriptor | None:
     """The descriptor of a tree in the shape of the model; None, with the reasons in ``findings``, if it is not valid."""
-    from pydantic import ValidationError  # noqa: PLC0415  loaded by the adapter anyway
-
     try:
         return _adapter().validate_json(json.dumps([tree]))[0]
     except ValidationError as error:

@@ -9,28 +9,14 @@ from typing import Any
 from anubis.describe.check.limits import check, check_key, quoted
 from anubis.describe.check.schedules import check_schedule, check_timezone
 from anubis.describe.fields import kind_at, pattern_of
-from anubis.describe.findings import Findings, Remark, did_you_mean, nearest
+from anubis.describe.findings import Findings, Remark, did_you_mean
 from anubis.describe.paths import Path, leaves
 from anubis.model.alert import AlertKind
-from anubis.model.descriptor import DEFAULT_ENGINE
 from anubis.model.labels import is_reserved
 from anubis.model.problem import Severity
 
-#: Names of engines with a defined meaning, installed or not; a similar name is probably misspelt.
-ENGINES = (
-    DEFAULT_ENGINE,
-    "process",
-    "container",
-    "kubernetes",
-    "slurm",
-    "aws.batch",
-    "aws.ec2",
-    "aws.sagemaker",
-)
 #: Events that a notification can subscribe to.
 NOTIFY_ON = tuple(kind.value for kind in AlertKind)
-#: Schemes of the notifiers that are part of Anubis; others may be installed.
-NOTIFY_SCHEMES = ("mailto", "slack", "https", "http", "github", "gitlab", "alertmanager")
 
 
 def check_values(tree: Mapping[str, Any], findings: Findings) -> None:
@@ -61,16 +47,6 @@ def _label_name(name: str) -> Remark | None:
         return None
     message = f"the label {quoted(name)} is reserved for Anubis"
     return Remark(message=message, remedy="choose another name")
-
-
-def _engine(name: str) -> Remark | None:
-    if name in ENGINES or nearest(name, ENGINES) is None:
-        return None
-    return Remark(
-        message=f"{quoted(name)} is not an engine that Anubis knows",
-        remedy=f"{did_you_mean(name, ENGINES)} Otherwise install a plug-in with an engine of that name",
-        severity=Severity.WARNING,
-    )
 
 
 def _command(text: str) -> Remark | None:
@@ -122,13 +98,7 @@ def _target(text: str) -> Remark | None:
             message=f"{quoted(rest)} is not a mail address",
             remedy='for example: to = "mailto:team@example.org"',
         )
-    if scheme in NOTIFY_SCHEMES:
-        return None
-    return Remark(
-        message=f"Anubis has no notifier for `{scheme}:`",
-        remedy=f"{did_you_mean(scheme, NOTIFY_SCHEMES)} Otherwise install a plug-in with a notifier for it",
-        severity=Severity.WARNING,
-    )
+    return None
 
 
 def _event(text: str) -> Remark | None:
@@ -142,7 +112,6 @@ def _event(text: str) -> Remark | None:
 _CHECKS: dict[str, Callable[[str], Remark | None]] = {
     "info.scheduling": check_schedule,
     "info.timezone": check_timezone,
-    "info.execution_engine": _engine,
     "ml.benchmark_code": _command,
     "ml.args": _command,
     "output.metrics[].pattern": _pattern,

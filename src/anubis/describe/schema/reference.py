@@ -9,7 +9,7 @@ from typing import Any
 from anubis.describe import examples
 from anubis.describe.check.limits import LIMITS
 from anubis.describe.check.schedules import NAMES
-from anubis.describe.check.values import ENGINES, NOTIFY_ON, NOTIFY_SCHEMES
+from anubis.describe.check.values import NOTIFY_ON
 from anubis.describe.fields import Field, all_fields, docs, members, section_of
 from anubis.describe.legacy import PROBES, STRATEGIES
 from anubis.describe.matrix.axes import MAX_CELLS
@@ -21,10 +21,10 @@ _TYPES = {bool: "true or false", int: "whole number", float: "number", str: "tex
 #: Notes in addition to meaning and limit, by field pattern.
 _NOTES = {
     "spec_version": '`"0.1.0"` is the version of the old system\'s files.',
-    "info.execution_engine": f"This release runs `process`; names with a defined meaning: {', '.join(f'`{name}`' for name in ENGINES)}.",
+    "info.execution_engine": "`anubis doctor` lists the installed engines.",
     "info.labels": "Reserved names cannot be used, see below.",
     "hardware.distributed.processes_per_instance": "A number may be written without quotes.",
-    "env.docker_image": "Needed unless the engine is `process` or `default`.",
+    "env.docker_image": "Needed on engines that run containers only.",
     "ml.benchmark_code": "Needed without an image.",
     "ml.framework_version": "Only with a framework.",
     "data.sources[].digest": 'An MD5 may also be written as `md5 = "..."`.',
@@ -33,7 +33,7 @@ _NOTES = {
     "output.metrics[].threshold.min_effect": 'Also as `"2%"`.',
     "server.env.readiness_probe": 'Also as a URL: `"http://localhost:8080/ping"`; the host is always the server.',
     "server.env.liveness_probe": 'Also as a URL: `"http://localhost:8080/ping"`; the host is always the server.',
-    "notify[].to": f"Schemes: {', '.join(f'`{name}:`' for name in NOTIFY_SCHEMES)}.",
+    "notify[].to": "The scheme must be that of an installed notifier; `anubis doctor` lists them.",
     "notify[].on": f"Any of {', '.join(f'`{name}`' for name in NOTIFY_ON)}.",
 }
 

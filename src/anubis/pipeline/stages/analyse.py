@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from anubis.contracts.world import World
 from anubis.judging.alert_events import alert_event
@@ -9,12 +10,18 @@ from anubis.judging.alert_rules import OPEN, JudgedSeries, alert_id, shift_alert
 from anubis.judging.confirmation import waits
 from anubis.judging.series import in_order, is_unstable, judged_metrics, series_of
 from anubis.judging.thresholds import BOUNDS, crossed_bounds
+from anubis.late import late
 from anubis.model.alert import Alert, AlertKind, AlertRow, AlertState
 from anubis.model.points import Point
 from anubis.model.run import Run, Step
 from anubis.model.series import SeriesVerdict
 from anubis.model.status import Status
 from anubis.pipeline.conclusion import conclude
+
+if TYPE_CHECKING:
+    from anubis.analysis.changes import detection
+else:  # numpy and scipy, which short series do not need
+    detection = late("anubis.analysis.changes.detection")
 
 #: A series shorter than this has no change worth looking for; numpy is not even imported for it.
 FEWEST_POINTS = 6
@@ -57,9 +64,7 @@ def _judge(histories: Sequence[Sequence[Point]]) -> list[JudgedSeries]:
     long = [points for points in histories if len(points) >= FEWEST_POINTS]
     if not long:
         return []
-    from anubis.analysis.changes.detection import judge_many  # noqa: PLC0415  numpy and scipy are needed only here
-
-    verdicts = judge_many([series_of(points) for points in long])
+    verdicts = detection.judge_many([series_of(points) for points in long])
     return [
         JudgedSeries(points=points, verdict=verdict, unstable=is_unstable(points, verdict))
         for points, verdict in zip(long, verdicts, strict=True)

@@ -22,7 +22,8 @@ MOST_ATTEMPTS = 3
 
 def collect(run: Run, world: World) -> Step:
     """Read what the agent left; nothing of it is lost when the run failed, but only a good run gives points."""
-    if run.placement and run.placement.name not in world.engines[run.engine].observe([run.placement]):
+    engine = world.engines.get(run.engine)
+    if run.placement and (engine is None or run.placement.name not in engine.observe([run.placement])):
         raise ElsewhereError(f"the record of run {run.id} is not here")
     record = Record(RoleFiles(world.records, RecordKey(run.id, run.attempt)))
     cause, reason = _cause(run, record)

@@ -1,26 +1,22 @@
-"""Stage place: the descriptor becomes a bundle, and an engine starts agents for it."""
-
-import shlex
+"""Stage place: the descriptor becomes a launch, and an engine starts it."""
 
 from anubis.contracts.world import World
 from anubis.model.cause import Cause
 from anubis.model.errors import NoCapacityError, StageError
-from anubis.model.run import Bundle, Event, Role, Run, Step
+from anubis.model.run import Event, Run, Step
 from anubis.model.status import Status
+from anubis.pipeline.launch import launch_of
+from anubis.submission.bundle import bundle_of
 
 
 def place(run: Run, world: World) -> Step:
     """Start the run, or say when to try again."""
     now_s = world.clock.now_s()
-    engine = world.engines.get(run.engine)
-    if engine is None:
-        raise StageError(
-            f'engine "{run.engine}" is not installed here any more',
-            cause=Cause.USER_ERROR,
-            remedy="install it again, or submit with another engine",
-        )
+    engine = world.engine(run.engine)
+    bundle = bundle_of(run.descriptor, run.folder)
     try:
-        placement = engine.place(run, bundle_of(run))
+        launch = launch_of(run, bundle, engine.capabilities.mounting, world.objects)
+        placement = engine.place(run, launch)
     except NoCapacityError as error:
         max_wait_s = run.descriptor.hardware.max_wait_s
         if max_wait_s is None or now_s - run.created_s <= max_wait_s or engine.placed(run):
@@ -30,29 +26,3 @@ def place(run: Run, world: World) -> Step:
         ) from error
     event = Event(run_id=run.id, kind="placed", time_s=now_s, message=f"on engine {run.engine}")
     return Step(status=Status.WATCH, placement=placement, events=(event,))
-
-
-def bundle_of(run: Run) -> Bundle:
-    """What the engine is asked to place for this run."""
-    descriptor = run.descriptor
-    ml, env, measure = descriptor.ml, descriptor.env, descriptor.measure
-    role = Role(
-        name="benchmark",
-        command=tuple(shlex.split(f"{ml.benchmark_code or ''} {ml.args}")),
-        environment=dict(env.vars),
-        image=env.docker_image,
-        gpus=descriptor.hardware.gpus,
-        cpus=descriptor.hardware.cpus,
-        memory_gb=descriptor.hardware.memory_gb,
-        privileged=env.privileged,
-        extended_shm=env.extended_shm,
-    )
-    return Bundle(
-        roles=(role,),
-        repeats=measure.repeats,
-        warmups=measure.warmups,
-        timeout_s=measure.timeout_s,
-        folder=run.folder,
-        script=ml.script.script if ml.script else None,
-        patterns={m.name: (m.pattern, m.units) for m in descriptor.output.metrics if m.pattern},
-    )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from anubis.contracts.engine import Engine
 from anubis.contracts.world import World
 from anubis.model.cause import Cause
+from anubis.model.errors import PlugInError
 from anubis.model.run import Event, Observation, Run, Seen, Step
 from anubis.model.status import Status
 from anubis.pipeline.conclusion import conclude
@@ -31,9 +32,10 @@ class Pause:
 
 def watch(engine_name: str, runs: Sequence[Run], world: World) -> Mapping[str, Step | Pause]:
     """What is decided about each run of an engine, by run id. One run that cannot be looked at harms no other."""
-    engine = world.engines.get(engine_name)
-    if engine is None:
-        return {run.id: _without_engine(run, world) for run in runs}
+    try:
+        engine = world.engine(engine_name)
+    except PlugInError as error:
+        return {run.id: _without_engine(run, world, error.message) for run in runs}
     for run in runs:
         if run.cancel_requested and run.placement:
             try:
@@ -60,9 +62,8 @@ def back_off_s(age_s: float) -> float:
     return min(max(BACK_OFF * age_s, SOONEST_S), LATEST_S)
 
 
-def _without_engine(run: Run, world: World) -> Step | Pause:
+def _without_engine(run: Run, world: World, reason: str) -> Step | Pause:
     """It cannot be seen: it waits, with the reason shown, until the engine is back or it is cancelled."""
-    reason = f'engine "{run.engine}" is not installed here any more'
     if run.cancel_requested:
         return conclude(run, world.clock.now_s(), Cause.CANCELLED, f"cancelled unseen: {reason}")
     if run.reason == reason:

@@ -249,6 +249,15 @@ WHERE runs.status < 100 AND runs.ready_s <= %(now_s)s AND runs.due_s <= %(now_s)
  UPDATE runs SET holder=%(owner)s::VARCHAR, ready_s=%(until_s)s WHERE runs.no IN (SELECT ready.no 
 FROM ready) RETURNING runs.no
 
+-- name: claim_without
+WITH ready AS 
+(SELECT runs.no AS no 
+FROM runs 
+WHERE runs.status < 100 AND runs.ready_s <= %(now_s)s AND runs.due_s <= %(now_s)s AND NOT (runs.engine IN ({engines})) ORDER BY runs.priority DESC, runs.ready_s, runs.no 
+ LIMIT %(most)s FOR UPDATE SKIP LOCKED)
+ UPDATE runs SET holder=%(owner)s::VARCHAR, ready_s=%(until_s)s WHERE runs.no IN (SELECT ready.no 
+FROM ready) RETURNING runs.no
+
 -- name: renew
 UPDATE runs SET ready_s=%(until_s)s WHERE runs.status < 100 AND runs.holder = %(owner)s::VARCHAR AND runs.id IN ({ids}) RETURNING runs.id, runs.cancel
 

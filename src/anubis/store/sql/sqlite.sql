@@ -252,6 +252,15 @@ WHERE runs.status < 100 AND runs.ready_s <= :now_s AND runs.due_s <= :now_s ORDE
  UPDATE runs SET holder=:owner, ready_s=:until_s WHERE runs.no IN (SELECT ready.no 
 FROM ready) RETURNING no
 
+-- name: claim_without
+WITH ready AS 
+(SELECT runs.no AS no 
+FROM runs 
+WHERE runs.status < 100 AND runs.ready_s <= :now_s AND runs.due_s <= :now_s AND NOT (runs.engine IN ({engines})) ORDER BY runs.priority DESC, runs.ready_s, runs.no
+ LIMIT :most OFFSET 0)
+ UPDATE runs SET holder=:owner, ready_s=:until_s WHERE runs.no IN (SELECT ready.no 
+FROM ready) RETURNING no
+
 -- name: renew
 UPDATE runs SET ready_s=:until_s WHERE runs.status < 100 AND runs.holder = :owner AND runs.id IN ({ids}) RETURNING id, cancel
 

@@ -16,6 +16,7 @@ from sqlalchemy import (
     func,
     insert,
     literal_column,
+    not_,
     null,
     select,
     update,
@@ -126,23 +127,30 @@ def _adding(upsert: Callable[..., Any]) -> dict[str, Executable]:
 def _leases() -> dict[str, Executable]:
     held = and_(_unfinished, runs.c.holder == given("owner"))
     free = {"holder": null(), "ready_s": runs.c.due_s}
-    ready = (
-        select(runs.c.no)
-        .where(_unfinished, runs.c.ready_s <= given("now_s"), runs.c.due_s <= given("now_s"))
-        .order_by(runs.c.priority.desc(), runs.c.ready_s, runs.c.no)
-        .limit(given("most"))
-        .with_for_update(skip_locked=True)
-        .cte("ready")
-    )
+
+    def claim(*conditions: ColumnElement[bool]) -> Executable:
+        ready = (
+            select(runs.c.no)
+            .where(_unfinished, runs.c.ready_s <= given("now_s"), runs.c.due_s <= given("now_s"), *conditions)
+            .order_by(runs.c.priority.desc(), runs.c.ready_s, runs.c.no)
+            .limit(given("most"))
+            .with_for_update(skip_locked=True)
+            .cte("ready")
+        )
+        return (
+            update(runs)
+            .where(runs.c.no.in_(select(ready.c.no)))
+            .values(holder=given("owner"), ready_s=given("until_s"))
+            .returning(runs.c.no)
+        )
+
     applied = (
         "status", "cause", "attempt", "due_s", "placed_s", "ended_s", "reason", "placement",
     )  # fmt: skip
     written = {name: given(name) for name in applied}
     return {
-        "claim": update(runs)
-        .where(runs.c.no.in_(select(ready.c.no)))
-        .values(holder=given("owner"), ready_s=given("until_s"))
-        .returning(runs.c.no),
+        "claim": claim(),
+        "claim_without": claim(not_(among(runs.c.engine, "engines"))),
         "renew": update(runs)
         .where(held, among(runs.c.id, "ids"))
         .values(ready_s=given("until_s"))

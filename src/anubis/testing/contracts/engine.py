@@ -11,13 +11,25 @@ from typing import Any
 import pytest
 
 from anubis.contracts.engine import Capabilities
-from anubis.model.run import Bundle, Placement, Role, Run, Seen
+from anubis.model.descriptor import Measure
+from anubis.model.launch import Bundle, Launch, Role
+from anubis.model.run import Placement, Run, Seen
+from anubis.pipeline.launch import launch_of
+from anubis.record.layout import BENCHMARK
 from anubis.testing.builders import a_run
+from anubis.testing.memory_folders import FakeObjects
 
 
-def a_bundle(command: tuple[str, ...]) -> Bundle:
-    """The smallest bundle."""
-    return Bundle(roles=(Role(name="benchmark", command=command),), timeout_s=60.0)
+def a_launch(engine: Any, run: Run, command: tuple[str, ...], **changes: Any) -> Launch:
+    """What this engine would get for a run of this command; ``changes`` are fields of Bundle."""
+    role = Role(name=BENCHMARK, command=command, measure=Measure(timeout_s=60.0))
+    return launch_of(run, Bundle(roles=(role,), **changes), engine.capabilities.mounting, FakeObjects())
+
+
+def start(engine: Any, run: Run, command: tuple[str, ...], **changes: Any) -> Placement:
+    """Place a run of this command; ``changes`` are fields of Bundle."""
+    placement: Placement = engine.place(run, a_launch(engine, run, command, **changes))
+    return placement
 
 
 class EngineContract:
@@ -39,7 +51,7 @@ class EngineContract:
     def test_a_placement_can_be_found_again_from_its_data(
         self, engine: Any, run: Run, ended: Callable[[Placement], None]
     ) -> None:
-        placement = engine.place(run, a_bundle(self.command))
+        placement = start(engine, run, self.command)
         assert placement.engine == engine.name
         copy = Placement(engine=placement.engine, name=placement.name, details=dict(placement.details))
         ended(copy)
@@ -49,7 +61,7 @@ class EngineContract:
     def test_one_attempt_is_placed_once(
         self, engine: Any, run: Run, ended: Callable[[Placement], None]
     ) -> None:
-        first, second = (engine.place(run, a_bundle(self.patient)) for _ in range(2))
+        first, second = (start(engine, run, self.patient) for _ in range(2))
         assert first.name == second.name
         engine.cancel(first)
         ended(second)
@@ -58,7 +70,7 @@ class EngineContract:
         self, engine: Any, run: Run, ended: Callable[[Placement], None]
     ) -> None:
         assert engine.placed(run) is None
-        placement = engine.place(run, a_bundle(self.command))
+        placement = start(engine, run, self.command)
         assert engine.placed(run) == placement
         assert engine.placed(a_run(engine=engine.name)) is None
         ended(placement)
@@ -66,7 +78,7 @@ class EngineContract:
     def test_placements_are_observed_in_bulk(
         self, engine: Any, run: Run, ended: Callable[[Placement], None]
     ) -> None:
-        placement = engine.place(run, a_bundle(self.command))
+        placement = start(engine, run, self.command)
         ended(placement)
         unknown = Placement(engine=engine.name, name=f"{a_run().id}-1", details=placement.details)
         assert engine.observe([]) == {}
@@ -75,7 +87,7 @@ class EngineContract:
     def test_a_cancelled_placement_ends(
         self, engine: Any, run: Run, ended: Callable[[Placement], None]
     ) -> None:
-        placement = engine.place(run, a_bundle(self.patient))
+        placement = start(engine, run, self.patient)
         assert engine.observe([placement])[placement.name].seen in {Seen.WAITING, Seen.RUNNING}
         engine.cancel(placement)
         ended(placement)
@@ -84,12 +96,12 @@ class EngineContract:
     def test_cancelling_what_is_gone_is_silent(
         self, engine: Any, run: Run, ended: Callable[[Placement], None]
     ) -> None:
-        placement = engine.place(run, a_bundle(self.command))
+        placement = start(engine, run, self.command)
         ended(placement)
         for _ in range(2):
             engine.cancel(placement)
 
     def test_its_own_words_are_bytes(self, engine: Any, run: Run, ended: Callable[[Placement], None]) -> None:
-        placement = engine.place(run, a_bundle(self.command))
+        placement = start(engine, run, self.command)
         ended(placement)
         assert isinstance(b"".join(engine.logs(placement)), bytes)

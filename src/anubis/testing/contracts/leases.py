@@ -37,6 +37,13 @@ class LeaseContract:
         assert claimed(store, limit=0) == []
         assert claimed(store) == [newest]
 
+    def test_runs_of_engines_that_are_left_out_wait(self, store: Any) -> None:
+        full, other = a_run(), a_run(engine="other")
+        added(store, full, other)
+        times = {"now_s": NOW_S, "lease_s": LEASE_S, "limit": 5}
+        assert store.leases.claim("one", without=["fake", "never seen"], **times) == [other]
+        assert store.leases.claim("one", without=["other"], **times) == [full]
+
     def test_a_lease_that_ran_out_goes_to_the_next(self, store: Any) -> None:
         run = added(store, a_run())
         claimed(store, "one")

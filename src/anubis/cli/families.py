@@ -1,10 +1,9 @@
-"""The runs of a family by what tells them apart: file and axis values."""
+"""The cells of a family: runs by file and axis values."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anubis.cli.select import refs
 from anubis.model.run import Run
 from anubis.model.status import Status
 
@@ -17,7 +16,7 @@ Key = tuple[tuple[str, object], ...]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Runs that differ in nothing but their round."""
+    """Runs that differ only in their round."""
 
     key: Key
     runs: Sequence[Run]
@@ -27,15 +26,21 @@ def cells_of(client: "Client", runs: Sequence[Run]) -> list[Cell]:
     """The cells of a family in the order in which they were submitted."""
     by_key: dict[Key, list[Run]] = {}
     for run in runs:
-        cell = refs.cell_of(client, run.id)
+        cell = cell_of(client, run.id)
         by_key.setdefault(tuple(item for item in cell.items() if item[0] != "round"), []).append(run)
     return [Cell(key, members) for key, members in by_key.items()]
+
+
+def cell_of(client: "Client", run_id: str) -> dict[str, object]:
+    """What distinguishes a run in its family: file, axis values, round."""
+    submitted = next((event for event in client.runs.events(run_id) if event.kind == "submitted"), None)
+    return dict(submitted.data.get("cell", {})) if submitted else {}
 
 
 def two_files(cells: Sequence[Cell]) -> Iterator[tuple[Key, list[str], list[str]]]:
     """Baseline and contender of a family of two files: (other axes, ids, ids) for each combination of the other axes.
 
-    Runs that did not succeed are no evidence. Nothing for a family of any other kind.
+    Runs that did not succeed are left out. Nothing for any other kind of family.
     """
     files = list(dict.fromkeys(dict(cell.key).get("file") for cell in cells))
     if len(files) != 2:
@@ -51,6 +56,6 @@ def two_files(cells: Sequence[Cell]) -> Iterator[tuple[Key, list[str], list[str]
             yield rest, old, new
 
 
-def words_of(key: Key) -> str:
-    """``BATCH=16, threads=2``; empty where nothing tells cells apart."""
+def key_text(key: Key) -> str:
+    """``BATCH=16, threads=2``; empty for a single cell."""
     return ", ".join(f"{name}={value}" for name, value in key)

@@ -1,7 +1,7 @@
 import pytest
 
 from anubis.cli.doctor.installation_checks import State
-from anubis.cli.doctor.machine_checks import knobs
+from anubis.cli.doctor.machine_checks import machine_checks
 
 QUIET = {
     "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "performance\n",
@@ -23,7 +23,7 @@ def checks(folder, **changed):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    return {check.name: check for check in knobs(folder)}
+    return {check.name: check for check in machine_checks(folder)}
 
 
 def test_a_quiet_machine_is_fine(tmp_path):
@@ -58,4 +58,4 @@ def test_a_memory_limit_is_told(tmp_path):
 
 
 def test_a_machine_without_any_of_these_files_has_nothing_to_say(tmp_path):
-    assert list(knobs(tmp_path)) == []
+    assert list(machine_checks(tmp_path)) == []

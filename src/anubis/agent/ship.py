@@ -1,0 +1,80 @@
+"""``ship``: replicates the record to a receiver while it is being written, and until it is complete there."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+
+from anubis.agent.options import SHIP_VARIABLE
+from anubis.record.replication import Receiver, RefusedError, Sender
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from anubis.agent.execute.capture import Capture
+    from anubis.agent.execute.execution import Family
+    from anubis.agent.options import Options
+
+#: Exit code when the receiver refuses the record for good.
+REFUSED = 3
+#: How long the agent waits before it replaces a shipper that was killed.
+_RESTART_NS = 1_000_000_000
+
+
+def run(options: Options) -> int:
+    """Ship one record; 0 when the receiver has all of it."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+    os.nice(19)  # the processors belong to the benchmark
+    try:
+        receiver = Receiver(options.ship, _token(options.ship_token), time.sleep)
+        Sender(options.record, receiver, time.sleep).run()
+    except (RefusedError, OSError) as error:
+        sys.stderr.write(f"anubis-agent: the record cannot be shipped: {error}\n")
+        return REFUSED
+    return 0
+
+
+def _token(path: str) -> str:
+    if not path:
+        return os.environ.get(SHIP_VARIABLE, "")
+    with open(path, encoding="utf-8") as file:
+        return file.read().strip()
+
+
+class Shipping:
+    """The shipper of a run as a process of its own. One that was killed is started again."""
+
+    def __init__(self, options: Options, family: Family) -> None:
+        self._options = options
+        self._family = family
+        self._pid = self._start()
+
+    def look(self) -> None:
+        """Replace a shipper that was killed."""
+        if self._was_killed():
+            self._pid = self._start()
+
+    def finish(self, capture: Capture) -> None:
+        """Wait until the receiver has all of the record, or refuses it."""
+        while True:
+            while self._pid not in self._family.ended and self._family.reap():
+                capture.pump(time.monotonic_ns() + _RESTART_NS)
+            if not self._was_killed():
+                return
+            capture.pump(time.monotonic_ns() + _RESTART_NS)
+            self._pid = self._start()
+
+    def _was_killed(self) -> bool:
+        ended = self._family.ended.get(self._pid)
+        return ended is not None and os.WIFSIGNALED(ended[0])
+
+    def _start(self) -> int:
+        from anubis.agent.sidecars import spawn
+
+        words = ["ship", "--record", self._options.record, "--ship", self._options.ship]
+        if self._options.ship_token:
+            words += ["--ship-token", self._options.ship_token]
+        return spawn(words, self._family)

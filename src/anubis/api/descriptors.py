@@ -1,0 +1,29 @@
+"""Results of validation."""
+
+from collections.abc import Sequence
+
+from anubis.api.json_values import Json
+from anubis.api.problems import problem_to_json
+from anubis.describe import Cell
+from anubis.model.plain import to_plain
+from anubis.model.problem import Problem, Severity
+
+
+def validation_to_json(
+    file: str,
+    problems: Sequence[Problem],
+    cells: Sequence[Cell] | None = None,
+    *,
+    next_due_s: float | None = None,
+) -> Json:
+    """A descriptor file and its problems; with ``cells`` the runs that it describes. ``next_due_s``: UTC seconds."""
+    found: Json = {
+        "file": file,
+        "valid": not any(problem.severity is Severity.ERROR for problem in problems),
+        "problems": [problem_to_json(problem) for problem in problems],
+    }
+    if next_due_s is not None:
+        found["next_due_s"] = next_due_s
+    if cells is not None:
+        found["runs"] = [{"cell": cell.values, "descriptor": to_plain(cell.descriptor)} for cell in cells]
+    return found

@@ -1,0 +1,63 @@
+"""Reports of a gate."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from anubis.analysis.samples.multiplicity import mean_effect
+from anubis.api.json_values import Json
+from anubis.api.verdicts import verdict_from_json, verdict_to_json
+from anubis.model.verdict import Comparison, Verdict
+from anubis.reporting.gate_report import BenchmarkComparison, Report, title, verdicts
+
+
+def report_to_json(report: Report) -> Json:
+    """The report; its mean is that of all verdicts."""
+    mean = overall(report)
+    return {
+        "title": title(report),
+        "mean_effect": mean.mean_effect,
+        "mean_interval": mean.mean_interval,
+        "mean_count": mean.mean_count,
+        "weighings": [_benchmark_to_json(benchmark) for benchmark in report.comparisons],
+    }
+
+
+def report_from_json(plain: Mapping[str, Any]) -> Report:
+    """The report; the means of single benchmarks are computed again from their verdicts."""
+    return Report(comparisons=tuple(map(_benchmark_from_json, plain["weighings"])))
+
+
+def overall(report: Report) -> Comparison:
+    """All verdicts as one comparison, the most severe first."""
+    return _comparison(tuple(verdict for _, verdict in verdicts(report)))
+
+
+def _benchmark_to_json(benchmark: BenchmarkComparison) -> Json:
+    return {
+        "benchmark": benchmark.benchmark,
+        "baseline": benchmark.baseline,
+        "contender": benchmark.contender,
+        "failure": benchmark.failure,
+        "note": benchmark.note,
+        "verdicts": [
+            verdict_to_json(verdict)
+            for verdict in (benchmark.comparison.verdicts if benchmark.comparison else ())
+        ],
+    }
+
+
+def _benchmark_from_json(plain: Mapping[str, Any]) -> BenchmarkComparison:
+    found = tuple(map(verdict_from_json, plain["verdicts"]))
+    return BenchmarkComparison(
+        benchmark=plain["benchmark"],
+        baseline=plain["baseline"],
+        contender=plain["contender"],
+        comparison=_comparison(found) if found else None,
+        failure=plain["failure"],
+        note=plain["note"],
+    )
+
+
+def _comparison(found: tuple[Verdict, ...]) -> Comparison:
+    effect, interval, count = mean_effect(found)
+    return Comparison(verdicts=found, mean_effect=effect, mean_interval=interval, mean_count=count)

@@ -1,0 +1,50 @@
+"""Submission of descriptor files to this installation."""
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from anubis.model.problem import Problem
+from anubis.model.run import Run
+from anubis.submission import script_archive
+from anubis.submission.descriptor_files import submissions_of
+from anubis.submission.refusals import only_recorded
+from anubis.submission.submit import runs_of
+from anubis.wiring import Installation
+
+
+def submit(
+    installation: Installation,
+    files: Sequence[Path],
+    *,
+    overrides: Mapping[str, str],
+    script: Path | None,
+    rounds: int,
+    warned: Callable[[Path, Problem], None] | None,
+) -> list[Run]:
+    """See ``Runs.submit`` of the protocol."""
+    settings, world = installation.settings, installation.world
+    key = _store_script(installation, script) if script else None
+    submissions = submissions_of(files, overrides=overrides, script=key, warned=warned)
+    runs, events = runs_of(
+        submissions,
+        engines=world.engines,
+        notifiers=world.notifiers,
+        default_engine=settings.engine,
+        owner=settings.client_id,
+        clock=world.clock,
+        rounds=rounds,
+    )
+    world.runs.add(runs, events)
+    if warned:
+        for problem in dict.fromkeys(
+            p for run, _ in runs for p in only_recorded(run.descriptor, world.engines[run.engine])
+        ):
+            warned(files[0], problem)
+    return [run for run, _ in runs]
+
+
+def _store_script(installation: Installation, path: Path) -> str:
+    key, content = script_archive.archive(path)
+    installation.world.objects.put(key, io.BytesIO(content))
+    return key

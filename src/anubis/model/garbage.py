@@ -1,0 +1,14 @@
+"""Files without an owner."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Garbage:
+    """A file or folder that garbage collection may delete or compress."""
+
+    #: record, packing, import, upload, script, script copy.
+    kind: str
+    path: Path
+    size_bytes: int

@@ -1,0 +1,68 @@
+"""Files of a launch on this machine, for engines whose processes share its file system."""
+
+import errno
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from anubis.contracts.objects import Objects
+from anubis.model.cause import Cause
+from anubis.model.errors import StageError
+from anubis.model.launch import Replica
+from anubis.submission.script_archive import extract
+
+
+def prepare(replica: Replica) -> Path:
+    """Create the record, folders and files of a replica; the record. Repeating it changes nothing. Raises OSError."""
+    record = Path(replica.on_host(replica.record))
+    for folder in (record, *(Path(replica.on_host(path)) for path in replica.folders)):
+        folder.mkdir(parents=True, exist_ok=True)
+    for path, file in replica.files.items():
+        target = Path(replica.on_host(path))
+        if target.exists():
+            continue
+        part = target.with_name(f".{target.name}.{os.urandom(8).hex()}")
+        part.write_bytes(file.content)
+        part.chmod(file.mode)
+        part.replace(target)
+    return record
+
+
+def extracted(key: str, folder: str, objects: Objects) -> str:
+    """The folder with the content of a script archive, extracted once; complete or absent. Raises StageError."""
+    scripts = Path(folder, key.removesuffix(".tar"))
+    if scripts.exists():
+        return str(scripts)
+    try:
+        scripts.parent.mkdir(parents=True, exist_ok=True)
+        fresh = Path(tempfile.mkdtemp(dir=scripts.parent))
+        try:
+            with objects.open(key) as stream:
+                extract(stream, fresh)
+            fresh.rename(scripts)
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)
+    except OSError as error:
+        if not scripts.exists():  # otherwise another reconciler was first
+            raise not_startable(error, scripts.parent) from error
+    return str(scripts)
+
+
+def not_startable(error: OSError, folder: Path) -> StageError:
+    """The system refused to prepare or start the agent: a full disk, or a command line that is too long."""
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return StageError(
+            f"the disk that holds {folder} is full", cause=Cause.DISK_FULL, remedy=Cause.DISK_FULL.remedy
+        )
+    if error.errno == errno.E2BIG:
+        return StageError(
+            "command and environment are longer than the system accepts",
+            cause=Cause.USER_ERROR,
+            remedy="put the arguments into a file",
+        )
+    return StageError(
+        f"the agent could not be started: {error}",
+        cause=Cause.INTERNAL,
+        remedy="check the permissions of the home folder, and the limits on processes and open files",
+    )

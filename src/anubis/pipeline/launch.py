@@ -1,0 +1,115 @@
+"""Bundle -> Launch: complete command lines, environments, files and mounts, once for all engines."""
+
+import json
+import sys
+import uuid
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from anubis.agent import options
+from anubis.contracts.engine import Mounting
+from anubis.contracts.objects import Objects
+from anubis.model.launch import Bundle, Launch, LaunchFile, Mount, Replica, Role
+from anubis.model.run import Run
+from anubis.pipeline import environment
+from anubis.pipeline.host_files import extracted
+from anubis.record import layout
+
+_START = "import sys; sys.path.insert(0, {!r}); from anubis.agent.entry import main; main()"
+_PACKAGES = str(Path(__file__).parents[2])
+#: Words that start the agent on this machine: without site packages, an interpreter starts in a third of the time.
+HOST_AGENT = (sys.executable, "-I", "-S", "-c", _START.format(_PACKAGES))
+
+
+def launch_of(run: Run, bundle: Bundle, mounting: Mounting, objects: Objects) -> Launch:
+    """What an engine with this mounting starts. Extracts the script archive where ``mounting.scripts`` says.
+
+    Raises StageError, or NotFoundError and BadInputError for a script archive that is missing or refused.
+    """
+    builder = _Builder(run, bundle, mounting, _scripts(bundle.script, mounting, objects))
+    return Launch(
+        replicas=tuple(builder.replica(role, rank) for role in bundle.roles for rank in range(role.replicas))
+    )
+
+
+def _scripts(key: str | None, mounting: Mounting, objects: Objects) -> Mount | None:
+    """Where the replicas see the script archive's content; None: there is no archive."""
+    if key is None:
+        return None
+    source = extracted(key, mounting.scripts, objects) if mounting.scripts else None
+    target = f"{mounting.inside}/scripts" if mounting.inside else source or ""
+    return Mount(target=target, source=source, archive=None if source else key)
+
+
+@dataclass(frozen=True, slots=True)
+class _Builder:
+    """Builds the replicas of one run."""
+
+    run: Run
+    bundle: Bundle
+    mounting: Mounting
+    scripts: Mount | None
+
+    def replica(self, role: Role, rank: int) -> Replica:
+        strategy = self.run.descriptor.hardware.strategy
+        record = self._record(role, rank)
+        given, hostfile = f"{record.target}/{layout.OPTIONS}", f"{record.target}/{layout.HOSTS}"
+        work = f"{record.target}/{layout.WORK}"
+        folder = self._folder(role, work)
+        files = {given: _json(self._options(role, record.target, folder))}
+        if patterns := {m.name: {"pattern": m.pattern, "units": m.units} for m in role.metrics if m.pattern}:
+            files[f"{record.target}/{layout.PATTERNS}"] = _json(patterns)
+        if hosts := environment.hosts(self.bundle, role, strategy=strategy, address=self.address):
+            files[hostfile] = LaunchFile(content=hosts.encode())
+        fixed = environment.variables(
+            self.bundle,
+            role,
+            rank,
+            strategy=strategy,
+            address=self.address,
+            scripts=self.scripts.target if self.scripts else "",
+            hostfile=hostfile if hosts else "",
+        )
+        return Replica(
+            role=role,
+            rank=rank,
+            argv=(*self.mounting.agent, "exec", "--options", given, "--", *role.command),
+            environment={**role.environment, **fixed},
+            record=record.target,
+            address=self.address(role.name, rank),
+            folders=(work,) if folder == work else (),
+            files=files,
+            mounts=self._mounts(record),
+        )
+
+    def address(self, role: str, rank: int) -> str:
+        run = self.run
+        return self.mounting.address.format(run=run.id, attempt=run.attempt, role=role, rank=rank)
+
+    def _record(self, role: Role, rank: int) -> Mount:
+        run, records, inside = self.run, self.mounting.records, self.mounting.inside
+        source = layout.role_folder(records, run.id, run.attempt, role.name, rank) if records else None
+        return Mount(target=f"{inside}/record" if inside else source or "", source=source, read_only=False)
+
+    def _mounts(self, record: Mount) -> tuple[Mount, ...]:
+        if self.mounting.inside is None:
+            return ()
+        shared = (record,) if record.source else ()
+        return (*shared, *((self.scripts,) if self.scripts else ()), *self.mounting.mounts)
+
+    def _folder(self, role: Role, work: str) -> str:
+        """The benchmark's working folder; empty: that of its image."""
+        if role.image and self.mounting.inside:
+            return ""
+        scripts = self.scripts.target if self.scripts else ""
+        return (self.bundle.folder if self.mounting.inside is None else None) or scripts or work
+
+    def _options(self, role: Role, record: str, folder: str) -> dict[str, object]:
+        """The agent's options: those that ``[measure]`` has under the same name, and those of this replica."""
+        measured = {name: value for name, value in asdict(role.measure).items() if name in options.NAMES}
+        seed = uuid.UUID(self.run.id).int & 0x7FFFFFFF
+        return {**measured, "record": record, "run_id": self.run.id, "seed": seed, "cwd": folder}
+
+
+def _json(value: object) -> LaunchFile:
+    return LaunchFile(content=json.dumps(value).encode() + b"\n")

@@ -1,0 +1,212 @@
+"""Replicates the record of one role and rank to a receiver over HTTP, by byte offset.
+
+============================= =================================================================================
+``GET <url>``                 200 ``{"files": {name: size}}``: how much of each growing file is stored
+``PUT <url>/<file>?offset=N`` appends to a file that grows; 200 ``{"size": n}``. Stored bytes are compared and
+                              skipped. Bytes beyond the end are refused: 409 ``{"error": ..., "expected": n}``
+``PUT <url>/<file>``          replaces a file of ``layout.REPLACED``, whole and atomically
+============================= =================================================================================
+
+Every request carries ``Authorization: Bearer <token>``. A refusal is ``{"error": ...}``; 422 means that other bytes
+are stored at that offset. Anything else, 507 (disk full) included, is repeated after a pause. exit.json is sent last,
+when all bytes before it are acknowledged: where it exists, the replica is complete.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import ssl
+from urllib.parse import urlsplit
+
+from anubis.record import layout, liveness, samples, telemetry
+from anubis.record.files import FolderFiles, read_whole
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Mapping
+
+    from anubis.record.files import FileState
+
+#: Largest body of a request: of appended bytes, and of a file that is replaced.
+MOST_APPENDED_BYTES, MOST_REPLACED_BYTES = 1 << 20, 1 << 26
+#: How often a record that does not grow is looked at; seconds.
+POLL_S = 0.5
+#: Pauses after failures double between these; seconds.
+SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 30.0
+#: So much of what the receiver has already is compared when a sender continues.
+_COMPARED_BYTES = 1 << 16
+#: A receiver that is silent for this long is asked again; seconds.
+_TIMEOUT_S = 60.0
+_MOST_REPLY_BYTES = 1 << 20
+_GAP = 409
+#: Refusals that no repetition changes, if the receiver itself gave them (a proxy answers without our body).
+_FINAL = {400, 401, 403, 404, 405, 411, 413, 422}
+
+
+class RefusedError(Exception):
+    """The receiver does not accept the record; sending it again cannot succeed."""
+
+
+class Sender:
+    """Sends a record until its agent has ended and the receiver has acknowledged every byte."""
+
+    def __init__(self, folder: str, receiver: Receiver, sleep: Callable[[float], None]) -> None:
+        self._folder = folder
+        self._files = FolderFiles(folder)
+        self._receiver = receiver
+        self._sleep = sleep
+        #: Bytes of each growing file that the receiver has acknowledged.
+        self._sent: dict[str, int] = {}
+        #: The end of what the extractor never rewrites in the samples.
+        self._settled = 0
+        #: State of each replaced file when it was sent.
+        self._replaced: dict[str, FileState] = {}
+
+    def run(self) -> None:
+        """Send until the record is complete. Raises RefusedError."""
+        for file, stored in self._receiver.sizes().items():
+            self._resume(file, stored)
+        while True:
+            over = self._is_over()
+            moved = self._send_growing(over)
+            for file in layout.REPLACED_IN_ORDER:
+                if file != layout.EXIT:
+                    moved |= self._send_replaced(file)
+            if over:
+                self._send_replaced(layout.EXIT)
+                return
+            if not moved:
+                self._sleep(POLL_S)
+
+    def _resume(self, file: str, stored: int) -> None:
+        """Continue where an earlier sender ended. The last bytes are sent again: the receiver compares them."""
+        state = self._files.state(file)
+        if stored > (state.size_bytes if state else 0):
+            raise RefusedError(
+                f"the receiver has {stored} bytes of {file}, and this record fewer: it is another one"
+            )
+        self._sent[file] = max(0, stored - _COMPARED_BYTES)
+
+    def _is_over(self) -> bool:
+        """Whether nothing in the record changes any more: it is complete, or its agent is dead."""
+        return self._files.state(layout.EXIT) is not None or liveness.state(self._folder) != liveness.ALIVE
+
+    def _send_growing(self, over: bool) -> bool:
+        """Send what the files have grown by; whether there was anything."""
+        # The ends of the index and the samples are taken before those of the streams they refer to.
+        ends = {file: self._end(file, over) for file in reversed(layout.GROWING)}
+        moved = False
+        for file in layout.GROWING:
+            end = ends[file]
+            if end is not None and (file not in self._sent or self._sent[file] < end):
+                self._send(file, end)
+                moved = True
+        return moved
+
+    def _end(self, file: str, over: bool) -> int | None:
+        """How much of a file may be sent, which is what its writer never rewrites; None where there is no file."""
+        state = self._files.state(file)
+        if state is None:
+            return None
+        if file == layout.TELEMETRY and not over:
+            return telemetry.settled_end(self._files)
+        if file == layout.SAMPLES and not over:
+            self._settled = samples.settled_end(self._files, self._settled)
+            return self._settled
+        return state.size_bytes
+
+    def _send(self, file: str, end: int) -> None:
+        at = self._sent.get(file, 0)
+        while True:
+            data = self._files.read(file, at, min(MOST_APPENDED_BYTES, end - at)) if at < end else b""
+            at = self._receiver.append(file, at, data)
+            self._sent[file] = at
+            if at >= end or not data:
+                return
+
+    def _send_replaced(self, file: str) -> bool:
+        """Send a file that is replaced whole if it has changed; whether it has."""
+        state = self._files.state(file)
+        if state is None or self._replaced.get(file) == state:
+            return False
+        if state.size_bytes > MOST_REPLACED_BYTES:
+            raise RefusedError(f"{file} is larger than {MOST_REPLACED_BYTES} bytes")
+        self._receiver.replace(file, read_whole(self._files, file))
+        self._replaced[file] = state
+        return True
+
+
+class Receiver:
+    """The receiver of one record. Every call is repeated until it is answered."""
+
+    def __init__(self, url: str, token: str, sleep: Callable[[float], None]) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise RefusedError(f"{url!r} is not an http or https address")
+        if not token.isprintable() or not token.isascii():
+            raise RefusedError("the token contains characters that a header cannot carry")
+        self._path = parts.path.rstrip("/")
+        self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/octet-stream"}
+        self._sleep = sleep
+        self._pause_s = SHORTEST_PAUSE_S
+        self._connection: http.client.HTTPConnection
+        if parts.scheme == "https":
+            context = ssl.create_default_context()
+            self._connection = http.client.HTTPSConnection(
+                parts.hostname, parts.port, timeout=_TIMEOUT_S, context=context
+            )
+        else:
+            self._connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=_TIMEOUT_S)
+
+    def sizes(self) -> dict[str, int]:
+        """How much of each growing file is stored."""
+        _, reply = self._ask("GET", self._path, b"")
+        stored = reply.get("files")
+        if not isinstance(stored, dict):
+            raise RefusedError("the receiver does not answer with the sizes of files")
+        return {file: stored[file] for file in layout.GROWING if isinstance(stored.get(file), int)}
+
+    def append(self, file: str, offset: int, data: bytes) -> int:
+        """Append bytes; the offset at which to continue."""
+        status, reply = self._ask("PUT", f"{self._path}/{file}?offset={offset}", data)
+        if status == _GAP and 0 <= reply["expected"] < offset:
+            return int(reply["expected"])
+        if status == _GAP:
+            raise RefusedError(f"the receiver has no place for {file} at offset {offset}")
+        return offset + len(data)
+
+    def replace(self, file: str, data: bytes) -> None:
+        """Replace a file."""
+        self._ask("PUT", f"{self._path}/{file}", data)
+
+    def _ask(self, method: str, target: str, body: bytes) -> tuple[int, Mapping[str, Any]]:
+        """Status (200 or 409) and answer. Raises RefusedError."""
+        while True:
+            try:
+                status, reply = self._try(method, target, body)
+            except (OSError, http.client.HTTPException, ValueError):
+                status, reply = 0, {}
+                self._connection.close()
+            if status == 200 or (status == _GAP and isinstance(reply.get("expected"), int)):
+                self._pause_s = SHORTEST_PAUSE_S
+                return status, reply
+            if status in _FINAL and "error" in reply:
+                raise RefusedError(f"{method} {target}: {status} {reply['error']}")
+            self._sleep(self._pause_s * random.uniform(0.5, 1.0))
+            self._pause_s = min(self._pause_s * 2, LONGEST_PAUSE_S)
+
+    def _try(self, method: str, target: str, body: bytes) -> tuple[int, Mapping[str, Any]]:
+        self._connection.request(method, target, body, self._headers)
+        response = self._connection.getresponse()
+        content = response.read(_MOST_REPLY_BYTES)
+        if response.will_close or not response.isclosed():
+            self._connection.close()
+        try:
+            reply = json.loads(content)
+        except ValueError:
+            reply = None
+        if not isinstance(reply, dict):  # not ours, for example the page of a proxy
+            return (0 if response.status == 200 else response.status), {}
+        return response.status, reply

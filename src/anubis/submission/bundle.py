@@ -1,0 +1,94 @@
+"""Descriptor -> Bundle: the roles that each strategy needs."""
+
+import shlex
+from dataclasses import replace
+
+from anubis.describe.instances import find
+from anubis.model.descriptor import Descriptor, Measure
+from anubis.model.hardware import LOCAL, Distributed, Strategy
+from anubis.model.launch import Bundle, Role
+from anubis.model.server import Server
+from anubis.record.layout import BENCHMARK
+
+SERVER, LAUNCHER, WORKER = "server", "launcher", "worker"
+#: Workers of MPI wait for the launcher's connections; the same command as in Kubeflow's MPI operator.
+MPI_WORKER = ("/usr/sbin/sshd", "-De")
+#: The engine ends servers and MPI workers together with the measured role, never their own timeout.
+_UNTIL_ENDED = Measure(timeout_s=365 * 86_400.0)
+#: Strategies whose launcher starts processes on the workers.
+MPI = {Strategy.MPI, Strategy.HOROVOD}
+
+
+def bundle_of(descriptor: Descriptor, folder: str | None = None) -> Bundle:
+    """What an engine has to start for this descriptor; ``folder`` is its working folder on this machine."""
+    script = descriptor.ml.script
+    return Bundle(roles=_roles(descriptor), folder=folder, script=script.script if script else None)
+
+
+def _roles(descriptor: Descriptor) -> tuple[Role, ...]:
+    strategy = descriptor.hardware.strategy
+    benchmark = _benchmark(descriptor)
+    if strategy is Strategy.SINGLE_NODE:
+        return (benchmark,)
+    if strategy is Strategy.INFERENCE:
+        return (*([_server(descriptor.server)] if descriptor.server else []), benchmark)
+    return _distributed(benchmark, strategy, descriptor.hardware.distributed or Distributed())
+
+
+def _benchmark(descriptor: Descriptor) -> Role:
+    ml, env, hardware = descriptor.ml, descriptor.env, descriptor.hardware
+    return Role(
+        name=BENCHMARK,
+        command=tuple(shlex.split(f"{ml.benchmark_code or ''} {ml.args}")),
+        environment=dict(env.vars),
+        image=env.docker_image,
+        instance_type=hardware.instance_type,
+        gpus=_gpus(hardware.gpus, hardware.instance_type),
+        cpus=hardware.cpus,
+        memory_gb=hardware.memory_gb,
+        privileged=env.privileged,
+        extended_shm=env.extended_shm,
+        measure=descriptor.measure,
+        metrics=descriptor.output.metrics,
+    )
+
+
+def _server(server: Server) -> Role:
+    env, hardware = server.env, server.hardware
+    return Role(
+        name=SERVER,
+        command=tuple(shlex.split(f"{env.start_command} {env.start_command_args}")),
+        environment=dict(env.vars),
+        image=env.docker_image,
+        ports=env.ports,
+        readiness_probe=env.readiness_probe,
+        liveness_probe=env.liveness_probe,
+        instance_type=hardware.instance_type,
+        gpus=_gpus(hardware.gpus, hardware.instance_type),
+        cpus=hardware.cpus,
+        memory_gb=hardware.memory_gb,
+        privileged=env.privileged,
+        extended_shm=env.extended_shm,
+        measure=_UNTIL_ENDED,
+        metrics=server.output.metrics,
+    )
+
+
+def _distributed(benchmark: Role, strategy: Strategy, distributed: Distributed) -> tuple[Role, ...]:
+    """MPI: a launcher runs the command and reaches the workers. Else every replica runs it, the launcher with rank 0."""
+    per_instance = distributed.processes_per_instance
+    processes = (benchmark.gpus or 1) if per_instance == "gpus" else int(per_instance)
+    launcher = replace(benchmark, name=LAUNCHER, processes=processes)
+    worker = replace(launcher, name=WORKER, replicas=distributed.num_instances, metrics=())
+    if strategy in MPI:
+        worker = replace(worker, command=MPI_WORKER, measure=_UNTIL_ENDED)
+        return worker, replace(launcher, gpus=None, cpus=None, memory_gb=None)
+    if distributed.num_instances == 1:
+        return (launcher,)
+    return replace(worker, replicas=distributed.num_instances - 1), launcher
+
+
+def _gpus(stated: int | None, instance_type: str) -> int | None:
+    """GPUs as stated, else as the instance table says; None: not known."""
+    instance = find(instance_type) if stated is None and instance_type != LOCAL else None
+    return instance.gpus if instance else stated

@@ -1,0 +1,152 @@
+"""What a descriptor asks for that its engine, or this installation, cannot do."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from anubis.contracts.engine import Capabilities, Engine
+from anubis.contracts.notifier import Notifier
+from anubis.model.descriptor import DEFAULT_ENGINE, SINGLE_RUN, Descriptor, Isolate
+from anubis.model.errors import PlugInError
+from anubis.model.hardware import LOCAL
+from anubis.model.launch import Role
+from anubis.model.problem import Problem, Severity
+from anubis.submission.bundle import SERVER, bundle_of
+
+
+def refusals(
+    descriptor: Descriptor, engines: Mapping[str, Engine], notifiers: Mapping[str, Notifier]
+) -> list[Problem]:
+    """Everything that cannot be done here, one problem each. ``notifiers`` are by the schemes that they serve."""
+    name = descriptor.info.execution_engine
+    try:
+        engine = engines[name]
+    except KeyError as error:
+        message = f'there is no engine "{name}" here'
+        return [_missing("info.execution_engine", message, name, engines, error)]
+    return [
+        *_unable(descriptor, engine.name, engine.capabilities),
+        *_unserved(descriptor),
+        *_undeliverable(descriptor, notifiers),
+    ]
+
+
+def checked_here(
+    descriptor: Descriptor,
+    engines: Mapping[str, Engine],
+    notifiers: Mapping[str, Notifier],
+    default_engine: str,
+) -> list[Problem]:
+    """What this installation knows about a descriptor that may be submitted elsewhere.
+
+    Errors: what the engine that it names cannot do. Warnings: what depends on the installation.
+    """
+    named = descriptor.info.execution_engine
+    name = default_engine if named == DEFAULT_ENGINE else named
+    try:
+        engine = engines[name]
+    except KeyError as error:
+        message = f'engine "{name}" is not installed here, so what it can do is not checked'
+        found = [_warning(_missing("info.execution_engine", message, name, engines, error))]
+    else:
+        unable = _unable(descriptor, name, engine.capabilities)
+        found = list(unable) if named == name else [_warning(problem) for problem in unable]
+    return [*found, *(_warning(problem) for problem in _undeliverable(descriptor, notifiers))]
+
+
+def only_recorded(descriptor: Descriptor, engine: Engine) -> Iterator[Problem]:
+    """What this engine keeps in the record but does not act on, as warnings."""
+    can, hardware = engine.capabilities, descriptor.hardware
+    if descriptor.env.docker_image and not can.images:
+        message = f'engine "{engine.name}" runs no image: {descriptor.env.docker_image} is only recorded'
+        yield _warning(_refusal("env.docker_image", message, ""))
+    if hardware.instance_type != LOCAL and not can.instance_types:
+        message = f'engine "{engine.name}" runs on this machine: {hardware.instance_type} is only recorded'
+        yield _warning(_refusal("hardware.instance_type", message, ""))
+
+
+def _missing(path: str, message: str, name: str, known: Mapping[str, object], error: KeyError) -> Problem:
+    """A plug-in that is not installed, or one that is broken."""
+    if isinstance(error, PlugInError) and name in list(known):
+        return _refusal(path, error.message, error.remedy)
+    return _refusal(path, message, f"use one of: {', '.join(sorted(known))}")
+
+
+def _unable(descriptor: Descriptor, name: str, can: Capabilities) -> Iterator[Problem]:
+    hardware = descriptor.hardware
+    if hardware.strategy not in can.strategies:
+        yield _refusal(
+            "hardware.strategy",
+            f'strategy "{hardware.strategy}" is not available on engine "{name}"',
+            f"use one of: {', '.join(sorted(can.strategies))}, or another engine",
+        )
+    if descriptor.data.sources and not can.data:
+        yield _refusal(
+            "data.sources",
+            f'fetching data is not available on engine "{name}"',
+            "let benchmark_code read the data from where it lies, and remove [[data.sources]]",
+        )
+    if descriptor.measure.isolate is Isolate.PLACE and not can.isolate_place:
+        yield _refusal(
+            "measure.isolate",
+            f'a new placement for every repeat is not available on engine "{name}"',
+            'use isolate = "process", or submit it with --rounds',
+        )
+    for role in bundle_of(descriptor).roles:
+        yield from _unable_role(role, name, can)
+
+
+def _unable_role(role: Role, name: str, can: Capabilities) -> Iterator[Problem]:
+    section = "server.env" if role.name == SERVER else "env"
+    command = "server.env.start_command" if role.name == SERVER else "ml.benchmark_code"
+    if role.privileged and not can.images:
+        yield _refusal(
+            f"{section}.privileged",
+            f'privileged mode is not available on engine "{name}"',
+            "remove privileged = true, or run on an engine with containers",
+        )
+    if not can.images and not role.command:
+        yield _refusal(
+            command,
+            f'engine "{name}" runs no image, so there is no entry point to fall back on',
+            f"say what to execute in {command}",
+        )
+    if can.image_required and not role.image:
+        yield _refusal(
+            f"{section}.docker_image",
+            f'engine "{name}" runs containers only, and there is no image',
+            f'name an image in [{section}], for example docker_image = "python:3.12-slim"',
+        )
+
+
+def _unserved(descriptor: Descriptor) -> Iterator[Problem]:
+    if descriptor.info.scheduling != SINGLE_RUN:
+        yield _refusal(
+            "info.scheduling",
+            "schedules need a service, which this version does not have",
+            'use scheduling = "single_run" and a cron entry that calls anubis submit',
+        )
+    if descriptor.hardware.max_cost:
+        yield _refusal(
+            "hardware.max_cost",
+            "the price of a run is not known here, so a limit cannot be kept",
+            "remove max_cost",
+        )
+
+
+def _undeliverable(descriptor: Descriptor, notifiers: Mapping[str, Notifier]) -> Iterator[Problem]:
+    """Addresses that no installed notifier serves. Only their scheme is shown: an address may be a secret."""
+    for index, notify in enumerate(descriptor.notify):
+        scheme = notify.to.partition(":")[0]
+        try:
+            notifiers[scheme]
+        except KeyError as error:
+            message = f"no installed notifier serves `{scheme}:`"
+            yield _missing(f"notify[{index}].to", message, scheme, notifiers, error)
+
+
+def _refusal(path: str, message: str, remedy: str) -> Problem:
+    return Problem(path=path, message=message, remedy=remedy)
+
+
+def _warning(problem: Problem) -> Problem:
+    return replace(problem, severity=Severity.WARNING)

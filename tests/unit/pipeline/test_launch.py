@@ -1,0 +1,213 @@
+"""What engines start: for processes of this machine, for containers on it, and for machines elsewhere."""
+
+import io
+import json
+import sys
+from dataclasses import fields, replace
+
+import pytest
+
+from anubis.agent import options
+from anubis.contracts.engine import Mounting
+from anubis.model.descriptor import Env, Measure, Ml, Script
+from anubis.model.errors import NotFoundError
+from anubis.model.hardware import Distributed, Hardware, Strategy
+from anubis.model.launch import Mount
+from anubis.model.metric import Metric, Output
+from anubis.pipeline.launch import HOST_AGENT, launch_of
+from anubis.submission.bundle import bundle_of
+from anubis.submission.script_archive import archive
+from anubis.testing import FakeObjects, a_descriptor, a_run
+from support.servers import SERVER
+
+
+@pytest.fixture
+def host(tmp_path):
+    """As an engine of processes on this machine has it."""
+    return Mounting(agent=HOST_AGENT, records=f"{tmp_path}/records", scripts=f"{tmp_path}/scripts")
+
+
+@pytest.fixture
+def shared(host):
+    """As an engine of containers on this machine has it."""
+    zip_file = Mount(target="/anubis/agent.zip", source="/lib/agent.zip")
+    return replace(host, agent=("python3", "/anubis/agent.zip"), inside="/anubis", mounts=(zip_file,))
+
+
+REMOTE = Mounting(agent=("agent",), inside="/anubis", address="{role}-{rank}.{run}-{attempt}")
+
+
+def launch(mounting, objects=None, *, folder=None, **changes):
+    run = a_run(a_descriptor(**changes), folder=folder)
+    return run, launch_of(run, bundle_of(run.descriptor, folder), mounting, objects or FakeObjects())
+
+
+def one(mounting, objects=None, **more):
+    """The run and its only replica."""
+    run, started = launch(mounting, objects, **more)
+    (replica,) = started.replicas
+    return run, replica
+
+
+def given(replica):
+    """The agent's options."""
+    path = replica.argv[replica.argv.index("--options") + 1]
+    return json.loads(replica.files[path].content)
+
+
+@pytest.fixture
+def script(tmp_path):
+    """An object store with a script archive, and its key."""
+    (tmp_path / "train.py").write_text("print(1)")
+    key, content = archive(tmp_path / "train.py")
+    objects = FakeObjects()
+    objects.put(key, io.BytesIO(content))
+    return objects, key
+
+
+def test_a_process_sees_the_paths_of_this_machine(host, tmp_path):
+    run, replica = one(host, measure=Measure(repeats=3, warmups=1, timeout_s=9.0))
+    record = f"{tmp_path}/records/{run.id}/a1/benchmark/0"
+    assert replica.record == record
+    assert replica.argv == (*HOST_AGENT, "exec", "--options", f"{record}/options.json", "--", "true")
+    assert given(replica) == {
+        "repeats": 3,
+        "warmups": 1,
+        "timeout_s": 9.0,
+        "record": record,
+        "run_id": run.id,
+        "seed": int(run.id.replace("-", ""), 16) & 0x7FFFFFFF,
+        "cwd": f"{record}/work",
+    }
+    assert replica.folders == (f"{record}/work",)
+    assert replica.mounts == ()
+    assert HOST_AGENT[0] == sys.executable
+
+
+def test_every_option_can_be_read_by_the_agent(host):
+    _, replica = one(host)
+    assert given(replica).keys() <= options.NAMES
+
+
+def test_the_agent_takes_these_fields_of_measure():
+    """Those of the same name. A new field of [measure] for the agent is added to its options, and nowhere between."""
+    shared = {field.name for field in fields(Measure)} & options.NAMES
+    assert shared == {"repeats", "warmups", "timeout_s"}
+
+
+def test_a_container_sees_its_record_and_the_scripts_at_fixed_paths(shared, script, tmp_path):
+    objects, key = script
+    ml = Ml(benchmark_code="python x", script=Script(script=key))
+    run, replica = one(shared, objects, env=Env(docker_image="image"), ml=ml, folder="/home/ada")
+    source = f"{tmp_path}/records/{run.id}/a1/benchmark/0"
+    assert replica.record == "/anubis/record"
+    assert replica.mounts == (
+        Mount(target="/anubis/record", source=source, read_only=False),
+        Mount(target="/anubis/scripts", source=f"{tmp_path}/scripts/{key.removesuffix('.tar')}"),
+        *shared.mounts,
+    )
+    assert replica.environment["BAI_SCRIPTS_PATH"] == "/anubis/scripts"
+    assert given(replica)["cwd"] == "", "the image has a working folder of its own"
+    assert replica.on_host("/anubis/record/options.json") == f"{source}/options.json"
+    assert replica.on_host("/anubis/recorded") == "/anubis/recorded"
+    assert (tmp_path / "scripts" / key.removesuffix(".tar") / "train.py").read_text() == "print(1)"
+
+
+def test_elsewhere_the_engine_fetches_the_scripts(script):
+    objects, key = script
+    _, replica = one(REMOTE, objects, ml=Ml(benchmark_code="x", script=Script(script=key)))
+    assert replica.mounts == (Mount(target="/anubis/scripts", archive=key),)
+    assert given(replica)["cwd"] == "/anubis/scripts"
+
+
+def test_a_process_works_where_it_was_submitted_else_in_its_scripts_else_in_its_record(host, script):
+    objects, key = script
+    with_scripts, without = Ml(benchmark_code="x", script=Script(script=key)), Ml(benchmark_code="x")
+    assert given(one(host, objects, ml=with_scripts, folder="/here")[1])["cwd"] == "/here"
+    _, replica = one(host, objects, ml=with_scripts)
+    assert given(replica)["cwd"] == replica.environment["BAI_SCRIPTS_PATH"]
+    _, replica = one(host, objects, ml=without)
+    assert given(replica)["cwd"] == f"{replica.record}/work"
+
+
+def test_a_missing_script_archive_is_not_ignored(host):
+    with pytest.raises(NotFoundError):
+        launch(host, ml=Ml(benchmark_code="x", script=Script(script="gone.tar")))
+
+
+def test_declared_patterns_are_a_file_of_the_record(host):
+    metrics = (Metric(name="loss", pattern="l=(.*)", units="1"), Metric(name="emitted"))
+    _, replica = one(host, output=Output(metrics=metrics))
+    content = replica.files[f"{replica.record}/patterns.json"].content
+    assert json.loads(content) == {"loss": {"pattern": "l=(.*)", "units": "1"}}
+    _, without = one(host, output=Output(metrics=metrics[1:]))
+    assert len(without.files) == 1
+
+
+def test_the_descriptor_may_set_what_is_not_decided_here(host):
+    variables = {"BENCHMARK_AI": "stdout", "ANUBIS_RANK": "7", "BATCH": "32"}
+    _, replica = one(host, env=Env(vars=variables))
+    assert replica.environment == {**variables, "ANUBIS_RANK": "0", "ANUBIS_WORLD_SIZE": "1"}
+
+
+def test_the_benchmark_finds_its_server():
+    hardware = Hardware(instance_type="local", strategy=Strategy.INFERENCE)
+    run, started = launch(REMOTE, hardware=hardware, server=SERVER)
+    server, benchmark = started.replicas
+    assert server.address == f"server-0.{run.id}-1"
+    assert server.environment == {"A": "1", "ANUBIS_RANK": "0", "ANUBIS_WORLD_SIZE": "1"}
+    found = {key: value for key, value in benchmark.environment.items() if key.startswith("INFERENCE")}
+    assert found == {
+        "INFERENCE_SERVER_HOST": server.address,
+        "INFERENCE_SERVER_PORT": "8080",
+        "INFERENCE_SERVER_PORT_1": "8081",
+    }
+    assert server.role.readiness_probe is not None
+
+
+def distributed(strategy):
+    hardware = Hardware(
+        instance_type="local",
+        strategy=strategy,
+        distributed=Distributed(num_instances=3, processes_per_instance="2"),
+    )
+    _, started = launch(replace(REMOTE, address="{role}-{rank}"), hardware=hardware)
+    return started.replicas
+
+
+def test_torchrun_gets_ranks_over_all_machines_and_one_rendezvous():
+    replicas = distributed(Strategy.TORCHRUN)
+    assert [(each.role.name, each.rank) for each in replicas] == [
+        ("worker", 0),
+        ("worker", 1),
+        ("launcher", 0),
+    ]
+    assert [each.environment["ANUBIS_RANK"] for each in replicas] == ["1", "2", "0"]
+    for replica in replicas:
+        assert replica.environment["ANUBIS_WORLD_SIZE"] == replica.environment["PET_NNODES"] == "3"
+        assert replica.environment["PET_NODE_RANK"] == replica.environment["ANUBIS_RANK"]
+        assert replica.environment["PET_NPROC_PER_NODE"] == "2"
+        assert replica.environment["MASTER_ADDR"] == replica.environment["PET_MASTER_ADDR"] == "launcher-0"
+        assert replica.environment["MASTER_PORT"] == replica.environment["PET_MASTER_PORT"] == "29500"
+
+
+def test_a_parameter_server_needs_nothing_of_torchrun():
+    for replica in distributed(Strategy.PARAMETER_SERVER):
+        assert replica.environment["MASTER_ADDR"] == "launcher-0"
+        assert not any(name.startswith("PET_") for name in replica.environment)
+
+
+def test_the_launcher_of_mpi_has_a_host_file():
+    *workers, launcher = distributed(Strategy.MPI)
+    path = launcher.environment["OMPI_MCA_orte_default_hostfile"]
+    hosts = "".join(f"worker-{rank} slots=2\n" for rank in range(3))
+    assert launcher.files[path].content.decode() == hosts
+    assert launcher.environment["ANUBIS_WORLD_SIZE"] == "1"
+    assert [each.environment["ANUBIS_RANK"] for each in workers] == ["0", "1", "2"]
+    assert all("MASTER_ADDR" not in each.environment for each in (*workers, launcher))
+    assert all(len(each.files) == 1 for each in workers)
+
+
+def test_an_engine_without_containers_must_share_its_folders():
+    with pytest.raises(ValueError, match="folders of records and scripts"):
+        Mounting(agent=("agent",), records="/records")
