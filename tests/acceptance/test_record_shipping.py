@@ -15,7 +15,7 @@ from anubis.record import layout
 from anubis.store import FolderRecords
 from anubis.testing import a_run
 from support.agents import Agents, is_running, python
-from support.processes import until
+from support.processes import left_in, until
 from support.receiver import TOKEN, receiving
 
 SHIPPED = {*layout.GROWING, *layout.REPLACED}
@@ -25,7 +25,10 @@ LINES = "import sys, time\nfor i in range({count}): print('line', i, 'x' * 1000,
 
 @pytest.fixture
 def agents(tmp_path):
-    return Agents(tmp_path)
+    """Nothing that it starts outlives the test."""
+    yield Agents(tmp_path)
+    for pid in left_in(tmp_path):
+        os.kill(pid, signal.SIGKILL)
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ ALSO_LATE = {
 INNER = {
     "__init__.py": "the agent imports it",
     "cli/__init__.py": "anubis --version imports nothing else",
+    "plug_ins.py": "a listing does not need importlib.metadata",
     "store/sql/drivers.py": "psycopg is an optional extra",
     "wiring.py": "a listing does not need importlib.metadata",
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import time
 
 from anubis.agent.options import SHIP_VARIABLE
@@ -29,12 +28,19 @@ def run(options: Options) -> int:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
     os.nice(19)  # the processors belong to the benchmark
     try:
-        receiver = Receiver(options.ship, _token(options.ship_token), time.sleep)
+        receiver = Receiver(options.ship, _token(options.ship_token), time.sleep, _report)
         Sender(options.record, receiver, time.sleep).run()
     except (RefusedError, OSError) as error:
-        sys.stderr.write(f"anubis-agent: the record cannot be shipped: {error}\n")
+        _report(f"the record cannot be shipped: {error}")
         return REFUSED
     return 0
+
+
+def _report(text: str) -> None:
+    try:
+        os.write(2, f"anubis-agent: {text}\n".encode("utf-8", "replace"))
+    except OSError:  # the disk of the log is full, or its reader is gone
+        pass
 
 
 def _token(path: str) -> str:

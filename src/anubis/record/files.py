@@ -127,7 +127,7 @@ def read_json(files: Files, file: str) -> Mapping[str, Any]:
     """The object in a JSON file; empty where the file is missing or damaged."""
     try:
         found = json.loads(read_whole(files, file))
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -141,7 +141,9 @@ class Sender:
 class Receiver:
     """The receiver of one record. Every call is repeated until it is answered."""
 
-    def __init__(self, url: str, token: str, sleep: Callable[[float], None]) -> None:
+    def __init__(
+        self, url: str, token: str, sleep: Callable[[float], None], report: Callable[[str], None]
+    ) -> None:
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise RefusedError(f"{url!r} is not an http or https address")
@@ -150,6 +152,9 @@ class Receiver:
         self._path = parts.path.rstrip("/")
         self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/octet-stream"}
         self._sleep = sleep
+        #: Is told of every failure that is not the same as the one before.
+        self._report = report
+        self._failure = ""
         self._pause_s = SHORTEST_PAUSE_S
         self._connection: http.client.HTTPConnection
         if parts.scheme == "https":
@@ -186,14 +191,18 @@ class Receiver:
         while True:
             try:
                 status, reply = self._try(method, target, body)
-            except (OSError, http.client.HTTPException, ValueError):
-                status, reply = 0, {}
+                failure = f"{status} {reply.get('error', '')}"
+            except (OSError, http.client.HTTPException, ValueError) as error:
+                status, reply, failure = 0, {}, str(error) or repr(error)
                 self._connection.close()
             if status == 200 or (status == _GAP and isinstance(reply.get("expected"), int)):
-                self._pause_s = SHORTEST_PAUSE_S
+                self._pause_s, self._failure = SHORTEST_PAUSE_S, ""
                 return status, reply
             if status in _FINAL and "error" in reply:
-                raise RefusedError(f"{method} {target}: {status} {reply['error']}")
+                raise RefusedError(f"{method} {target}: {failure}")
+            if failure != self._failure:
+                self._failure = failure
+                self._report(f"{method} {target}: {failure}; it is repeated until it succeeds")
             self._sleep(self._pause_s * random.uniform(0.5, 1.0))
             self._pause_s = min(self._pause_s * 2, LONGEST_PAUSE_S)
 
@@ -208,5 +217,5 @@ class Receiver:
         except ValueError:
             reply = None
         if not isinstance(reply, dict):  # not ours, for example the page of a proxy
-            return (0 if response.status == 200 else response.status), {}
+            raise http.client.HTTPException(f"{response.status} {response.reason}, without an answer in JSON")
         return response.status, reply

@@ -17,7 +17,7 @@ import sys
 from array import array
 from struct import Struct
 
-from anubis.record.files import reader
+from anubis.record.files import READ_BYTES, reader
 from anubis.record.layout import SAMPLES
 
 TYPE_CHECKING = False
@@ -168,10 +168,24 @@ def frames(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
         if len(head) < _FRAME.size:
             return
         kind, length = _FRAME.unpack(head)
-        payload = file.read(length)
-        if len(payload) < length:
+        payload = _exactly(file, length)
+        if payload is None:
             return
         yield kind, payload
+
+
+def _exactly(file: BinaryIO, length: int) -> bytes | None:
+    """So many bytes, None where there are fewer. A damaged length allocates no more memory than the file has bytes."""
+    if length <= READ_BYTES:
+        data = file.read(length)
+        return data if len(data) == length else None
+    pieces = bytearray()
+    while len(pieces) < length:
+        piece = file.read(min(READ_BYTES, length - len(pieces)))
+        if not piece:
+            return None
+        pieces += piece
+    return bytes(pieces)
 
 
 def settled_end(files: Files, start: int) -> int:
@@ -191,7 +205,10 @@ def _heads(files: Files, at: int) -> Iterator[tuple[int, int]]:
     state = files.state(SAMPLES)
     size = state.size_bytes if state else 0
     while at + _FRAME.size <= size:
-        kind, length = _FRAME.unpack(files.read(SAMPLES, at, _FRAME.size))
+        head = files.read(SAMPLES, at, _FRAME.size)
+        if len(head) < _FRAME.size:  # it was cut meanwhile
+            return
+        kind, length = _FRAME.unpack(head)
         at += _FRAME.size + length
         if at <= size:
             yield kind, length

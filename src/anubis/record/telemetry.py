@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from anubis.record.files import Files
 
 VERSION = 1
+_LONGEST_HEADER = 1 << 20
 
 
 def header(columns: list[tuple[str, str]], period_s: float) -> bytes:
@@ -40,11 +41,14 @@ def row(time_s: float, values: list[float]) -> bytes:
 
 def settled_end(files: Files) -> int:
     """The end of the last whole row: the sampler removes a row that a full disk cut off."""
-    first = reader(files, TELEMETRY).readline()
+    first = reader(files, TELEMETRY).readline(_LONGEST_HEADER)
     state = files.state(TELEMETRY)
+    try:
+        size = _row_bytes(len(json.loads(first)["columns"]))
+    except (ValueError, LookupError, TypeError, RecursionError):  # incomplete, or another program wrote it
+        return 0
     if state is None or not first.endswith(b"\n"):
         return 0
-    size = _row_bytes(len(json.loads(first)["columns"]))
     return len(first) + (state.size_bytes - len(first)) // size * size
 
 

@@ -27,6 +27,7 @@ EXAMPLES = [
     StageError("no such image", cause=Cause.TIMEOUT, remedy="name another"),
     NotifyError("refused", permanent=True),
     NotifyError("busy", again_after_s=30.0),
+    errors.PlugInError("engine slurm cannot be loaded", remedy="install it"),
     errors.StoreError("locked"),
     errors.FullError("no space left"),
 ]

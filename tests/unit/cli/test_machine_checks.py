@@ -36,7 +36,7 @@ def test_a_quiet_machine_is_fine(tmp_path):
     ("name", "file", "text", "found"),
     [
         ("governor", "sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave", "performance on 1 core, powersave on 1 core"),
-        ("turbo", "sys/devices/system/cpu/intel_pstate/no_turbo", "0", "on: clocks depend on temperature and neighbours"),
+        ("turbo", "sys/devices/system/cpu/intel_pstate/no_turbo", "0", "on: the clock rate depends on temperature"),
         ("load", "proc/loadavg", "900.5 1 1 1/2 3", "900.50 on"),
         ("steal", "proc/stat", "cpu  900 0 0 0 0 0 0 100 0 0", "10.0 % of the time since boot"),
         ("swap", "proc/meminfo", "SwapTotal: 2048 kB\nSwapFree: 1024 kB", "1.00 MiB of 2.00 MiB used"),

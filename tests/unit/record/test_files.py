@@ -58,7 +58,7 @@ def test_a_stream_reads_to_the_end_in_bounded_parts(tmp_path, files):
 
 
 def test_damaged_json_is_empty(tmp_path, files):
-    for content in (b"", b"{", b"[1]", b"\xff"):
+    for content in (b"", b"{", b"[1]", b"\xff", b"[" * 100_000):
         (tmp_path / "exit.json").write_bytes(content)
         assert read_json(files, "exit.json") == {}
     (tmp_path / "exit.json").write_bytes(b'{"code": 0}')

@@ -32,7 +32,7 @@ class FailingReceiver(Receiver):
     """Calls the receiving side directly, and fails as the list says; without an entry left, it works."""
 
     def __init__(self, records, faults, sleep):
-        super().__init__(URL, "token", sleep)
+        super().__init__(URL, "token", sleep, lambda _: None)
         self.records = records
         self.faults = faults
 
@@ -244,21 +244,21 @@ def test_pauses_grow_to_a_limit_and_shrink_after_an_answer(tmp_path):
 )
 def test_an_address_or_token_that_cannot_work_is_refused(url, token):
     with pytest.raises(RefusedError):
-        Receiver(url, token, lambda _: None)
+        Receiver(url, token, lambda _: None, lambda _: None)
 
 
 @pytest.mark.parametrize("reply", [{}, {"files": 5}])
 def test_a_receiver_that_speaks_another_protocol_is_refused(monkeypatch, reply):
     monkeypatch.setattr(Receiver, "_try", lambda *_: (200, reply))
     with pytest.raises(RefusedError, match="sizes"):
-        Receiver(URL, "t", lambda _: None).sizes()
+        Receiver(URL, "t", lambda _: None, lambda _: None).sizes()
 
 
 @contextlib.contextmanager
 def answers(monkeypatch, *replies):
     replies = list(replies)
     monkeypatch.setattr(Receiver, "_try", lambda *_: replies.pop(0))
-    yield Receiver(URL, "t", lambda _: None)
+    yield Receiver(URL, "t", lambda _: None, lambda _: None)
     assert replies == []
 
 
@@ -276,3 +276,35 @@ def test_only_the_receiver_itself_can_refuse_for_good(monkeypatch):
 def test_a_receiver_that_expects_bytes_beyond_the_offset_is_not_believed(monkeypatch):
     with answers(monkeypatch, (409, {"expected": 99})) as receiver, pytest.raises(RefusedError):
         receiver.append("stdout", 5, b"x")
+
+
+def test_a_failure_is_reported_once(monkeypatch):
+    replies = [
+        (500, {}),
+        (500, {}),
+        (507, {"error": "full"}),
+        (200, {"files": {}}),
+        (507, {"error": "full"}),
+        (200, {"files": {}}),
+    ]
+    monkeypatch.setattr(Receiver, "_try", lambda *_: replies.pop(0))
+    reports = []
+    receiver = Receiver(URL, "secret", lambda _: None, reports.append)
+    for _ in range(2):
+        receiver.sizes()
+    assert [report.partition(": ")[2].partition(";")[0].strip() for report in reports] == [
+        "500",
+        "507 full",
+        "507 full",
+    ]
+    assert not any("secret" in report for report in reports)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"{}\n", b"[]\n", b'{"columns": 5}\n', b"[" * 100_000 + b"\n", b"x" * 3_000_000]
+)
+def test_a_damaged_telemetry_waits_for_the_end(tmp_path, content):
+    record, records = Growing(tmp_path, [("stdout", b"x")]), FakeRecords()
+    record.grow(layout.TELEMETRY, content)
+    ship(record, records)
+    assert replica(records) == record.contents()

@@ -85,3 +85,29 @@ def test_a_record_without_samples(tmp_path):
     assert samples.load(FolderFiles(str(tmp_path))) == {}
     (tmp_path / "samples").write_bytes(b"")
     assert samples.load(FolderFiles(str(tmp_path))) == {}
+
+
+def test_a_damaged_length_is_a_truncated_tail(tmp_path):
+    whole = samples.HEADER + series(0, "loss") + block(0, columns_of([(0.5, 1.0, 7, 0)]))
+    (tmp_path / "samples").write_bytes(whole + b"\x02\0\0\0\xff\xff\xff\xff" + b"x" * 100)
+    found = samples.load(FolderFiles(str(tmp_path)))
+    assert found["loss"].values == array("d", [0.5])
+
+
+def test_a_large_block_is_read_whole(tmp_path):
+    rows = [(float(n), 1.0, n, 0) for n in range(50_000)]
+    (tmp_path / "samples").write_bytes(samples.HEADER + series(0, "loss") + block(0, columns_of(rows)))
+    assert list(samples.load(FolderFiles(str(tmp_path)))["loss"].steps) == list(range(50_000))
+
+
+def test_the_settled_end_is_that_of_the_last_state(tmp_path):
+    files = FolderFiles(str(tmp_path))
+    assert samples.settled_end(files, 0) == 0
+    state = frame(samples.STATE, b"{}")
+    content = samples.HEADER + series(0, "loss") + state
+    for tail in (b"", state[:-1], series(1, "rate"), state[:3]):
+        (tmp_path / "samples").write_bytes(content + tail)
+        assert samples.settled_end(files, 0) == len(content)
+        assert samples.settled_end(files, len(content)) == len(content)
+    (tmp_path / "samples").write_bytes(content + state)
+    assert samples.settled_end(files, len(content)) == len(content + state)

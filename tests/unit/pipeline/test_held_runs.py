@@ -1,0 +1,85 @@
+"""Runs in hand: claimed up to a bound for each engine, kept by one lease each, given back."""
+
+import pytest
+
+from anubis.model.run import Step
+from anubis.model.status import Status
+from anubis.pipeline.held_runs import LOOK_EVERY_S, HeldRuns
+from anubis.testing import a_run
+
+
+@pytest.fixture
+def hand(house):
+    return HeldRuns(house.leases, "me", house.clock, lease_s=30.0, most=2, lost=lambda: None)
+
+
+def add(house, *runs):
+    house.runs.add([(run, "text") for run in runs], [])
+
+
+def claim(house, hand):
+    house.clock.advance(LOOK_EVERY_S)
+    hand.claim()
+    return [held.run.id for held in hand]
+
+
+def test_so_many_of_one_engine_and_no_more_but_those_of_others(house, hand):
+    first, second, third = (a_run() for _ in range(3))
+    other = a_run(engine="other")
+    add(house, first, second, third)
+    assert claim(house, hand) == [first.id, second.id]
+    add(house, other)
+    assert claim(house, hand) == [first.id, second.id, other.id]
+
+
+def test_watched_runs_leave_room(house, hand):
+    first, second, third = (a_run() for _ in range(3))
+    add(house, first, second, third)
+    claim(house, hand)
+    for held in hand:
+        held.run = house.leases.apply("me", held.run, Step(status=Status.WATCH), now_s=house.clock.now_s())
+    assert claim(house, hand) == [first.id, second.id, third.id]
+
+
+def test_claims_are_not_made_all_the_time_while_runs_are_in_hand(house, hand):
+    add(house, a_run())
+    claim(house, hand)
+    add(house, a_run())
+    hand.claim()
+    assert len(hand) == 1
+    assert len(claim(house, hand)) == 2
+
+
+def test_what_a_dead_owner_held_is_taken_at_once(house, hand, monkeypatch):
+    run = a_run()
+    add(house, run)
+    house.leases.claim("dead", now_s=house.clock.now_s(), lease_s=1000.0, limit=1)
+    assert claim(house, hand) == []
+    monkeypatch.setattr("anubis.pipeline.held_runs.is_dead", lambda owner: owner == "dead")
+    assert claim(house, hand) == [run.id]
+
+
+def test_the_age_of_a_placement_is_known_when_it_is_claimed(house, hand):
+    placed_s = house.clock.now_s() - 100.0
+    add(house, a_run(status=Status.WATCH, placed_s=placed_s), a_run(placed_s=placed_s + 3600.0))
+    claim(house, hand)
+    ages = [round(house.clock.monotonic_s() - held.placed_s, 3) for held in hand]
+    assert ages == [100.0 + LOOK_EVERY_S, 0.0], "a clock that went back makes no age negative"
+
+
+def test_a_run_that_is_given_back_is_free_and_not_kept(house, hand):
+    add(house, a_run())
+    claim(house, hand)
+    (held,) = hand
+    hand.release(held)
+    assert (len(hand), hand.has(held), house.leases.owners()) == (0, False, [])
+
+
+def test_closing_gives_back_all_but_the_busy(house, hand):
+    first, second = a_run(), a_run()
+    add(house, first, second)
+    claim(house, hand)
+    hand.busy.add(first.id)
+    hand.close()
+    (free,) = house.leases.claim("another", now_s=house.clock.now_s(), lease_s=1.0, limit=9)
+    assert free == second
