@@ -7,21 +7,21 @@ CODE := src tests benchmarks examples docs
 
 .PHONY: help demo test check integration docs bench clean
 
-help: ## list the verbs
+help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Anubis needs Python 3.11 or newer: try make PYTHON=python3.12, for example") if sys.version_info < (3, 11) else None'
-	@echo "setting up $(VENV) (once)"
-	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV) || { echo "this Python cannot make virtual environments: on Debian and Ubuntu, install python3-venv" >&2; exit 1; }
+	@echo "creating $(VENV) (once)"
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV) || { echo "this Python cannot create virtual environments: on Debian and Ubuntu, install python3-venv" >&2; exit 1; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs,examples]'
 	@touch $@
 
-demo: $(READY) ## weigh two versions of one training, side by side
+demo: $(READY) ## compare two versions of a training
 	@PATH="$(CURDIR)/$(BIN):$$PATH" ANUBIS_HOME="$${ANUBIS_HOME:-$(CURDIR)/.demo}" anubis run examples/sklearn-digits/baseline.toml examples/sklearn-digits/contender.toml --rounds 8
-	@echo "All of it was kept: ANUBIS_HOME=$${ANUBIS_HOME:-.demo} $(BIN)/anubis history"
+	@echo "To list the stored runs: ANUBIS_HOME=$${ANUBIS_HOME:-.demo} $(BIN)/anubis history"
 
-test: $(READY) ## run the tests that need nothing but Python
+test: $(READY) ## run the tests that need only Python
 	@$(BIN)/python -m pytest -m 'not postgresql'
 
 check: $(READY) ## format, lint, types, the dependency rule
@@ -37,8 +37,8 @@ docs: $(READY) ## build the documentation into site/
 	@$(BIN)/python docs/generate.py
 	@$(BIN)/mkdocs build --strict --quiet
 
-bench: $(READY) ## measure Anubis itself, in two minutes (docs/performance.md: at length, with its peers)
+bench: $(READY) ## measure Anubis itself, in two minutes (docs/performance.md: in full, with other tools)
 	@for script in benchmarks/bench_*.py benchmarks/detection; do echo "== $$script"; $(BIN)/python "$$script" --quick || exit 1; done
 
-clean: ## remove what the other verbs made
+clean: ## remove generated files
 	@rm -rf $(VENV) .demo site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -32,20 +32,20 @@ def setting(
 ) -> Any:
     """A field that ``load`` reads from the first of these variables that is set.
 
-    ``least`` bounds a number. ``read`` makes the value of other types than text, numbers and paths from the text; it
-    raises ValueError with a noun phrase that says what the text must be. A secret is not in the ``repr``.
+    ``least`` is the lower limit of a number. ``read`` converts the text for types other than text, numbers and paths;
+    it raises ValueError with a noun phrase that describes a valid text. A secret is not in the ``repr``.
 
-    The reference page is generated from the lines above the field: meaning; unit; and the default where it is not
-    the field's.
+    The reference page is generated from the comment above the field: meaning; unit; and the default if it differs from
+    that of the field.
     """
     metadata = {"variables": variables, "least": least, "read": read}
     return field(default=default, default_factory=default_factory, repr=not secret, metadata=metadata)
 
 
 def load(kind: type[T], environ: Mapping[str, str], **given: Any) -> T:
-    """An instance of a settings dataclass; fields in ``given`` are not read. A variable set to nothing counts as unset.
+    """An instance of a settings dataclass; fields in ``given`` are not read. An empty variable counts as unset.
 
-    Raises BadInputError with one problem for each variable that cannot be accepted.
+    Raises BadInputError with one problem for each variable that is not valid.
     """
     values, problems = _values(kind, environ)
     refuse(problems)
@@ -57,7 +57,7 @@ def refuse(problems: Sequence[Problem]) -> None:
     if problems:
         named = ", ".join(problem.path for problem in problems)
         raise BadInputError(
-            f"The environment holds settings that cannot be accepted: {named}",
+            f"The environment contains settings that are not valid: {named}",
             remedy="correct or unset them; docs/reference/settings.md lists every setting",
             problems=problems,
         )
@@ -80,13 +80,13 @@ def _values(kind: Any, environ: Mapping[str, str]) -> tuple[dict[str, Any], list
         except ValueError as error:
             shown = (
                 f"{text.partition('://')[0]!r}" if spec.repr else "its value"
-            )  # an address may hold a password
+            )  # an address may contain a password
             problems.append(_problem(name, f"{shown} is not {error}", f"set it to {error}"))
     return values, problems
 
 
 def _text(names: Sequence[str], environ: Mapping[str, str]) -> tuple[str, str]:
-    """The first variable that is set, and its text; empty when none is."""
+    """The first variable that is set, and its text; both empty if none is set."""
     for name in names:
         if text := environ.get(name, "").strip():
             return name, text
@@ -94,20 +94,20 @@ def _text(names: Sequence[str], environ: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _read(kind: Any, text: str, metadata: Mapping[str, Any]) -> Any:
-    """The value of a variable; ValueError says what it must be."""
+    """The value of a variable; ValueError describes a valid value."""
     if metadata["read"]:
         return metadata["read"](text)
     if kind is Path:
         return Path(text).expanduser().absolute()
     if kind is str:
         return text
-    wanted = f"a {'whole ' if kind is int else ''}number of at least {metadata['least']:g}"
+    expected = f"a {'whole ' if kind is int else ''}number of at least {metadata['least']:g}"
     try:
         value = kind(text)
     except ValueError:
-        raise ValueError(wanted) from None
+        raise ValueError(expected) from None
     if not math.isfinite(value) or value < metadata["least"]:
-        raise ValueError(wanted)
+        raise ValueError(expected)
     return value
 
 
@@ -123,17 +123,17 @@ def _database(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Settings of one installation, those of its adapters excluded."""
+    """Settings of one installation, without those of its adapters."""
 
-    #: Folder of everything Anubis keeps: database, records, fetched data; path; `~/.anubis`
+    #: Folder of all data of Anubis: database, records, fetched data; path; `~/.anubis`
     home: Path = setting("ANUBIS_HOME")
     #: Database: `sqlite:///PATH` or `postgresql://USER@HOST/NAME`; URL; SQLite, `anubis.db` in the home folder
     database_url: str = setting("ANUBIS_DATABASE_URL", read=_database, secret=True)
-    #: Who submits, shown in listings; text; SHA-1 of `user+host`
+    #: Id of the submitting user, shown in listings; text; SHA-1 of `user+host`
     client_id: str = setting("ANUBIS_CLIENT_ID")
-    #: Engine of descriptors that name none; name
+    #: Engine of descriptors without an engine; name
     engine: str = setting("ANUBIS_ENGINE", default="process")
-    #: How long a silent process keeps its runs before another may carry them on; seconds
+    #: Time after which the runs of an unresponsive process may be claimed by another one; seconds
     lease_s: float = setting("ANUBIS_LEASE_S", default=30.0, least=1)
     #: Free space under the home folder below which no run is placed; bytes
     min_free_bytes: int = setting("ANUBIS_MIN_FREE_BYTES", default=256 << 20)
@@ -147,7 +147,7 @@ class Settings:
     def from_env(cls, environ: Mapping[str, str]) -> Self:
         """The settings in ``environ``.
 
-        Raises BadInputError with one problem for each variable that cannot be accepted.
+        Raises BadInputError with one problem for each variable that is not valid.
         """
         values, problems = _values(cls, environ)
         if "home" not in values:
@@ -186,7 +186,7 @@ def _user_home(environ: Mapping[str, str]) -> Path:
 
 
 def _client_id(environ: Mapping[str, str]) -> str:
-    """The old client's default, so that histories keep their owner."""
+    """The default of the old client, so that histories keep their owner."""
     try:
         user = environ.get("USER") or pwd.getpwuid(os.getuid()).pw_name
     except KeyError:

@@ -35,7 +35,7 @@ def test_a_regression_fails_the_pipeline_and_says_why(weighed):
     assert "latency" in ended.stdout
     assert "n=8+1 runs  REGRESSION (min effect 2 %)" in ended.stdout
     assert "Runs differ by" in ended.stdout
-    assert "look at what changed" in ended.stdout
+    assert "Look at what changed" in ended.stdout
     assert "1 -> 2" in ended.stdout
     assert "2 regressions" in ended.stdout.splitlines()[-1]
 

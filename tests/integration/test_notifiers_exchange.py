@@ -83,7 +83,7 @@ def test_the_proxys_own_password_is_said_to_the_proxy_alone(monkeypatch):
 
 
 def test_an_answer_larger_than_anybody_needs_is_cut(monkeypatch):
-    monkeypatch.setattr(exchange, "MOST_BYTES", 10)
+    monkeypatch.setattr(exchange, "MAX_BYTES", 10)
     with listening(lambda _: Reply(200, b"x" * 1_000_000)) as server:
         assert len(send("GET", server.url).body) == 10
         assert len(send("GET", server.url).body) == 10

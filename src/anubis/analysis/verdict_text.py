@@ -1,4 +1,4 @@
-"""A verdict in one line, and what to do next in one sentence."""
+"""Text of a verdict: one line, and the next step."""
 
 import math
 
@@ -12,7 +12,7 @@ _NAMES = {
 
 
 def render(verdict: Verdict) -> str:
-    """The one form in which a comparison is shown everywhere, without colour.
+    """The line that shows a comparison everywhere, without colour.
 
     ``throughput  912.4 -> 871.9 img/s  -4.4 % [-5.8, -3.1]  p=.0004  n=10+10 runs  REGRESSION (min effect 2 %)``
     """
@@ -30,19 +30,19 @@ def render(verdict: Verdict) -> str:
 
 
 def next_step(verdict: Verdict) -> str:
-    """One sentence: the noise floor, what these runs could have shown, and what to do now."""
+    """The noise floor, the effect that these runs detect, and the next step."""
     noise = _noise(verdict)
     if verdict.judgement in (Judgement.UNCHANGED, Judgement.UNDECIDED):
         return noise + _open_step(verdict)
     if verdict.judgement is Judgement.IMPROVED:
-        return noise + "accept the contender as the new baseline to hold the gain."
+        return noise + "Accept the contender as the new baseline to hold the gain."
     return (
-        noise + "look at what changed between the two subjects, or accept the contender as the new baseline."
+        noise + "Look at what changed between the two subjects, or accept the contender as the new baseline."
     )
 
 
 def percent(ratio: float, *, sign: bool = False, digits: int = 1) -> str:
-    """A ratio in per cent, without the sign of per cent: -0.0441 is "-4.4"."""
+    """A ratio in per cent, without the percent sign: -0.0441 is "-4.4"."""
     value = 100 * ratio
     if abs(value) >= 1e5:
         return f"{value:+.2g}" if sign else f"{value:.2g}"
@@ -52,25 +52,25 @@ def percent(ratio: float, *, sign: bool = False, digits: int = 1) -> str:
 
 def _open_step(verdict: Verdict) -> str:
     if verdict.effect is None:
-        return "a side has no value: look at the runs that gave none, then run them again."
+        return "A side has no value: look at its runs without a value, then run them again."
     if verdict.judgement is Judgement.UNCHANGED:
-        return "nothing to do."
+        return "No action is needed."
     if verdict.more_runs is None:
         return (
-            f"the effect lies too close to the minimum effect of {_min_effect(verdict)} to be settled by more runs:"
+            f"The effect is too close to the minimum effect of {_min_effect(verdict)} for a decision with more runs:"
             " make the benchmark quieter, or choose another minimum effect."
         )
-    return f"add {verdict.more_runs} run{'s' * (verdict.more_runs != 1)} on each side and compare again."
+    return f"Add {verdict.more_runs} run{'s' * (verdict.more_runs != 1)} on each side and compare again."
 
 
 def _noise(verdict: Verdict) -> str:
     if verdict.noise_floor is None:
-        return "The noise between runs is not known yet; "
+        return "The noise between runs is not known yet. "
     text = f"Runs differ by {percent(verdict.noise_floor)} % (one standard deviation)"
     if verdict.detectable is not None and math.isfinite(verdict.detectable):
         runs = f"{verdict.n_baseline}+{verdict.n_contender}"
-        text += f" and {runs} of them show a change of {percent(verdict.detectable)} % four times in five"
-    return text + "; "
+        text += f"; with {runs} runs, a {percent(verdict.detectable)} % change is detected with 80 % power"
+    return text + ". "
 
 
 def _conclusion(verdict: Verdict) -> str:
@@ -110,7 +110,7 @@ def _p(p: float) -> str:
 
 
 def level_text(value: float | None) -> str:
-    """Four significant digits or the whole part, without an exponent where people can read it."""
+    """A value with four significant digits or its whole part; with an exponent only if it is very large or small."""
     if value is None:
         return "none"
     size = abs(value)

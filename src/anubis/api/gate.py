@@ -18,13 +18,13 @@ def report_to_json(report: Report) -> Json:
         "mean_effect": mean.mean_effect,
         "mean_interval": mean.mean_interval,
         "mean_count": mean.mean_count,
-        "weighings": [_weighing_to_json(weighing) for weighing in report.comparisons],
+        "weighings": [_benchmark_to_json(benchmark) for benchmark in report.comparisons],
     }
 
 
 def report_from_json(plain: Mapping[str, Any]) -> Report:
     """The report; the means of single benchmarks are computed again from their verdicts."""
-    return Report(comparisons=tuple(map(_weighing_from_json, plain["weighings"])))
+    return Report(comparisons=tuple(map(_benchmark_from_json, plain["weighings"])))
 
 
 def overall(report: Report) -> Comparison:
@@ -32,21 +32,21 @@ def overall(report: Report) -> Comparison:
     return _comparison(tuple(verdict for _, verdict in verdicts(report)))
 
 
-def _weighing_to_json(weighing: BenchmarkComparison) -> Json:
+def _benchmark_to_json(benchmark: BenchmarkComparison) -> Json:
     return {
-        "benchmark": weighing.benchmark,
-        "baseline": weighing.baseline,
-        "contender": weighing.contender,
-        "failure": weighing.failure,
-        "note": weighing.note,
+        "benchmark": benchmark.benchmark,
+        "baseline": benchmark.baseline,
+        "contender": benchmark.contender,
+        "failure": benchmark.failure,
+        "note": benchmark.note,
         "verdicts": [
             verdict_to_json(verdict)
-            for verdict in (weighing.comparison.verdicts if weighing.comparison else ())
+            for verdict in (benchmark.comparison.verdicts if benchmark.comparison else ())
         ],
     }
 
 
-def _weighing_from_json(plain: Mapping[str, Any]) -> BenchmarkComparison:
+def _benchmark_from_json(plain: Mapping[str, Any]) -> BenchmarkComparison:
     found = tuple(map(verdict_from_json, plain["verdicts"]))
     return BenchmarkComparison(
         benchmark=plain["benchmark"],

@@ -1,6 +1,6 @@
-"""TOML text to a Descriptor, and what belongs to it: old spellings, sweeps, the JSON Schema, the reference page.
+"""Reading descriptors: TOML text to a Descriptor, old spellings, sweeps, the JSON Schema and the reference page.
 
-Nothing is loaded before it is used: the reader's libraries take longer than a short command may.
+Modules are imported on first use, because the libraries of the reader slow down short commands.
 """
 
 from importlib import import_module
@@ -25,7 +25,7 @@ __all__ = [
     "upgrade",
 ]
 
-_HOMES = {
+_MODULES = {
     "Cell": "matrix.cells",
     "Reading": "reading",
     "cells": "matrix.cells",
@@ -38,6 +38,6 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -1,4 +1,4 @@
-"""``python -m anubis.describe schema`` or ``reference``: what is generated from the model."""
+"""``python -m anubis.describe schema`` or ``reference``: prints what is generated from the model."""
 
 import json
 import sys

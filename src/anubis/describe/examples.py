@@ -1,6 +1,6 @@
-"""One valid value for each field: shown in remedies, in the reference page and by editors.
+"""One valid value for each field, shown in remedies, in the reference page and by editors.
 
-Keys are field patterns (``fields.py``), values are what TOML would give.
+Keys are field patterns (``fields.py``), values are as TOML yields them.
 """
 
 import json
@@ -110,13 +110,13 @@ EXAMPLES: dict[str, Any] = {
 
 
 def toml(path: Path) -> str:
-    """``key = value`` for a field, as one would write it; empty where there is no example."""
+    """An example line ``key = value`` for a field; empty if the field has no example."""
     value = EXAMPLES.get(pattern_of(path))
     return "" if value is None else f"{path[-1]} = {value_text(value)}"
 
 
 def value_text(value: Any) -> str:
-    """A value as TOML; text with backslashes in single quotes, where they need no doubling."""
+    """A value as TOML; text with backslashes is written in single quotes."""
     if isinstance(value, str) and ("\\" in value or '"' in value) and "'" not in value and "\n" not in value:
         return f"'{value}'"
     if isinstance(value, list):

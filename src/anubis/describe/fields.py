@@ -1,4 +1,4 @@
-"""What fields a descriptor has, read off the model's dataclasses.
+"""The fields of a descriptor, derived from the dataclasses of the model.
 
 A field is named by its pattern: the dotted path with ``[]`` for a position in a list and ``*`` for a free key.
 """
@@ -15,7 +15,7 @@ from typing import Any
 from anubis.describe.paths import Path
 from anubis.model.descriptor import Descriptor
 
-#: The kind of a place the model does not have.
+#: The kind of a path that the model does not have.
 UNKNOWN = object()
 
 
@@ -29,15 +29,15 @@ class Field:
     owner: type
     name: str
     required: bool
-    #: What it is when the file says nothing; None for sections and required fields too.
+    #: Value if the file does not set the field; None for sections and required fields too.
     default: Any
 
 
 @cache
 def members(section: type) -> dict[str, Field]:
-    """The fields of one dataclass by name, their patterns relative to it."""
+    """The fields of one dataclass by name, with patterns relative to it."""
     hints = typing.get_type_hints(section)
-    found = {}
+    by_name = {}
     for spec in dataclasses.fields(section):
         required = spec.default is dataclasses.MISSING and spec.default_factory is dataclasses.MISSING
         default = None
@@ -45,7 +45,7 @@ def members(section: type) -> dict[str, Field]:
             default = spec.default_factory()
         elif not required:
             default = spec.default
-        found[spec.name] = Field(
+        by_name[spec.name] = Field(
             pattern=spec.name,
             kind=_bare(hints[spec.name]),
             owner=section,
@@ -53,7 +53,7 @@ def members(section: type) -> dict[str, Field]:
             required=required,
             default=default,
         )
-    return found
+    return by_name
 
 
 def _bare(kind: Any) -> Any:
@@ -64,7 +64,7 @@ def _bare(kind: Any) -> Any:
 
 
 def section_of(kind: Any) -> type | None:
-    """The dataclass a kind is, or is a list of."""
+    """The dataclass of a kind, which may be a list of it; None for other kinds."""
     if typing.get_origin(kind) is tuple:
         kind = typing.get_args(kind)[0]
     return kind if isinstance(kind, type) and dataclasses.is_dataclass(kind) else None
@@ -86,7 +86,7 @@ def _walk(section: type, prefix: str) -> Iterator[Field]:
 
 
 def kind_at(path: Path) -> Any:
-    """The kind of the value at a path; UNKNOWN when the model has no such place."""
+    """The kind of the value at a path; UNKNOWN if the model does not have the path."""
     kind: Any = Descriptor
     for part in path:
         kind = _step(kind, part)
@@ -111,7 +111,7 @@ def _step(kind: Any, part: str | int) -> Any:
 
 
 def pattern_of(path: Path) -> str:
-    """The pattern a path matches."""
+    """The pattern that a path matches."""
     text = ""
     kind: Any = Descriptor
     for part in path:

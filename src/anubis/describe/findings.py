@@ -1,4 +1,4 @@
-"""Collecting what is wrong with a descriptor, each finding at the place where the user wrote it."""
+"""Collection of the findings about a descriptor, each with its position in the file."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -8,31 +8,31 @@ from anubis.describe.paths import Path, shown
 from anubis.describe.toml.positions import Lines, Scan
 from anubis.model.problem import Problem, Severity
 
-#: More findings than this help nobody; the rest is counted.
-MOST_PROBLEMS = 500
+#: Maximum number of findings that are reported; the rest is only counted.
+MAX_PROBLEMS = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
-    """One finding about a value, before it has a place."""
+    """One finding about a value, without a position."""
 
     message: str
     remedy: str = ""
     severity: Severity = Severity.ERROR
-    #: It says that something is missing: not told when a misspelt key was meant to be it.
+    #: The finding says that a key is missing: not reported if a misspelt key is probably meant to be it.
     missing: bool = False
 
 
 @dataclass(slots=True)
 class Findings:
-    """All findings of one reading. ``scan`` is None where there is no text to point into."""
+    """All findings about one descriptor. ``scan`` is None if there is no text to point into."""
 
     scan: Scan | None = None
-    #: Where the reader moved a value from: new path -> the path in the file.
+    #: Values that the reader moved: new path -> path in the file.
     moved: dict[Path, Path] = field(default_factory=dict)
-    #: Paths set from outside the file.
+    #: Paths set by ``--set``.
     overridden: set[Path] = field(default_factory=set)
-    #: What misspelt keys were most likely meant to be.
+    #: Paths that misspelt keys are probably meant to be.
     meant: set[Path] = field(default_factory=set)
     _found: dict[tuple[Path, Remark], None] = field(default_factory=dict)
 
@@ -51,7 +51,7 @@ class Findings:
 
     @property
     def errors(self) -> int:
-        """How many findings are errors."""
+        """Number of findings that are errors."""
         return sum(remark.severity is Severity.ERROR for _, remark in self._found)
 
     def original(self, path: Path) -> Path:
@@ -62,17 +62,17 @@ class Findings:
         return path
 
     def problems(self) -> tuple[Problem, ...]:
-        """All findings in file order; those without a place come first."""
+        """All findings in file order; those without a position come first."""
         lines = Lines(self.scan.text) if self.scan else None
         problems = [
-            self._placed(path, remark, lines)
+            self._located(path, remark, lines)
             for path, remark in self._found
             if not (remark.missing and path in self.meant)
         ]
         problems.sort(key=lambda problem: (problem.line or 0, problem.column or 0))
         return _limited(problems)
 
-    def _placed(self, path: Path, remark: Remark, lines: Lines | None) -> Problem:
+    def _located(self, path: Path, remark: Remark, lines: Lines | None) -> Problem:
         path = self.original(path)
         offset = self._offset(path)
         line, column = lines.place(offset) if lines and offset is not None else (None, None)
@@ -86,7 +86,7 @@ class Findings:
         )
 
     def _offset(self, path: Path) -> int | None:
-        """Where the path, or else the nearest table around it, stands in the file."""
+        """Offset of the path in the file, else of the nearest table around it."""
         for length in range(len(path), 0, -1):
             if path[:length] in self.overridden:
                 return None
@@ -96,20 +96,20 @@ class Findings:
 
 
 def _limited(problems: list[Problem]) -> tuple[Problem, ...]:
-    if len(problems) <= MOST_PROBLEMS:
+    if len(problems) <= MAX_PROBLEMS:
         return tuple(problems)
-    kept = sorted(problems, key=lambda problem: problem.severity is not Severity.ERROR)[:MOST_PROBLEMS]
+    kept = sorted(problems, key=lambda problem: problem.severity is not Severity.ERROR)[:MAX_PROBLEMS]
     kept.sort(key=lambda problem: (problem.line or 0, problem.column or 0))
     rest = Problem(
         path="",
-        message=f"{len(problems) - MOST_PROBLEMS} further problems are not shown",
+        message=f"{len(problems) - MAX_PROBLEMS} further problems are not shown",
         remedy="correct these first",
     )
     return (*kept, rest)
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that ``word`` was most likely meant to be."""
+    """The known word most similar to ``word``; None if none is similar."""
     known = list(known)
     if len(word) > 100:
         return None
@@ -119,7 +119,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A remedy naming the nearest known word, or all of them."""
+    """A remedy that suggests the most similar known word, or lists all of them."""
     known = list(known)
     close = nearest(word, known)
-    return f"did you mean `{close}`?" if close else f"known: {', '.join(f'`{name}`' for name in known)}"
+    return f"did you mean `{close}`?" if close else f"use one of: {', '.join(f'`{name}`' for name in known)}"

@@ -1,7 +1,7 @@
-"""What the machines of a name have: cores, memory, accelerators.
+"""Machine types and their cores, memory and accelerators.
 
-``instances.csv`` holds EC2's types (as EC2's own pages state them); an operator's file of the same columns adds to it
-or overrules it. A type that is in neither is no error: its figures are unknown.
+``instances.csv`` holds the EC2 types (from the EC2 documentation); an operator's file with the same columns extends and
+overrides it. A type in neither file is not an error: its figures are unknown.
 """
 
 import csv
@@ -23,9 +23,9 @@ class Instance:
     cpus: float
     #: Main memory in GiB.
     memory_gib: float
-    #: Accelerators of any make; 0 for machines without.
+    #: Number of accelerators of any vendor.
     gpus: int
-    #: Make of the accelerators; empty when there are none.
+    #: Vendor and model of the accelerators; empty if there are none.
     accelerator: str = ""
 
 
@@ -34,15 +34,15 @@ Instances = Mapping[str, Instance]
 
 @cache
 def shipped() -> Instances:
-    """The table that comes with Anubis."""
+    """The table that is part of Anubis."""
     file = Path(__file__).with_name("instances.csv")
     return _table(file.read_text(encoding="utf-8").splitlines(), file.name)
 
 
 def extended(file: Path) -> Instances:
-    """The shipped table with an operator's file over it.
+    """The shipped table, extended and overridden by an operator's file.
 
-    Raises BadInputError naming the line that cannot be read.
+    Raises BadInputError, which names the line that cannot be read.
     """
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
@@ -54,7 +54,7 @@ def extended(file: Path) -> Instances:
 
 
 def find(instance_type: str, instances: Instances | None = None) -> Instance | None:
-    """The machine of that type; SageMaker's ``ml.`` in front of a name changes nothing. None: not known."""
+    """The machine of that type, None if unknown. The SageMaker prefix ``ml.`` is ignored."""
     table = shipped() if instances is None else instances
     return table.get(instance_type) or table.get(instance_type.removeprefix("ml."))
 

@@ -1,4 +1,4 @@
-"""Spellings of the old system: its documents, its schema and its code disagreed, and files of every kind exist.
+"""Old spellings: the documents, schema and code of the old system differed, and files of every kind exist.
 
 In an old file (``spec_version = "0.1.0"``) each is replaced and reported as a warning; in a new file it is an error.
 """
@@ -31,7 +31,7 @@ PROBES = {
 
 
 def respell(rewriter: Rewriter) -> None:
-    """Bring every old spelling of the tree to that of 1.0."""
+    """Replace every old spelling in the tree by that of 1.0."""
     _name(rewriter)
     _image(rewriter)
     respell_strategy(rewriter)
@@ -41,13 +41,13 @@ def respell(rewriter: Rewriter) -> None:
         _source(rewriter, path, source)
     if "id" in rewriter.table("data"):
         rewriter.deviation(
-            ("data", "id"), "`data.id` means nothing any more", "remove it", Remove(path=("data", "id"))
+            ("data", "id"), "`data.id` is no longer used", "remove it", Remove(path=("data", "id"))
         )
     _metrics(rewriter)
 
 
 def is_old(tree: dict[str, Any]) -> bool:
-    """Whether a file without a known version reads like an old one: those had no ``info.name``."""
+    """Whether a file without a known version looks like an old one: old files have no ``info.name``."""
     info = tree.get("info")
     return isinstance(info, dict) and "name" not in info and bool({"task_name", "labels"} & info.keys())
 
@@ -78,7 +78,7 @@ def _name(rewriter: Rewriter) -> None:
             rewriter.silently(Put(path=("info", "name"), value=name))
     for path in old:
         rewriter.deviation(
-            path, "the benchmark has a name already, so this is ignored", "remove it", Remove(path=path)
+            path, "this key is ignored: the benchmark already has a name", "remove it", Remove(path=path)
         )
     if rewriter.lenient and "name" not in info and isinstance(info.get("description"), str):
         _name_after_description(rewriter, info["description"])
@@ -88,7 +88,7 @@ def _name_after_description(rewriter: Rewriter, description: str) -> None:
     name = slug(description.lower()) or "benchmark"
     rewriter.deviation(
         ("info", "name"),
-        f"the benchmark has no name and is called {name!r} after its description",
+        f"the benchmark has no name; {name!r} is derived from its description",
         f'add name = "{name}" to [info]',
         Put(path=("info", "name"), value=name),
     )
@@ -113,7 +113,7 @@ def _image(rewriter: Rewriter) -> None:
 
 
 def respell_strategy(rewriter: Rewriter) -> None:
-    """Old names of strategies; the old documents' are understood in new files too."""
+    """Replace old names of strategies; they are accepted in new files too, with a warning."""
     strategy = rewriter.table("hardware").get("strategy")
     if isinstance(strategy, str) and strategy in STRATEGIES:
         new = STRATEGIES[strategy].value
@@ -136,7 +136,10 @@ def _hardware(rewriter: Rewriter) -> None:
         if key in rewriter.table("server", "hardware"):
             path = ("server", "hardware", key)
             rewriter.deviation(
-                path, "the server always stands in the client's zone", "remove it", Remove(path=path)
+                path,
+                "this key is not used: the server always runs in the client's zone",
+                "remove it",
+                Remove(path=path),
             )
 
 
@@ -163,8 +166,8 @@ def _source(rewriter: Rewriter, path: Path, source: dict[str, Any]) -> None:
         absolute = f"/root/{target[2:]}" if target.startswith("~/") else f"/{target}"
         rewriter.deviation(
             (*path, "path"),
-            f"{quoted(target)} is no absolute path and is read as {quoted(absolute)}",
-            f"write {quoted(absolute)}, or where the benchmark looks for it",
+            f"{quoted(target)} is not an absolute path; {quoted(absolute)} is used",
+            f"write {quoted(absolute)}, or the absolute path that the benchmark reads",
             Put(path=(*path, "path"), value=absolute),
         )
     md5 = source.get("md5")
@@ -179,7 +182,7 @@ def _md5(rewriter: Rewriter, path: Path, source: dict[str, Any], md5: str) -> No
     elif md5.lower().startswith(("md5:", "sha256:")) and "digest" not in source:
         remedy = f"write digest = {quoted(md5.lower())}"
         move = Move(path=at, to=(*path, "digest"))
-        rewriter.deviation(at, "a digest that names its algorithm has a key of its own", remedy, move)
+        rewriter.deviation(at, "`md5` contains a digest with an algorithm prefix", remedy, move)
         if md5 != md5.lower():
             rewriter.silently(Put(path=(*path, "digest"), value=md5.lower()))
 
@@ -192,8 +195,8 @@ def _uri(rewriter: Rewriter, path: Path, source: dict[str, Any]) -> None:
     if source["uri"] == source["src"]:
         rewriter.deviation(path, "`uri` is an old spelling and repeats `src`", "remove it", Remove(path=path))
         return
-    message = f"`uri` and `src` name two sources, {quoted(source['uri'])} and {quoted(source['src'])}"
-    rewriter.findings.error(path, message, "keep the one that is meant, as `src`")
+    message = f"`uri` and `src` have different values: {quoted(source['uri'])} and {quoted(source['src'])}"
+    rewriter.findings.error(path, message, "keep one of them, as `src`")
     rewriter.apply(Remove(path=path))
 
 

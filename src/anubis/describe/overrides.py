@@ -1,4 +1,4 @@
-"""``--set path=value``: values from outside the file, set before anything is checked."""
+"""``--set path=value``: values that replace those of the file before it is checked."""
 
 import tomllib
 from collections.abc import Mapping
@@ -11,21 +11,21 @@ from anubis.describe.paths import parsed, put
 
 
 def override(tree: dict[str, Any], overrides: Mapping[str, str], findings: Findings) -> None:
-    """Set each path of the tree. Paths the model does not know are left to the door, which suggests better ones."""
+    """Set each path of the tree. Unknown paths are reported later by the validation, with suggestions."""
     for text, raw in overrides.items():
         path = parsed(text.strip())
         if path is None:
-            findings.error((text,), f"{quoted(text)} is no path", "write --set section.key=value")
+            findings.error((text,), f"{quoted(text)} is not a valid path", "write --set section.key=value")
             continue
         if put(tree, path, value_for(kind_at(path), raw)):
             findings.overridden.add(path)
         else:
-            message = f"{quoted(text)} leads to no place in this file"
-            findings.error((text,), message, "name a table's key, or an entry that the list has")
+            message = f"{quoted(text)} does not exist in this file"
+            findings.error((text,), message, "use the key of a table, or the index of an existing list entry")
 
 
 def value_for(kind: Any, raw: str) -> Any:
-    """The value as TOML reads it, else the text itself; where the model wants text, always text."""
+    """The value as TOML, else the text itself; for text fields always the text."""
     try:
         document = tomllib.loads(f"x = {raw}")
     except (ValueError, RecursionError):

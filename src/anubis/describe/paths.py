@@ -1,4 +1,4 @@
-"""Places inside a descriptor: ``("output", "metrics", 1, "name")``, written ``output.metrics[1].name``."""
+"""Paths inside a descriptor: ``("output", "metrics", 1, "name")``, written ``output.metrics[1].name``."""
 
 import json
 import re
@@ -18,7 +18,7 @@ _INDEX = re.compile(r"\[(\d{1,6})\]")
 
 
 def shown(path: Path) -> str:
-    """The path as people write it; keys that TOML would quote are quoted."""
+    """The path as text; keys are quoted as in TOML."""
     text = ""
     for part in path:
         if isinstance(part, int):
@@ -30,7 +30,7 @@ def shown(path: Path) -> str:
 
 
 def parsed(text: str) -> Path | None:
-    """What ``shown`` wrote, or a person typed; None when it is no path."""
+    """Parse the text form of a path; None if it is not valid."""
     parts: list[str | int] = []
     at = 0
     while True:
@@ -50,7 +50,7 @@ def parsed(text: str) -> Path | None:
 
 
 def get(tree: Any, path: Path, default: Any = None) -> Any:
-    """The value at a path of nested dicts and lists; ``default`` where there is none."""
+    """The value at a path of nested dicts and lists; ``default`` if there is none."""
     for part in path:
         try:
             tree = tree[part]
@@ -60,9 +60,9 @@ def get(tree: Any, path: Path, default: Any = None) -> Any:
 
 
 def put(tree: dict[str, Any], path: Path, value: Any) -> bool:
-    """Set the value at a path, making the tables on the way; False when the way is barred.
+    """Set the value at a path and create missing tables. Returns False if the path cannot exist.
 
-    Barred: by something that is neither table nor list, or by a list that is too short.
+    That is the case if a part of it is neither table nor list, or if a list is too short.
     """
     node: Any = tree
     for part, following in pairwise(path):
@@ -83,7 +83,7 @@ def put(tree: dict[str, Any], path: Path, value: Any) -> bool:
 
 
 def leaves(tree: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Every value that is neither table nor list, with its path, in order."""
+    """Every value that is neither a table nor a list, with its path, in order."""
     if isinstance(tree, dict):
         for key, value in tree.items():
             yield from leaves(value, (*path, key))
@@ -95,7 +95,7 @@ def leaves(tree: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 
 def extent(tree: Any) -> tuple[int, int]:
-    """How deep tables and lists are nested and how many values they hold, found without recursion: the tree may be hostile."""
+    """Nesting depth and number of values, computed without recursion because the tree is untrusted."""
     deepest = count = 0
     pending = [(tree, 1)]
     while pending:

@@ -1,4 +1,4 @@
-"""Reading a descriptor: TOML text in, a Descriptor or every problem out."""
+"""Reading a descriptor: from TOML text to a Descriptor or the list of all problems."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,17 +31,17 @@ _NO_OVERRIDES: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What reading a file gave."""
+    """The result of reading a descriptor."""
 
-    #: None when any problem is an error.
+    #: None if any problem is an error.
     descriptor: Descriptor | None
-    #: Errors and warnings in file order; those without a place come first.
+    #: Errors and warnings in file order; those without a position come first.
     problems: tuple[Problem, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpgradableText:
-    """A file read as far as its values, and the edits that would bring it to 1.0."""
+    """The scanned text of a file and the edits that convert it to 1.0."""
 
     scan: Scan
     findings: Findings
@@ -55,11 +55,11 @@ def read(
     overrides: Mapping[str, str] = _NO_OVERRIDES,
     instances: Instances | None = None,
 ) -> Reading:
-    """Read a descriptor. Never raises for what the file holds: whatever is wrong is a problem.
+    """Read a descriptor. Never raises for the content of the file; errors are returned as problems.
 
-    ``filename`` is used in messages. ``overrides`` maps dotted paths to values, as ``--set path=value`` gives them: TOML
-    where it is valid TOML and the field is not text, else text. ``instances``: what is known of machine types (None: what
-    Anubis ships).
+    ``filename`` is used in messages. ``overrides`` maps dotted paths to values, as in ``--set path=value``: a value is
+    read as TOML if it is valid TOML and the field is not text, else as text. ``instances`` are the known machine types
+    (None: the table that is part of Anubis).
     """
     return examine(text, filename=filename, overrides=overrides, instances=instances)[0]
 
@@ -71,7 +71,7 @@ def examine(
     overrides: Mapping[str, str] = _NO_OVERRIDES,
     instances: Instances | None = None,
 ) -> tuple[Reading, UpgradableText | None]:
-    """``read``, and what upgrading needs besides; None for that when the text is not TOML at all."""
+    """The result of ``read`` and the input of the upgrade, which is None if the text is not TOML."""
     opened = open_text(text, filename)
     if isinstance(opened, Problem):
         return Reading(descriptor=None, problems=(opened,)), None
@@ -98,7 +98,7 @@ def _check(rewriter: Rewriter, instances: Instances | None) -> Descriptor | None
     tree, findings = rewriter.tree, rewriter.findings
     check_values(tree, findings)
     descriptor = validation.descriptor(tree, findings)
-    # Where there is a matrix, its cells are what runs: the rules between fields must hold there.
+    # With a matrix, each cell is a run: the rules between fields must hold for the cells.
     if isinstance(tree.get("matrix"), dict) and tree["matrix"]["axes"] and not _matrix_refused(findings):
         check_cells(tree, findings, instances)
     else:
@@ -113,7 +113,7 @@ def _matrix_refused(findings: Findings) -> bool:
 
 
 def _version(tree: dict[str, Any], findings: Findings) -> str:
-    """The version by whose rules the tree is read: a guess where the file names none that is known."""
+    """The version whose rules apply to the tree, guessed if the file has no known version."""
     version = tree.get("spec_version")
     if version in (CURRENT, OLD):
         return str(version)
@@ -124,7 +124,7 @@ def _version(tree: dict[str, Any], findings: Findings) -> str:
         findings.error(path, "`spec_version` is missing", remedy)
     else:
         remedy = f'write spec_version = "{CURRENT}"; files of the old system have "{OLD}"'
-        findings.error(path, f"{quoted(version)} is no version of the descriptor", remedy)
+        findings.error(path, f"{quoted(version)} is not a known version of the descriptor", remedy)
     tree["spec_version"] = guess
     return guess
 
@@ -132,5 +132,6 @@ def _version(tree: dict[str, Any], findings: Findings) -> str:
 def _refuse_dates(tree: dict[str, Any], findings: Findings) -> None:
     for path, value in list(leaves(tree)):
         if isinstance(value, (date, time)):
-            findings.error(path, "a date or time has no place here", f'write text: "{value}"')
+            kind = "time" if isinstance(value, time) else "date"
+            findings.error(path, f"expected a string, found a {kind}", f'write it in quotes: "{value}"')
             put(tree, path, str(value))

@@ -1,6 +1,6 @@
-"""Changing a tree while remembering where everything stood, so that findings point at what the user wrote.
+"""Edits of a tree that keep the original paths, so that findings point at the text of the user.
 
-The same edits, applied to the text of the file instead, are what upgrades it (``upgrading.py``).
+``upgrading.py`` applies the same edits to the text of the file.
 """
 
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from anubis.model.problem import Severity
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """A key gets another name or place; its value stays."""
+    """Rename or move a key; its value stays the same."""
 
     path: Path
     to: Path
@@ -21,7 +21,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Put:
-    """A key gets a value; it may not be there yet."""
+    """Set the value of a key, which may not exist yet."""
 
     path: Path
     value: Any
@@ -29,7 +29,7 @@ class Put:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remove:
-    """A key goes, with its value."""
+    """Remove a key with its value."""
 
     path: Path
 
@@ -39,32 +39,32 @@ Edit = Move | Put | Remove
 
 @dataclass(slots=True)
 class Rewriter:
-    """A tree on its way to the model's shape."""
+    """Converts a tree to the shape of the model."""
 
     tree: dict[str, Any]
     findings: Findings
-    #: Old files are read leniently: what a new file may not say is a warning there.
+    #: Old files are read leniently: deviations that are errors in a new file are warnings.
     lenient: bool
-    #: The edits that bring the file to 1.0, paths as they were when each was made.
+    #: The edits that convert the file to 1.0, with the paths at the time of each edit.
     edits: list[Edit] = field(default_factory=list)
 
     def deviation(
         self, path: Path, message: str, remedy: str, *edits: Edit, severity: Severity | None = None
     ) -> None:
-        """Tell of an old spelling and replace it."""
+        """Report an old spelling and replace it."""
         if severity is None:
             severity = Severity.WARNING if self.lenient else Severity.ERROR
         self.findings.add(path, Remark(message=message, remedy=remedy, severity=severity))
         self.silently(*edits)
 
     def silently(self, *edits: Edit) -> None:
-        """Replace what an old file may leave out or say."""
+        """Apply edits without a finding, for differences that old files may have."""
         for edit in edits:
             self.edits.append(edit)
             self.apply(edit)
 
     def apply(self, edit: Edit) -> None:
-        """Change the tree only: the file may stay as it is."""
+        """Apply an edit to the tree only; the file needs no change."""
         if isinstance(edit, Put):
             put(self.tree, edit.path, edit.value)
             return
@@ -77,11 +77,11 @@ class Rewriter:
         return get(self.tree, path[:-1]).pop(path[-1])
 
     def table(self, *path: str | int) -> dict[str, Any]:
-        """The table at a path; an empty one where there is none, or something else."""
+        """The table at a path; an empty one if there is no table."""
         found = get(self.tree, path)
         return found if isinstance(found, dict) else {}
 
     def items(self, *path: str | int) -> list[Any]:
-        """The list at a path; an empty one where there is none, or something else."""
+        """The list at a path; an empty one if there is no list."""
         found = get(self.tree, path)
         return found if isinstance(found, list) else []

@@ -1,7 +1,7 @@
-"""Convenient forms a descriptor may use, brought to the one shape the model has.
+"""Shorthand forms of values, converted to the one form that the model has.
 
-``change = "5%"`` is a ratio, a probe may be a URL, ``md5`` is one kind of digest, processes may be a number. Applying
-them twice changes nothing, so a tree made from a Descriptor passes unchanged.
+``change = "5%"`` is a ratio, a probe may be a URL, ``md5`` is one kind of digest, processes may be a number. The
+conversion is idempotent, so a tree made from a Descriptor stays unchanged.
 """
 
 import re
@@ -16,7 +16,7 @@ _PERCENT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*")
 
 
 def normalise(rewriter: Rewriter) -> None:
-    """Bring every convenient form of the tree to the model's shape. What cannot be read is reported and left out."""
+    """Convert every shorthand form in the tree. Invalid values are reported and removed."""
     _processes(rewriter)
     for probe in ("readiness_probe", "liveness_probe"):
         _probe(rewriter, ("server", "env", probe))
@@ -47,14 +47,14 @@ def _probe(rewriter: Rewriter, path: Path) -> None:
     table = _probe_table(probe)
     if table is None:
         remedy = f'write a URL such as {path[-1]} = "http://localhost:8080/ping", or a table'
-        rewriter.findings.error(path, f"{quoted(probe)} is no URL that can be asked", remedy)
+        rewriter.findings.error(path, f"{quoted(probe)} is not a valid http or https URL or path", remedy)
         rewriter.apply(Remove(path=path))
         return
     rewriter.apply(Put(path=path, value=table))
 
 
 def _probe_table(url: str) -> dict[str, Any] | None:
-    """A probe's URL, or its path alone, as a table. The host is the server's in any case."""
+    """The URL of a probe, or its path alone, as a table. The host is always the server."""
     if url.startswith("/"):
         return {"path": url}
     try:
@@ -80,7 +80,7 @@ def _digest(rewriter: Rewriter, path: Path, source: dict[str, Any]) -> None:
     at = (*path, "md5")
     if re.fullmatch("[0-9a-fA-F]{32}", md5) is None:
         remedy = 'write the 32 hex digits, or remove the key; other digests: digest = "sha256:..."'
-        rewriter.findings.error(at, f"{quoted(md5)} is no MD5 digest", remedy)
+        rewriter.findings.error(at, f"{quoted(md5)} is not an MD5 digest", remedy)
         rewriter.apply(Remove(path=at))
     elif "digest" not in source:
         rewriter.apply(Move(path=at, to=(*path, "digest")))
@@ -96,12 +96,14 @@ def _ratio(rewriter: Rewriter, path: Path, value: Any) -> None:
         return
     match = _PERCENT.fullmatch(value)
     if match is None:
-        rewriter.findings.error(path, f"{quoted(value)} is no share", f'write {path[-1]} = "5%" or 0.05')
+        rewriter.findings.error(
+            path, f"{quoted(value)} is not a percentage or a ratio", f'write {path[-1]} = "5%" or 0.05'
+        )
         rewriter.apply(Remove(path=path))
         return
     rewriter.apply(Put(path=path, value=ratio(match[1])))
 
 
 def ratio(percent: str) -> float:
-    """A percentage in digits as the float nearest to its ratio: "5" is 0.05, not 5 * 0.01."""
+    """The ratio of a percentage given in digits, correctly rounded: "5" is 0.05, not 5 * 0.01."""
     return float(f"{percent}e-2")

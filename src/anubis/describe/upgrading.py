@@ -1,7 +1,7 @@
-"""Bringing the text of an old file to 1.0 by changing only what has to change.
+"""Conversion of the text of an old file to 1.0 with minimal changes.
 
-The edits are those the reader made on the values (``rewriting.py``), made here on the characters: the scan knows
-where every key and value stands, so comments, order and layout stay as they are.
+The edits that the reader made on the values (``rewriting.py``) are applied to the text: the scan has the position of
+every key and value, so comments, order and layout are kept.
 """
 
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,7 @@ from anubis.model.problem import Severity
 
 
 def upgrade(text: str | bytes) -> str:
-    """The same file in 1.0 spelling, comments kept; a file that is 1.0 already comes back as it is.
+    """The same file in 1.0 spelling with its comments; a 1.0 file is returned unchanged.
 
     Raises BadInputError, with all problems, for a file that cannot be read.
     """
@@ -24,7 +24,9 @@ def upgrade(text: str | bytes) -> str:
     if reading.descriptor is None or upgradable is None:
         errors = [problem for problem in reading.problems if problem.severity is Severity.ERROR]
         raise BadInputError(
-            "The descriptor has errors and cannot be upgraded", remedy="correct them first", problems=errors
+            "the descriptor cannot be upgraded because it has errors",
+            remedy="correct them first",
+            problems=errors,
         )
     if reading.descriptor.spec_version == CURRENT and not upgradable.edits:
         return upgradable.scan.text
@@ -32,14 +34,14 @@ def upgrade(text: str | bytes) -> str:
     again = read(upgraded)
     if again.descriptor is None:
         raise BadInputError(
-            "In 1.0, which is stricter, this descriptor has errors",
+            "the descriptor has errors under version 1.0, which is stricter",
             remedy="correct them first",
             problems=again.problems,
         )
     if again.descriptor != replace(reading.descriptor, spec_version=CURRENT):
         raise BadInputError(
-            "The layout of this file is too unusual to upgrade it safely",
-            remedy="change the spellings that are warned of by hand",
+            "the layout of this file cannot be upgraded safely",
+            remedy="change the reported spellings by hand",
             problems=reading.problems,
         )
     return upgraded
@@ -54,7 +56,7 @@ class _Splice:
 
 @dataclass(slots=True)
 class _Text:
-    """The characters of a file and the splices to make in them."""
+    """The text of a file and the splices to apply to it."""
 
     upgradable: UpgradableText
     _values: dict[Path, str] = field(default_factory=dict)
@@ -87,7 +89,7 @@ class _Text:
         return self._spliced()
 
     def _collect(self) -> None:
-        """The edits with the paths of the file: what is there is changed, what is not is added."""
+        """Translate the edits to the paths of the file: existing keys are changed, missing ones are added."""
         original = self.upgradable.findings.original
         for edit in self.upgradable.edits:
             origin = original(edit.path)
@@ -111,7 +113,7 @@ class _Text:
         self._added.append((target, value))
 
     def _remove(self, path: Path) -> None:
-        """Take out a key, or a table with all that is in it."""
+        """Remove a key, or a table with its content."""
         for inner, mark in self._marks.items():
             if inner[: len(path)] == path:
                 self._splices.append(
@@ -127,13 +129,13 @@ class _Text:
         return _Splice(start, end, self._source[start : mark.statement] + self._source[comment:end])
 
     def _inline_removal(self, mark: Mark) -> _Splice:
-        """With the comma behind it where something is kept there, else with the one before it."""
+        """Remove the key with the comma after it if further keys follow, else with the comma before it."""
         source = self._source
-        kept_behind = any(
+        is_followed = any(
             other.brace == mark.brace and other.statement > mark.statement and not self._is_removed(path)
             for path, other in self._marks.items()
         )
-        if kept_behind:
+        if is_followed:
             return _Splice(mark.statement, source.index(",", mark.value_end) + 1, "")
         before = source[: mark.statement].rstrip(" \t")
         return _Splice(len(before) - before.endswith(","), mark.value_end, "")
@@ -142,7 +144,7 @@ class _Text:
         return any(path[: len(removed)] == removed for removed in self._removed)
 
     def _add(self, path: Path, value: str) -> None:
-        """Write a new key behind another one of its table, else below the table's header, else in a table of its own."""
+        """Add a key after another key of its table, else below the header of the table, else in a new table."""
         table = self.upgradable.findings.original(path[:-1])
         key = shown(path[-1:])
         siblings = [
@@ -165,7 +167,7 @@ class _Text:
             self._splices.append(_Splice(end, end, f"\n[{shown(table)}]\n{key} = {value}\n"))
 
     def _prefix(self, mark: Mark) -> str:
-        """What stands before the last part of a dotted key."""
+        """The text before the last part of a dotted key."""
         return self._source[mark.statement : mark.start]
 
     def _insert_line(self, after: Mark, text: str) -> None:
@@ -177,7 +179,7 @@ class _Text:
         self._splices.append(_Splice(end, end, f"{missing}{indent}{text}{newline}"))
 
     def _line_end(self, offset: int) -> int:
-        """Behind the end of the line."""
+        """Offset after the end of the line."""
         end = self._source.find("\n", offset)
         return len(self._source) if end < 0 else end + 1
 
@@ -186,7 +188,7 @@ class _Text:
         at = 0
         for splice in sorted(self._splices, key=lambda splice: (splice.start, splice.end)):
             if splice.end < at:
-                continue  # inside something that was taken out
+                continue  # inside a removed part
             pieces += [self._source[at : splice.start], splice.text]
             at = splice.end
         return "".join([*pieces, self._source[at:]])

@@ -26,7 +26,7 @@ _MACHINE = "machine.json"
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 
-#: Kind of benchmark, as benchmarks.json says and as names begin -> metric, unit, direction.
+#: Kind of benchmark (type in benchmarks.json, prefix of the name) -> metric, unit, direction.
 _KINDS = {
     "time": ("time", "seconds", Better.LOWER),
     "timeraw": ("time", "seconds", Better.LOWER),
@@ -36,16 +36,16 @@ _KINDS = {
     "peakmem": ("peak_memory", "bytes", Better.LOWER),
     "track": ("value", "none", Better.NONE),
 }
-#: Columns before api_version 2 named them are not read; this is their order since then.
+#: Default order of the columns since api_version 2; older versions are not supported.
 _COLUMNS = ["result", "params", "version", "started_at", "duration", "stats_ci_99_a", "stats_ci_99_b"]
 _COLUMNS += ["stats_q_25", "stats_q_75", "stats_number", "stats_repeat", "samples", "profile"]
-#: Distance of the quartiles of a normal distribution, in standard deviations.
+#: Interquartile range of a normal distribution, in standard deviations.
 _QUARTILES = 1.349
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Commit:
-    """What all results of one file share."""
+    """Data shared by all results of one file."""
 
     commit: str
     commit_s: float | None
@@ -64,7 +64,7 @@ def read(reading: HistoryFile) -> Iterator[Measurement]:
     folder = _results(reading.path)
     if folder is None:
         reading.findings.error(
-            "there are no asv results here", "give the folder that holds benchmarks.json or asv.conf.json"
+            "the folder has no asv results", "give the folder with benchmarks.json or asv.conf.json"
         )
         return
     known = _json(reading, folder / _BENCHMARKS) if (folder / _BENCHMARKS).exists() else {}
@@ -76,7 +76,7 @@ def read(reading: HistoryFile) -> Iterator[Measurement]:
 
 
 def _results(path: Path) -> Path | None:
-    """The results folder: the path itself, or what the project's configuration says."""
+    """The results folder: the path itself, or the folder in the configuration of the project."""
     if path.joinpath(_BENCHMARKS).exists() or any(path.glob(f"*/{_MACHINE}")):
         return path
     configuration = path / _CONFIGURATION
@@ -129,7 +129,7 @@ def _of_file(
         if not history_values.text(name):
             reading.findings.error("a benchmark has no name", "delete its entry", path="results")
             continue
-        # A benchmark that failed as a whole is null, or has null as its result.
+        # A failed benchmark is null, or has null as its result.
         cells = row if isinstance(row, list) else [row]
         found = dict(zip(names, cells, strict=False))
         if found.get("result") is None:
@@ -198,7 +198,7 @@ def _axis(names: Any, position: int) -> str:
 
 
 def _parameter(raw: Any) -> str:
-    """What a parameter is called: asv keeps its repr(). Quotes are taken off texts, addresses in memory out of objects."""
+    """The value of a parameter, which asv stores as its repr(), without quotes and without memory addresses."""
     words = history_values.text(raw)
     if words[:1] in {"'", '"'}:
         try:
@@ -211,7 +211,7 @@ def _parameter(raw: Any) -> str:
 def _spread(row: dict[str, Any], position: int) -> tuple[float | None, int]:
     """Standard deviation and number of the samples.
 
-    From the samples when they were recorded, else from the quartiles as those of a normal distribution.
+    From the samples if they were recorded, else from the quartiles of a normal distribution.
     """
     samples = _at(row.get("samples"), position)
     found = [history_values.soft_number(each) for each in samples] if isinstance(samples, list) else []

@@ -1,4 +1,4 @@
-"""Bencher Metric Format (BMF): one report, as Bencher's adapters make it and ``bencher run --adapter json`` takes it.
+"""Bencher Metric Format (BMF): one report, as ``bencher run --adapter json`` reads it.
 
 Format: https://bencher.dev/docs/reference/bencher-metric-format
 """
@@ -20,7 +20,7 @@ _TEXT = r'"(?:[^"\\]|\\.)*"'
 _DETECT = re.compile(
     rf'\s*\{{\s*{_TEXT}\s*:\s*\{{\s*{_TEXT}\s*:\s*\{{\s*"(?:value|lower_value|upper_value)"\s*:'
 )
-#: Bencher strips this from names: it only silences its own alerts.
+#: Suffix that Bencher removes from names; it only disables alerts of Bencher.
 _IGNORE = re.compile(r"(?:[-_ /]?bencher[-_ ]?ignore)$", re.IGNORECASE)
 
 
@@ -30,7 +30,7 @@ class _Measure:
     better: Better
 
 
-#: Bencher's own measures, by slug; any other is a plain number without direction.
+#: Standard measures of Bencher, by slug; any other measure is a plain number without direction.
 _MEASURES = {
     "latency": _Measure("ns", Better.LOWER),
     "throughput": _Measure("ops/s", Better.HIGHER),
@@ -47,7 +47,7 @@ def detect(head: FileHead) -> bool:
 def read(reading: HistoryFile) -> Iterator[Measurement]:
     """One measurement for each benchmark and measure.
 
-    ``lower_value`` and ``upper_value`` are bounds of whatever kind the adapter chose, so they give no spread.
+    The kind of ``lower_value`` and ``upper_value`` depends on the adapter, so they are not used as a spread.
     """
     findings = reading.findings
     document = parse(reading.path.read_bytes(), findings)
@@ -78,10 +78,10 @@ def read(reading: HistoryFile) -> Iterator[Measurement]:
 
 
 def write(measurements: Iterable[Measurement], stream: BinaryIO, findings: Findings) -> None:
-    """The newest value of each benchmark and metric, since BMF holds one report.
+    """Write the newest value of each benchmark and metric, because BMF contains one report.
 
     Times of the metrics ``time`` and ``latency`` become Bencher's measure ``latency`` in nanoseconds. Bounds are one
-    standard deviation around the value. BMF has no units: other values are written as they are.
+    standard deviation around the value. BMF has no units: other values are not converted.
     """
     newest: dict[tuple[str, str], Measurement] = {}
     older = 0
@@ -93,7 +93,7 @@ def write(measurements: Iterable[Measurement], stream: BinaryIO, findings: Findi
             newest[key] = each
     if older:
         findings.warn(
-            f"BMF holds one report, so {older} older values were left out",
+            f"BMF contains one report, so {older} older values were left out",
             "export to csv or parquet to keep all of them",
         )
     report: dict[str, dict[str, dict[str, float]]] = {}

@@ -1,4 +1,4 @@
-"""CSV (RFC 4180): our own columns, written in full and read in any order; only ``value`` must be there."""
+"""CSV (RFC 4180): all columns are written; columns are read in any order, and only ``value`` is required."""
 
 import csv
 import io
@@ -16,7 +16,7 @@ _OTHER_NAMES = {"time": "time_s", "timestamp": "time_s", "date": "time_s", "comm
 _OTHER_NAMES |= {"unit": "units", "name": "benchmark", "stddev": "spread"}
 _DELIMITERS = ",;\t"
 _BETTERS = {each.value for each in Better}
-#: The largest field that is read, characters.
+#: Maximum size of a field, characters.
 _LONGEST_FIELD = 10_000_000
 
 
@@ -43,7 +43,7 @@ def read(reading: HistoryFile) -> Iterator[Measurement]:
                     yield from _of_row(reading, names, cells, rows.line_num, default_s)
         except csv.Error as error:
             findings.error(
-                f"no valid CSV: {error}",
+                f"not valid CSV: {error}",
                 "correct the quotes; nothing after this line was read",
                 line=rows.line_num,
             )
@@ -74,14 +74,14 @@ def _usable(names: list[str], findings: Findings) -> bool:
     known = {*COLUMNS, *(name for name in names if name.partition(".")[0] in GROUPS)}
     for name in sorted({name for name in names if name not in known}):
         findings.warn(
-            f'column "{name}" is not known and is left out',
-            f"rename it to parameter.{name or 'NAME'} if it keeps series apart",
+            f'unknown column "{name}" is ignored',
+            f"rename it to parameter.{name or 'NAME'} if it distinguishes series",
             line=1,
         )
     for name in sorted({name for name in names if names.count(name) > 1}):
-        findings.error(f'column "{name}" stands there twice', "rename one of them", line=1)
+        findings.error(f'duplicate column "{name}"', "rename one of them", line=1)
     if "value" not in names:
-        findings.error('there is no column "value"', f"use these columns: {', '.join(COLUMNS)}", line=1)
+        findings.error('the column "value" is missing', f"use these columns: {', '.join(COLUMNS)}", line=1)
     return not findings.refused and "value" in names
 
 
@@ -91,7 +91,7 @@ def _of_row(
     findings = reading.findings
     if len(cells) != len(names):
         findings.error(
-            f"{len(cells)} fields, {len(names)} in the first line",
+            f"the row has {len(cells)} fields, the first line has {len(names)}",
             "quote fields that hold a delimiter",
             line=line,
         )
@@ -111,7 +111,9 @@ def _of_row(
         return
     better = row.get("better", "").lower()
     if better and better not in _BETTERS:
-        findings.error(f'"{better}" is no direction', "write higher, lower or none", path="better", line=line)
+        findings.error(
+            f'"{better}" is not a valid direction', "write higher, lower or none", path="better", line=line
+        )
         return
     yield _measurement(reading, row, value, time_s, Better(better) if better else None)
 
@@ -149,7 +151,7 @@ def _measurement(
 
 
 def write(measurements: Iterable[Measurement], stream: BinaryIO, _findings: Findings) -> None:
-    """All of them, with one column for each parameter, label and fact that any of them has."""
+    """Write all measurements, with one column for each parameter, label and fact."""
     kept = list(measurements)
     extra = [
         (f"{group}.{key}", attribute, key)

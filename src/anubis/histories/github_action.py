@@ -19,7 +19,7 @@ _DETECT = re.compile(r"\s*(?:window\s*\.\s*BENCHMARK_DATA\s*=|\{\s*\"lastUpdate\
 _STDDEV = re.compile(r"stddev: (\S+)")
 _ROUNDS = re.compile(r"^rounds: (\d+)", re.MULTILINE)
 
-#: Which direction the action itself assumes for its tools (src/write.ts); the unit decides where it is certain.
+#: Directions that the action assumes for its tools (src/write.ts); the unit has precedence if it determines the direction.
 _DIRECTIONS = dict.fromkeys(
     (
         "cargo",
@@ -55,7 +55,7 @@ def read(reading: HistoryFile) -> Iterator[Measurement]:
 
 
 def _document(reading: HistoryFile) -> Any:
-    """The JSON between the JavaScript: an assignment before it, perhaps a semicolon after it."""
+    """The JSON inside the JavaScript: after an assignment, and possibly before a semicolon."""
     content = reading.path.read_bytes()
     try:
         source = content.decode("utf-8-sig")
@@ -66,7 +66,7 @@ def _document(reading: HistoryFile) -> Any:
         document, end = json.JSONDecoder().raw_decode(source, start.end() if start else 0)
     except json.JSONDecodeError as error:
         reading.findings.error(
-            f"no valid JSON after the assignment: {error.msg}",
+            f"not valid JSON after the assignment: {error.msg}",
             "fetch data.js again from the pages branch",
             line=error.lineno,
         )
@@ -75,7 +75,7 @@ def _document(reading: HistoryFile) -> Any:
         return parse(source[start.end() if start else 0 :], reading.findings)
     if source[end:].strip(" \t\r\n;"):
         reading.findings.error(
-            "something follows the data",
+            "there is text after the data",
             "fetch data.js again from the pages branch",
             line=source.count("\n", 0, end) + 1,
         )
@@ -125,7 +125,7 @@ def _of_entry(
 
 
 def _commit_s(commit: dict[str, Any]) -> float | None:
-    """When the commit was made. For pull requests the action stores when the repository was updated instead."""
+    """The time of the commit. For pull requests the action stores the time of the repository update instead."""
     if "/pull/" in history_values.text(commit.get("url")):
         return None
     return history_values.seconds(commit.get("timestamp"))
@@ -134,7 +134,7 @@ def _commit_s(commit: dict[str, Any]) -> float | None:
 def _value(
     reading: HistoryFile, bench: Any, path: str, seen: set[tuple[str, str]]
 ) -> tuple[str, float, str] | None:
-    """Name, value and unit of one row; None when it has none (counted or noted)."""
+    """Name, value and unit of one row; None without a value (counted or reported)."""
     findings = reading.findings
     bench = mapping(bench, findings, path)
     if not bench:
@@ -146,11 +146,11 @@ def _value(
     value = reading.value(bench.get("value"), f"{path}.value")
     if value is None:
         return None
-    # Older versions of the action kept all of Go's figures in the unit: "ns/op\t16 B/op\t1 allocs/op".
+    # Older versions of the action stored all values of Go in the unit: "ns/op\t16 B/op\t1 allocs/op".
     unit = history_values.text(bench.get("unit")).partition("\t")[0].strip() or "none"
     if (name, unit) in seen:
         findings.warn(
-            f'"{name}" stands twice in one entry; the first is kept',
+            f'duplicate benchmark "{name}" in one entry; the first is kept',
             "give each benchmark its own name",
             path=path,
         )
@@ -162,9 +162,9 @@ def _value(
 def _spread(bench: dict[str, Any], rate: float) -> tuple[float | None, int]:
     """Standard deviation of the rate, and rounds, of a pytest-benchmark entry.
 
-    The entry holds the deviation of the time t; the rate is 1/t, so its deviation is about rate squared times that
-    (first-order propagation). The other tools write ranges that are no standard deviations, or have other units
-    than the value (Catch2).
+    The entry contains the deviation of the time t; the rate is 1/t, so its deviation is about rate squared times that
+    (first-order propagation). The ranges of other tools are not standard deviations, or have other units than the value
+    (Catch2).
     """
     stddev = _STDDEV.match(history_values.text(bench.get("range")))
     rounds = _ROUNDS.search(history_values.text(bench.get("extra")))

@@ -1,4 +1,4 @@
-"""Google Benchmark: what ``--benchmark_format=json`` and ``--benchmark_out`` write.
+"""Google Benchmark: the output of ``--benchmark_format=json`` and ``--benchmark_out``.
 
 Format: https://github.com/google/benchmark/blob/main/docs/user_guide.md
 """
@@ -12,7 +12,7 @@ from anubis.transfer import history_units, history_values
 from anubis.transfer.history_formats import FileHead, Format, HistoryFile
 from anubis.transfer.json_file import BROKEN, listing, mapping, parse
 
-#: Fields of a row that are no figures of the benchmark.
+#: Fields of a row that are not metrics.
 _NO_FIGURES = {
     "name",
     "family_index",
@@ -44,7 +44,7 @@ def detect(head: FileHead) -> bool:
 
 
 def read(reading: HistoryFile) -> Iterator[Measurement]:
-    """Each figure of each benchmark: median and deviation over its repetitions, or the aggregates if only those exist."""
+    """Each metric of each benchmark: median and deviation over its repetitions, or the aggregates if only those exist."""
     findings = reading.findings
     document = parse(reading.path.read_bytes(), findings)
     if document is BROKEN or not (document := mapping(document, findings, "")):
@@ -74,7 +74,7 @@ def read(reading: HistoryFile) -> Iterator[Measurement]:
 
 
 def _by_name(reading: HistoryFile, document: Row) -> dict[str, list[Row]]:
-    """Rows of one benchmark together. Failed and skipped ones are noted and left out."""
+    """Rows grouped by benchmark. Failed and skipped benchmarks are reported and left out."""
     groups: dict[str, list[Row]] = {}
     failed: set[str] = set()
     for position, raw in enumerate(listing(document.get("benchmarks"), reading.findings, "benchmarks")):
@@ -87,7 +87,7 @@ def _by_name(reading: HistoryFile, document: Row) -> dict[str, list[Row]]:
             if name not in failed:
                 why = history_values.text(row.get("error_message") or row.get("skip_message"))
                 reading.findings.warn(
-                    f'"{name}" gave no figures: {why or "it was skipped"}', "nothing to do", path=path
+                    f'"{name}" has no results: {why or "it was skipped"}', "no action is needed", path=path
                 )
             failed.add(name)
             continue
@@ -155,7 +155,7 @@ def _unit(metric: str, row: Row) -> str:
 
 
 def _facts(context: Row) -> dict[str, str]:
-    """Cores and cache sizes; the clock rate and the load change from minute to minute, the host name from run to run."""
+    """Cores and cache sizes; clock rate, load and host name are left out because they vary."""
     facts = {"cores": history_values.text(context.get("num_cpus"))}
     caches = context.get("caches")
     for cache in caches if isinstance(caches, list) else []:

@@ -1,4 +1,4 @@
-"""hyperfine: what ``--export-json`` writes.
+"""hyperfine: the output of ``--export-json``.
 
 Format: https://github.com/sharkdp/hyperfine (src/benchmark/benchmark_result.rs)
 """
@@ -22,7 +22,7 @@ def detect(head: FileHead) -> bool:
 
 
 def read(reading: HistoryFile) -> Iterator[Measurement]:
-    """For each command the median wall time, the mean user and system times and, where written, the peak memory."""
+    """For each command the median wall time, the mean user and system times and, if available, the peak memory."""
     findings = reading.findings
     document = parse(reading.path.read_bytes(), findings)
     if document is BROKEN or not (document := mapping(document, findings, "")):
@@ -34,12 +34,12 @@ def read(reading: HistoryFile) -> Iterator[Measurement]:
         command = history_values.text(result.get("command"))
         if not command:
             if result:
-                findings.error("the result names no command", "add its command", path=f"{path}.command")
+                findings.error("the result has no command", "add its command", path=f"{path}.command")
             continue
         codes = result.get("exit_codes")
         if any(isinstance(codes, list) and code != 0 for code in codes or []):
             findings.warn(
-                f'"{command}" did not always exit with 0; its times are kept', "check the command", path=path
+                f'"{command}" had exit codes other than 0; its times are kept', "check the command", path=path
             )
         parameters = history_values.texts(result.get("parameters"))
         for metric, value, unit, spread, count in _figures(reading, result, path):

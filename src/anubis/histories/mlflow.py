@@ -1,4 +1,4 @@
-"""MLflow: the SQLite database behind a tracking server (``mlflow.db``).
+"""MLflow: the SQLite database of a tracking server (``mlflow.db``).
 
 Format: https://github.com/mlflow/mlflow (mlflow/store/tracking/dbmodels/models.py)
 """
@@ -14,7 +14,7 @@ from anubis.transfer.history_formats import FileHead, Format, HistoryFile
 
 _MAGIC = b"SQLite format 3\0"
 _TABLES = {"experiments", "runs", "latest_metrics", "params", "tags"}
-#: What MLflow itself records of the machine while a run goes on: its last value says nothing about the run.
+#: System metrics that MLflow records during a run; their last value is not a result of the run.
 _SYSTEM = "system/%"
 
 _RUNS = """
@@ -39,22 +39,22 @@ def detect(head: FileHead) -> bool:
 
 
 def read(reading: HistoryFile) -> Iterator[Measurement]:
-    """The last value of each metric of each finished run; the parameters of the run keep series apart."""
+    """The last value of each metric of each finished run; the parameters of the run distinguish series."""
     findings = reading.findings
     try:
         with closing(_open(reading)) as database:
             if not _is_mlflow(database):
-                findings.error("this is no MLflow database", "give the file behind --backend-store-uri")
+                findings.error("the file is not an MLflow database", "give the file of --backend-store-uri")
                 return
             yield from _of_runs(reading, database)
     except sqlite3.Error as error:
         findings.error(
-            f"the database cannot be read: {error}", "stop what writes to it, then check it with sqlite3"
+            f"the database cannot be read: {error}", "stop other writers, then check it with sqlite3"
         )
 
 
 def _open(place: FileHead | HistoryFile) -> sqlite3.Connection:
-    """Read only, so that a tracking server may go on using it."""
+    """Open the database read-only, so that a tracking server can continue to use it."""
     return sqlite3.connect(f"file:{quote(str(place.path.resolve()))}?mode=ro", uri=True)
 
 
@@ -67,7 +67,8 @@ def _of_runs(reading: HistoryFile, database: sqlite3.Connection) -> Iterator[Mea
     (unfinished,) = database.execute(_UNFINISHED).fetchone()
     if unfinished:
         reading.findings.warn(
-            f"{unfinished} runs that failed, were stopped or still go on were left out", "nothing to do"
+            f"{unfinished} runs that failed, were stopped or are not finished were left out",
+            "no action is needed",
         )
     for run, experiment, start_ms, source_version in database.execute(_RUNS):
         time_s = history_values.seconds(start_ms, 1000)

@@ -1,4 +1,4 @@
-"""OpenMetrics text with timestamps, as Prometheus back-fills it (``promtool tsdb create-blocks-from openmetrics``).
+"""OpenMetrics text with timestamps, for the backfill of Prometheus (``promtool tsdb create-blocks-from openmetrics``).
 
 Format: https://prometheus.io/docs/specs/om/open_metrics_spec/ (version 1.0)
 """
@@ -30,8 +30,8 @@ Family = dict[Labels, dict[float, float]]
 def write(measurements: Iterable[Measurement], stream: BinaryIO, findings: Findings) -> None:
     """One gauge family for each metric and unit, and one for its spread; the newest of equal times is kept.
 
-    The original names stand in the labels ``benchmark`` and ``metric``. Commits are left out: each would be a series of
-    its own, with a single value.
+    The original names are in the labels ``benchmark`` and ``metric``. Commits are left out: each would be a separate series
+    with a single value.
     """
     families: dict[tuple[str, str], Family] = {}
     units: dict[tuple[str, str], str] = {}
@@ -73,7 +73,7 @@ def _lines(name: str, unit: str, kind: str, family: Family) -> Iterator[str]:
 
 
 def _family_name(metric: str, unit: str) -> str:
-    """A legal name that ends in its unit, as the specification asks."""
+    """A valid name that ends in its unit, as the specification requires."""
     name = _PREFIX + (_legal(metric) or "value")
     return f"{name}_{unit}" if unit and not name.endswith(f"_{unit}") else name
 
@@ -88,7 +88,7 @@ def _unique(name: str, unit: str, taken: set[str]) -> str:
 
 
 def _labels(measurement: Measurement) -> Labels:
-    """Label names made legal and unique, in order; empty values are left out, as an absent label means the same."""
+    """Labels with valid, unique names, in order; empty values are left out, because they equal absent labels."""
     fixed = {"benchmark": measurement.benchmark, "metric": measurement.metric, "machine": measurement.machine}
     fixed["fingerprint"] = measurement.fingerprint
     found = {key: value for key, value in fixed.items() if value}
@@ -111,7 +111,7 @@ def _label_name(key: str) -> str:
 
 
 def _legal(words: str) -> str:
-    """Only letters, digits and single underscores; none of the latter at the ends (two in front are reserved)."""
+    """The text with only letters, digits and single underscores, without underscores at the ends."""
     return re.sub(r"_+", "_", _ILLEGAL.sub("_", words)).strip("_")
 
 

@@ -15,9 +15,9 @@ _ROWS = 65_536
 
 
 def write(measurements: Iterable[Measurement], stream: BinaryIO, _findings: Findings) -> None:
-    """The columns of the CSV, typed; ``parameters``, ``labels`` and ``facts`` are maps of text to text.
+    """Write the columns of the CSV with types; ``parameters``, ``labels`` and ``facts`` are maps of text to text.
 
-    Raises AnubisError when pyarrow is not installed.
+    Raises AnubisError if pyarrow is not installed.
     """
     try:
         pyarrow: Any = import_module("pyarrow")
@@ -35,7 +35,7 @@ def write(measurements: Iterable[Measurement], stream: BinaryIO, _findings: Find
 
 
 def _schema(pyarrow: Any) -> Any:
-    """Column names and types; ``time_s`` and ``commit_s`` stay float64 seconds, as everywhere else."""
+    """Column names and types; ``time_s`` and ``commit_s`` are float64 seconds."""
     kinds = {"value": pyarrow.float64(), "spread": pyarrow.float64(), "count": pyarrow.int64()}
     kinds |= {"time_s": pyarrow.float64(), "commit_s": pyarrow.float64(), "contaminated": pyarrow.bool_()}
     columns = [(name, kinds.get(name, pyarrow.string())) for name in COLUMNS]

@@ -14,18 +14,18 @@ from anubis.transfer.history_formats import FileHead, Format, HistoryFile
 from anubis.transfer.json_file import BROKEN, mapping, parse
 
 _LABEL = re.compile(r"\|([^|:]*):(.*?)\|(?=,\||$)", re.DOTALL)
-#: Facts about the machine, alone or behind the name of a group of machines (``client_machine_type``).
+#: Facts about the machine, with an optional prefix for a group of machines (``client_machine_type``).
 _FACTS = re.compile(
     r"(?:.*_)?(?:cloud|zone|region|machine_type|num_cpus|cpu_arch|cpu_version|os_type|numa_node_count)"
 )
-#: What differs from run to run, or from one patch of the same machine to the next, and so keeps no series apart.
+#: Metadata that differ between runs or patch levels of the same machine, and so do not distinguish series.
 _PASSING = re.compile(
     r"perfkitbenchmarker_version|run_number|(?:.*_)?(?:id|ids|ip|ips|ip_address|uri|uuid|hostname|names?|image|os_info"
     r"|kernel_release|kernel_command_line|start_time|end_time|timestamps?|boot_time|create_time)"
 )
-#: Samples with these hold their figures in the metadata; their value is a 0 that nobody measured.
+#: Samples with these metadata contain their data in the metadata; their value is a placeholder 0.
 _NO_VALUE = ("histogram", "values")
-#: Longer texts are attachments (configurations, histograms), not parameters.
+#: Maximum length of a parameter; longer texts are attachments (configurations, histograms).
 _LONGEST = 200
 
 
@@ -62,7 +62,7 @@ def _of_sample(reading: HistoryFile, raw: Any, line: int) -> Iterator[Measuremen
     time_s = history_values.seconds(sample.get("timestamp"))
     if not test or not metric or time_s is None:
         findings.error(
-            "the sample lacks a test, a metric or a valid timestamp",
+            "the sample has no test, metric or valid timestamp",
             "complete the line, or delete it",
             line=line,
         )
@@ -89,7 +89,7 @@ def _of_sample(reading: HistoryFile, raw: Any, line: int) -> Iterator[Measuremen
 
 
 def _metadata(sample: dict[str, Any]) -> dict[str, str]:
-    """What is known about a sample: an object, or collapsed into one text ``|key:value|,|key:value|``."""
+    """The metadata of a sample: an object, or one text ``|key:value|,|key:value|``."""
     labels = sample.get("labels")
     if isinstance(labels, str):
         return history_values.texts(dict(_LABEL.findall(labels)))

@@ -1,4 +1,4 @@
-"""pytest-benchmark: what ``--benchmark-json`` and ``--benchmark-save`` write.
+"""pytest-benchmark: the output of ``--benchmark-json`` and ``--benchmark-save``.
 
 Format: https://pytest-benchmark.readthedocs.io
 """
@@ -64,7 +64,7 @@ def read(reading: HistoryFile) -> Iterator[Measurement]:
 
 
 def _facts(machine: Any) -> dict[str, str]:
-    """What must match: processor, cores and interpreter; host name and kernel change while the machine does not."""
+    """Facts that must be equal: processor, cores and interpreter; host name and kernel may vary on one machine."""
     facts = history_values.texts(machine, ("machine", "system", "python_implementation", "python_version"))
     cpu = machine.get("cpu") if isinstance(machine, dict) else None
     for key, names in {"cpu": ("brand_raw", "brand"), "cores": ("count",)}.items():

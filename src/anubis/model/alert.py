@@ -5,23 +5,23 @@ from enum import StrEnum
 
 
 class AlertState(StrEnum):
-    """Where an alert stands. Every change of it is an event with who, when and why."""
+    """The state of an alert. Every change of state is an event with actor, time and reason."""
 
-    #: Outside what the series predicts, or waiting for confirming runs. Tells nobody.
+    #: Outside the prediction interval of the series, or waiting for confirming runs. Not delivered.
     SUSPECTED = "suspected"
     CONFIRMED = "confirmed"
-    #: Somebody looks after it.
+    #: Someone works on it.
     ACKNOWLEDGED = "acknowledged"
     #: The new level is the baseline from now on.
     ACCEPTED = "accepted"
-    #: Not to be told until ``muted_until_s``.
+    #: Not delivered until ``muted_until_s``.
     MUTED = "muted"
-    #: The level came back, the evidence did not hold, or its threshold is gone.
+    #: The level is restored, the change was not confirmed, or its threshold no longer exists.
     RESOLVED = "resolved"
 
 
 class AlertKind(StrEnum):
-    """What happened; also the words of ``[[notify]] on``."""
+    """The kind of change; also the values of ``[[notify]] on``."""
 
     REGRESSION = "regression"
     IMPROVEMENT = "improvement"
@@ -33,11 +33,11 @@ class AlertKind(StrEnum):
     THRESHOLD = "threshold"
     #: A run that failed.
     FAILURE = "failure"
-    #: A failure or regression that is over.
+    #: The end of a failure or regression.
     RECOVERY = "recovery"
 
 
-#: Kinds, the gravest first.
+#: Kinds, the most severe first.
 SEVERITY_ORDER = (
     AlertKind.FAILURE,
     AlertKind.REGRESSION,
@@ -51,7 +51,7 @@ SEVERITY_ORDER = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertRow:
-    """One metric that moved."""
+    """One changed metric."""
 
     series_key: str
     fingerprint: str
@@ -61,7 +61,7 @@ class AlertRow:
     kind: AlertKind
     #: New level over old level, minus one.
     effect: float
-    #: 95 % interval of the effect; None where none can be given (a threshold).
+    #: 95 % interval of the effect; None if there is none (thresholds).
     interval: tuple[float, float] | None
     #: Median before and after, in the metric's unit.
     before: float
@@ -71,19 +71,19 @@ class AlertRow:
     n_after: int
     #: Relative noise of the series, as a ratio.
     noise_floor: float | None = None
-    #: In words, for what a number cannot say (which bound was crossed).
+    #: Text for information beyond the numbers, such as the crossed bound.
     note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alert:
-    """What people are told about, once."""
+    """One level shift, failure or crossed bound, delivered once per state."""
 
-    #: Names the level shift: the same shift found again is the same alert. 16 hex digits.
+    #: Identifies the level shift: the same shift, detected again, has the same id. 16 hex digits.
     id: str
     #: ``info.name`` of the descriptor.
     benchmark: str
-    #: The gravest kind among the rows.
+    #: The most severe kind among the rows.
     kind: AlertKind
     state: AlertState
     rows: tuple[AlertRow, ...]
@@ -95,11 +95,11 @@ class Alert:
     #: UTC, seconds since 1970.
     opened_s: float
     changed_s: float
-    #: Who changed it last, and why; empty for Anubis itself.
+    #: Actor and reason of the last change; empty for Anubis itself.
     actor: str = ""
     why: str = ""
     muted_until_s: float | None = None
-    #: State that was last queued for delivery; None: none was.
+    #: The state that was last added to the outbox; None: none was.
     told: AlertState | None = None
     #: Confirming runs were ordered.
     ordered: bool = False

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Cause(StrEnum):
-    """One cause per final status; ``remedy`` is the first thing to try."""
+    """The cause of a final status; ``remedy`` is the first thing to try."""
 
     USER_ERROR = "user_error"
     COMMAND_NOT_FOUND = "command_not_found"
@@ -28,18 +28,18 @@ class Cause(StrEnum):
 
 
 _REMEDIES = {
-    Cause.USER_ERROR: "read the end of the log: the benchmark itself ended with an error",
+    Cause.USER_ERROR: "read the end of the log: the benchmark exited with an error",
     Cause.COMMAND_NOT_FOUND: "check ml.benchmark_code: the program must exist on the machine that runs it",
     Cause.OUT_OF_MEMORY: "give the benchmark more memory or make it use less",
     Cause.DISK_FULL: "free disk space, or set ANUBIS_HOME to a larger disk, and run again",
-    Cause.TIMEOUT: "raise measure.timeout_s if the benchmark really needs longer",
+    Cause.TIMEOUT: "raise measure.timeout_s if the benchmark needs more time",
     Cause.METRIC_MISSING: "compare the pattern with the closest lines shown, or set required = false",
     Cause.CONTAMINATED: 'run on a quieter machine, or set measure.on_contamination = "keep"',
     Cause.CANCELLED: "submit it again if it was cancelled by mistake",
-    Cause.LOST: "the agent vanished (killed, or the machine restarted): run it again",
+    Cause.LOST: "run it again: the agent was killed or the machine restarted",
     Cause.NO_CAPACITY: "wait for a free machine, or raise hardware.max_wait_s",
-    Cause.PREEMPTED: "run it again, or choose capacity that is not taken away",
+    Cause.PREEMPTED: "run it again, or choose capacity that cannot be preempted",
     Cause.IMAGE_PULL: "check the name of env.docker_image and the registry's credentials",
     Cause.DATA: "check data.sources: the address, the digest and the network",
-    Cause.INTERNAL: "this is a defect of Anubis: please report it with the run's record",
+    Cause.INTERNAL: "report this defect of Anubis with the record of the run",
 }

@@ -1,4 +1,4 @@
-"""The descriptor: what to weigh. One type for every file version; ``describe`` reads TOML into it."""
+"""The descriptor of a benchmark. One type for every file version; ``describe`` reads TOML into it."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -13,7 +13,7 @@ DEFAULT_ENGINE = "default"
 
 
 class Overlap(StrEnum):
-    """What a due schedule does while its last run still runs."""
+    """The action of a due schedule while its previous run is not final."""
 
     SKIP = "skip"
     QUEUE = "queue"
@@ -21,14 +21,14 @@ class Overlap(StrEnum):
 
 
 class Isolate(StrEnum):
-    """What is new for every repeat."""
+    """What is started anew for every repeat."""
 
     PROCESS = "process"
     PLACE = "place"
 
 
 class OnContamination(StrEnum):
-    """What happens to repeats during which the machine was disturbed."""
+    """The treatment of repeats during which the machine was disturbed."""
 
     VOID = "void"
     KEEP = "keep"
@@ -39,45 +39,45 @@ class OnContamination(StrEnum):
 class Info:
     """Name, labels and schedule."""
 
-    #: What the benchmark is called, in the grammar of labels. Runs of one name belong to one history.
+    #: Name of the benchmark, in the grammar of labels. Runs with the same name belong to one history.
     name: str
-    #: Free text for people.
+    #: Free text.
     description: str = ""
-    #: Words to file and find runs by. Some names belong to the system.
+    #: Labels to find runs by. Some names are reserved.
     labels: dict[str, str] = field(default_factory=dict)
     #: Five-field cron expression, ``@daily`` and its like, or ``single_run``.
     scheduling: str = SINGLE_RUN
-    #: IANA name of the zone in which the schedule is read.
+    #: IANA name of the time zone of the schedule.
     timezone: str = "UTC"
-    #: What a due schedule does while its last run still runs: leave out, wait, or end the old run.
+    #: Action of a due schedule while its previous run is not final: skip this run, queue it, or replace the previous run.
     overlap: Overlap = Overlap.SKIP
-    #: Name of an engine; ``default``: the one the installation prefers.
+    #: Name of an engine; ``default``: the engine that the installation sets.
     execution_engine: str = DEFAULT_ENGINE
-    #: Larger goes first among runs that wait.
+    #: Waiting runs with a larger value start first.
     priority: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """What is under test: what may differ between two points of one series."""
+    """The code under test; the subject may differ between two points of one series."""
 
-    #: Where the code comes from.
+    #: Repository of the code under test.
     repository: str | None = None
-    #: Commit id; ``auto`` in a file becomes the commit of the working tree, with ``-dirty`` when it was changed.
+    #: Commit id; ``auto`` is replaced by the commit of the working tree, with ``-dirty`` if tracked files are changed.
     commit: str | None = None
-    #: Version in the words of its makers.
+    #: Version of the code under test.
     version: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Env:
-    """What the benchmark runs in."""
+    """The environment of the benchmark."""
 
     #: Image to run in; resolved to a digest and recorded. Not needed on engines that use no image.
     docker_image: str | None = None
-    #: Run with all rights of the machine; needs the operator's permission.
+    #: Run with all privileges of the machine; needs the permission of the operator.
     privileged: bool = False
-    #: Give the container as much shared memory as the machine has.
+    #: Give the container the shared memory size of the machine.
     extended_shm: bool = True
     #: Environment variables.
     vars: dict[str, str] = field(default_factory=dict)
@@ -93,16 +93,16 @@ class Script:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ml:
-    """What to execute."""
+    """The command to execute."""
 
-    #: Command in exec form (split as a shell splits words, run without a shell; `${NAME}` and `$(NAME)` are filled in).
-    #: Left out: the image's entry point.
+    #: Command in exec form (split like a shell command, run without a shell; `${NAME}` and `$(NAME)` are replaced).
+    #: Default: the entry point of the image.
     benchmark_code: str | None = None
-    #: Further words of the command, or of the image's entry point.
+    #: Further arguments of the command, or of the entry point of the image.
     args: str = ""
-    #: Name of the framework, for engines that bring it along and for people.
+    #: Name of the framework, for information and for engines that provide it.
     framework: str = ""
-    #: Its version.
+    #: Version of the framework.
     framework_version: str | None = None
     #: The user's code; written by `--script`.
     script: Script | None = None
@@ -110,25 +110,25 @@ class Ml:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Data:
-    """What to fetch before the benchmark starts."""
+    """The data to fetch before the benchmark starts."""
 
-    #: Datasets, each at a path of its own.
+    #: Datasets, each at a different path.
     sources: tuple[DataSource, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """How it is weighed."""
+    """How the benchmark is measured."""
 
     #: Measured executions in the same placement.
     repeats: int = 1
-    #: Executions before them that are recorded but not judged.
+    #: Executions before the measured ones that are recorded but not judged.
     warmups: int = 0
-    #: Wall clock of one execution; then the whole process tree is ended with cause ``timeout``.
+    #: Maximum wall-clock time of one execution; after it the whole process tree is killed with cause ``timeout``.
     timeout_s: float = 86_400.0
-    #: What is new for every repeat: the process, or the whole placement.
+    #: What is started anew for every repeat: the process, or the whole placement.
     isolate: Isolate = Isolate.PROCESS
-    #: What happens to repeats during which the machine was throttled or shared: left out, kept with a mark, or the run fails.
+    #: Treatment of repeats during which the machine was throttled or shared: left out, kept and marked, or the run fails.
     on_contamination: OnContamination = OnContamination.KEEP
 
 
@@ -138,27 +138,27 @@ class Matrix:
 
     #: Dotted descriptor path -> the values it takes.
     axes: dict[str, tuple[Any, ...]]
-    #: A cell is left out when every path of one entry has that entry's value.
+    #: A cell is left out if it has all values of one entry.
     exclude: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notify:
-    """Who hears of what."""
+    """A subscription to alerts."""
 
     #: ``mailto:...``, ``slack:#channel``, ``https://...``, ``github:check``.
     to: str
-    #: Occasions to tell of.
+    #: Events to deliver.
     on: tuple[str, ...] = ("regression", "threshold", "failure", "recovery")
-    #: Re-runs before telling anyone; left out: the service's default.
+    #: Confirming runs before an alert is delivered; default: the default of the service.
     confirm_runs: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CustomParams:
-    """What only one engine understands (SageMaker, CloudWatch dashboards)."""
+    """Settings that only one engine uses (SageMaker, CloudWatch dashboards)."""
 
-    #: Python of SageMaker's images, such as `py3`.
+    #: Python version of the SageMaker images, such as `py3`.
     python_version: str | None = None
     #: Name of the training in SageMaker instead of the run's id.
     sagemaker_job_name: str | None = None
@@ -166,39 +166,39 @@ class CustomParams:
     region: str | None = None
     #: CloudWatch dashboard that shows the metrics.
     dashboard: str | None = None
-    #: Take over the metrics SageMaker recorded itself.
+    #: Import the metrics that SageMaker recorded.
     merge: bool = False
-    #: Handed to SageMaker's estimator as they are.
+    #: Passed to the SageMaker estimator unchanged.
     hyper_params: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Descriptor:
-    """One benchmark, completely. ``matrix`` is None in every descriptor that belongs to a run."""
+    """The complete description of one benchmark. ``matrix`` is None in the descriptor of a run."""
 
     #: Name, labels and schedule.
     info: Info
-    #: The machine asked for.
+    #: The requested machine.
     hardware: Hardware
-    #: Version of the descriptor's grammar.
+    #: Version of the descriptor format.
     spec_version: str = "1.0"
-    #: What is under test.
+    #: The code under test.
     subject: Subject = field(default_factory=Subject)
-    #: What the benchmark runs in.
+    #: The environment of the benchmark.
     env: Env = field(default_factory=Env)
-    #: What to execute.
+    #: The command to execute.
     ml: Ml = field(default_factory=Ml)
-    #: What to fetch before.
+    #: The data to fetch before the benchmark starts.
     data: Data = field(default_factory=Data)
-    #: How it is weighed.
+    #: How the benchmark is measured.
     measure: Measure = field(default_factory=Measure)
-    #: What to read from the benchmark.
+    #: The metrics of the benchmark.
     output: Output = field(default_factory=Output)
-    #: The server an inference benchmark asks.
+    #: The server of an inference benchmark.
     server: Server | None = None
     #: A sweep over values of other fields.
     matrix: Matrix | None = None
-    #: Who hears of what.
+    #: Subscriptions to alerts.
     notify: tuple[Notify, ...] = ()
-    #: What only one engine understands.
+    #: Settings that only one engine uses.
     custom_params: CustomParams | None = None

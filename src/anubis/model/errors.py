@@ -1,4 +1,4 @@
-"""Everything Anubis raises on purpose. A message says what happened; the remedy says what to do next."""
+"""The exceptions of Anubis. The message says what happened; the remedy says what to do next."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from anubis.model.problem import Problem
 
 
 class AnubisError(Exception):
-    """Base of all errors a person may meet. ``exit_code`` is what the command line returns for it."""
+    """Base of all errors shown to users. ``exit_code`` is the exit status of the command line."""
 
     exit_code = 1
 
@@ -21,7 +21,7 @@ class AnubisError(Exception):
 
 
 class BadInputError(AnubisError):
-    """The input cannot be accepted; nothing was stored. Carries every problem found, not only the first."""
+    """The input is not valid and nothing was stored. Contains all problems, not only the first."""
 
     exit_code = 2
 
@@ -30,12 +30,12 @@ class BadInputError(AnubisError):
     ) -> None:
         super().__init__(message, remedy=remedy)
         self.problems = tuple(problems)
-        #: The file in which the problems' lines and columns lie; empty: in none.
+        #: The file to which the lines and columns of the problems refer; empty: none.
         self.file = file
 
 
 class NotFoundError(AnubisError):
-    """No run, metric or record answers to that name."""
+    """There is no run, metric or record with that name."""
 
     exit_code = 2
 
@@ -47,21 +47,21 @@ class PlugInError(AnubisError, KeyError):
 
 
 class UndecidedError(AnubisError):
-    """The runs that were allowed cannot tell."""
+    """The allowed number of runs does not lead to a decision."""
 
     exit_code = 4
 
 
 class LeaseLostError(AnubisError):
-    """Another reconciler holds this run now; whatever was decided here must be dropped."""
+    """Another reconciler holds the lease of this run now; the result of this one must be dropped."""
 
 
 class ElsewhereError(AnubisError):
-    """What this run needs is on another machine or in another home folder; a reconciler there must go on with it."""
+    """The run needs files of another machine or home folder; a reconciler there must continue it."""
 
 
 class NoCapacityError(AnubisError):
-    """The engine has no room at the moment; the run stays due."""
+    """The engine has no free capacity; the run stays due."""
 
     def __init__(self, message: str, *, again_after_s: float, remedy: str = "") -> None:
         super().__init__(message, remedy=remedy)
@@ -69,7 +69,7 @@ class NoCapacityError(AnubisError):
 
 
 class StageError(AnubisError):
-    """A stage cannot go on with this run: it ends FAILED with this cause."""
+    """A stage cannot continue this run: it ends FAILED with this cause."""
 
     def __init__(self, message: str, *, cause: Cause, remedy: str = "") -> None:
         super().__init__(message, remedy=remedy)
@@ -77,7 +77,7 @@ class StageError(AnubisError):
 
 
 class NotifyError(AnubisError):
-    """Somebody could not be told; the relay tries again unless it is ``permanent``."""
+    """A notification could not be delivered; it is retried unless the error is ``permanent``."""
 
     def __init__(
         self,
@@ -88,15 +88,17 @@ class NotifyError(AnubisError):
         remedy: str = "",
     ) -> None:
         super().__init__(message, remedy=remedy)
-        #: Seconds the other side asked to wait; None: by the relay's own back-off.
+        #: Seconds that the service asked to wait; None: the default back-off applies.
         self.again_after_s = again_after_s
-        #: The address, the settings or the message were refused: the same attempt can never succeed.
+        #: The address, the settings or the message were refused: a retry cannot succeed.
         self.permanent = permanent
 
 
 class StoreError(AnubisError):
-    """The database cannot be reached or written at the moment (gone, locked, disk full). The call changed nothing and may
-    be repeated; only when the connection broke during the commit itself it may have changed everything.
+    """The database cannot be reached or written (unavailable, locked, disk full).
+
+    The call changed nothing and may be repeated, unless the connection failed during the commit: then all changes may
+    have been applied.
     """
 
 

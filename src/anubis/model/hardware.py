@@ -1,14 +1,14 @@
-"""Where a benchmark wants to run."""
+"""The machine that a benchmark requests."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
-#: The instance type that stands for the machine at hand.
+#: The instance type that means the machine on which Anubis runs.
 LOCAL = "local"
 
 
 class Strategy(StrEnum):
-    """How a benchmark spreads over processes and machines."""
+    """How a benchmark is distributed over processes and machines."""
 
     SINGLE_NODE = "single_node"
     HOROVOD = "horovod"
@@ -20,9 +20,9 @@ class Strategy(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distributed:
-    """How many machines, and processes on each."""
+    """Number of machines and of processes on each."""
 
-    #: Machines.
+    #: Number of machines.
     num_instances: int = 2
     #: Processes on each machine: a number, or "gpus" for one on each GPU.
     processes_per_instance: str = "1"
@@ -30,25 +30,25 @@ class Distributed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hardware:
-    """The machine asked for. On this machine (engine ``process``) the instance type is only recorded."""
+    """The requested machine. With the engine ``process`` the instance type is only recorded."""
 
     #: EC2 name, `local` on this machine, a node label elsewhere.
     instance_type: str
-    #: How the benchmark spreads over processes and machines.
+    #: How the benchmark is distributed over processes and machines.
     strategy: Strategy = Strategy.SINGLE_NODE
-    #: GPUs; left out: what the instance table says.
+    #: Number of GPUs; default: from the instance table.
     gpus: int | None = None
-    #: Cores; left out: what the instance table says, or no limit.
+    #: Number of cores; default: from the instance table, else no limit.
     cpus: float | None = None
-    #: Memory in GiB; left out: what the instance table says, or no limit.
+    #: Memory in GiB; default: from the instance table, else no limit.
     memory_gb: float | None = None
-    #: Zone by its name. Client and server always share one zone.
+    #: Name of the zone. Client and server always run in the same zone.
     availability_zone: str | None = None
-    #: Zone by its id; must agree with the name when both are given.
+    #: Id of the zone; must match the name if both are given.
     aws_zone_id: str | None = None
-    #: Longest wait for a machine; then the run ends with cause `no_capacity`. Left out: for as long as it takes.
+    #: Maximum wait for a machine; after it the run ends with cause `no_capacity`. Default: no limit.
     max_wait_s: float | None = None
-    #: Refuse, or stop cleanly, above this. Left out: no limit.
+    #: Maximum cost; a run above it is refused or stopped. Default: no limit.
     max_cost: str | None = None
-    #: Machines and processes of the strategies that use several.
+    #: Machines and processes, for strategies that use several.
     distributed: Distributed | None = None

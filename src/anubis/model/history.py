@@ -1,10 +1,10 @@
-"""A history as tools exchange it: one row for each value, with the words that make it comparable."""
+"""The exchange form of a history: one row for each value, with everything that makes it comparable."""
 
 from dataclasses import dataclass, field
 
 from anubis.model.metric import Better
 
-#: The columns that every exported file has, in their order.
+#: The columns of every exported file, in order.
 COLUMNS = (
     "benchmark",
     "metric",
@@ -29,42 +29,42 @@ GROUPS = {"parameter": "parameters", "label": "labels", "fact": "facts"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """One value of one benchmark, imported from another tool or on its way into an exported file.
+    """One value of one benchmark, imported from another tool or to be exported.
 
-    A missing value is no measurement: ``value`` is finite.
+    ``value`` is finite: a missing value is not a measurement.
     """
 
     benchmark: str
     metric: str
     value: float
-    #: As the tool writes it; "none" for a plain number.
+    #: Unit as the tool writes it; "none" for a plain number.
     units: str = "none"
     better: Better = Better.NONE
     #: Sample standard deviation over the repeats, same unit; None: not known.
     spread: float | None = None
-    #: Repeats behind the value.
+    #: Number of repeats of the value.
     count: int = 1
-    #: When it was measured; UTC, seconds since 1970.
+    #: Time of the measurement; UTC, seconds since 1970.
     time_s: float
-    #: Time of the commit, which orders the series; None: not known, ``time_s`` orders it.
+    #: Time of the commit, which orders the series; None: unknown, ``time_s`` orders it.
     commit_s: float | None = None
-    #: Commit id; ends in ``-dirty`` when the tree was changed.
+    #: Commit id; ends in ``-dirty`` if tracked files were changed.
     commit: str = ""
-    #: Version of what was measured, where it has one.
+    #: Version of the code under test, if it has one.
     version: str = ""
-    #: Where the code under test lives.
+    #: Repository of the code under test.
     repository: str = ""
-    #: What the benchmark was called with.
+    #: Parameters of the benchmark.
     parameters: dict[str, str] = field(default_factory=dict)
-    #: What else keeps two series apart: suite, environment, version of the benchmark itself.
+    #: Further labels that distinguish series: suite, environment, version of the benchmark.
     labels: dict[str, str] = field(default_factory=dict)
-    #: Name that somebody gave the machine; empty: it has none (the host names of CI runners are no names).
+    #: Configured name of the machine; empty: none (host names of CI runners do not count).
     machine: str = ""
-    #: Facts about the machine that must match before two values are comparable.
+    #: Facts about the machine that must be equal for two values to be comparable.
     facts: dict[str, str] = field(default_factory=dict)
-    #: Fingerprint of the machine, in exports of our own points; it then stands for ``machine`` and ``facts``.
+    #: Fingerprint of the machine in exports of Anubis; it replaces ``machine`` and ``facts``.
     fingerprint: str = ""
-    #: The tool's own name of the run; values of one run and metric are its repeats. Empty: the time tells runs apart.
+    #: Id of the run in the tool; values of one run and metric are its repeats. Empty: the time identifies the run.
     run: str = ""
     #: The machine was disturbed while this was measured.
     contaminated: bool = False

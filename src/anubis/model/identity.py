@@ -1,4 +1,4 @@
-"""What names a descriptor: its digest (exactly what ran) and its series key (what may be compared)."""
+"""The identity of a descriptor: its digest (exactly what ran) and its series key (what may be compared)."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ from anubis.model.plain import to_plain
 
 
 def canonical(descriptor: Descriptor) -> str:
-    """The descriptor as JSON with sorted keys, no white space and no field that has its default."""
+    """The descriptor as JSON with sorted keys, without white space and without fields that have their default."""
     return json.dumps(to_plain(descriptor), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -22,9 +22,9 @@ def digest(descriptor: Descriptor) -> str:
 def series_key(descriptor: Descriptor) -> str:
     """SHA-256 of what makes two runs comparable, 64 hex digits.
 
-    Left out: the subject and the code under test (they are what a series compares), the schedule, free text,
-    who is told, how long or dear a run may be, how often it repeats, and what is read from its output (a metric is
-    part of a series by its own name, so a metric added later starts no new history for the others).
+    Left out are the subject and the code under test (which a series compares), the schedule, free text, notifications,
+    limits of time and cost, the number of repeats, and the metrics (each metric has its own series, so adding a metric
+    does not start a new history for the others).
     """
     info, hardware = descriptor.info, descriptor.hardware
     kept = replace(

@@ -23,8 +23,9 @@ def new_run_id() -> str:
 
 
 def derived_run_id(run_id: str, words: str, number: int) -> str:
-    """The id of the ``number``-th run (from 0) that another one causes for the reason ``words``: always the same, so
-    that ordering it twice stores it once. Its time is that of the causing run and a little.
+    """The id of the ``number``-th run (from 0) that another run causes for the reason ``words``.
+
+    The id is deterministic, so that ordering the run twice stores it once. Its time is shortly after the causing run.
     """
     after_ms = (uuid.UUID(run_id).int >> 80) + 1 + number
     digest = int.from_bytes(hashlib.sha256(f"{run_id}/{words}/{number}".encode()).digest()[:10], "big")
@@ -39,5 +40,5 @@ def derived_run_id(run_id: str, words: str, number: int) -> str:
 
 
 def short_id(run_id: str) -> str:
-    """The part of a run id that people see: 13 characters, unique unless two machines share a millisecond."""
+    """The first 13 characters of a run id, as shown to users; unique unless two machines share a millisecond."""
     return run_id[:13]

@@ -1,12 +1,12 @@
-"""Labels: the words by which runs, metrics and machines are filed."""
+"""Labels of runs, metrics and machines."""
 
 import re
 
-#: 1 to 63 letters, digits, ``-``, ``_`` and ``.``; the first and the last a letter or a digit. The grammar of
-#: Kubernetes label values, so that one label means the same everywhere.
+#: 1 to 63 letters, digits, ``-``, ``_`` and ``.``; the first and the last are letters or digits. This is the grammar of
+#: Kubernetes label values, so that a label is valid everywhere.
 LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?"
 
-#: Names the system files its own runs under. A user's label can never replace them.
+#: Names of labels that Anubis sets. A user label cannot replace them.
 SYSTEM_LABELS = frozenset(
     {
         "action-id",
@@ -30,21 +30,21 @@ SYSTEM_LABELS = frozenset(
         "unit",
     }
 )
-#: Prefix of names that are the system's, today or later.
+#: Prefix of names that are reserved for current and future labels of Anubis.
 SYSTEM_PREFIX = "anubis"
 
 
 def is_label(text: str) -> bool:
-    """Whether the text can be the name or (not empty) the value of a label."""
+    """Whether the text is valid as the name or the non-empty value of a label."""
     return re.fullmatch(LABEL, text) is not None
 
 
 def is_reserved(name: str) -> bool:
-    """Whether a label's name is the system's. ``-``, ``.`` and ``_`` count as one: many systems know only the last."""
+    """Whether the name of a label is reserved. ``-``, ``.`` and ``_`` are equivalent: many systems allow only ``_``."""
     plain = re.sub(r"[._]", "-", name.lower())
     return plain in SYSTEM_LABELS or plain == SYSTEM_PREFIX or plain.startswith(f"{SYSTEM_PREFIX}-")
 
 
 def slug(text: str) -> str:
-    """The text as a label: what a label cannot hold becomes ``-``; empty when nothing is left."""
+    """The text as a label: other characters become ``-``; empty if no character remains."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-._")[:63].rstrip("-._")

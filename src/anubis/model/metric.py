@@ -1,11 +1,11 @@
-"""What a descriptor declares about the figures a benchmark gives out."""
+"""The metrics that a descriptor declares."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 
 class Better(StrEnum):
-    """The direction of a metric. It decides only the name of a change (regression, improvement), never its detection."""
+    """The direction of a metric. It determines whether a change is a regression or an improvement, not its detection."""
 
     HIGHER = "higher"
     LOWER = "lower"
@@ -13,7 +13,7 @@ class Better(StrEnum):
 
 
 class Summary(StrEnum):
-    """How the samples of one execution become its one value."""
+    """How the samples of one execution are summarised to one value."""
 
     LAST = "last"
     FIRST = "first"
@@ -30,44 +30,44 @@ class Summary(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Threshold:
-    """Bounds on a metric; any of them may be set."""
+    """Bounds of a metric; all are optional."""
 
     #: Smallest acceptable value, in the metric's unit.
     min: float | None = None
     #: Largest acceptable value, in the metric's unit.
     max: float | None = None
-    #: Distance from the series, in its standard deviations.
+    #: Largest acceptable distance from the level of the series, in standard deviations.
     sigma: float | None = None
     #: Largest acceptable change for the worse, as a ratio: 0.05 is 5 %.
     change: float | None = None
-    #: Effects smaller than this never alert, as a ratio; left out: the service's default of 0.02.
+    #: Smaller effects raise no alert, as a ratio; default: the service default of 0.02.
     min_effect: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """One declared figure."""
+    """One declared metric."""
 
-    #: What the metric is called; unique in the descriptor.
+    #: Name of the metric; unique in the descriptor.
     name: str
-    #: Unit as it is shown; "none" for a plain number.
+    #: Unit; "none" for a plain number.
     units: str = "none"
     #: Python regular expression applied to every output line; group `value`, else group 1, is the value.
-    #: Left out: the benchmark gives the metric with `emit()`.
+    #: Default: the benchmark emits the metric with `emit()`.
     pattern: str | None = None
     #: The better direction.
     better: Better = Better.NONE
-    #: How the samples of one execution become its one value.
+    #: How the samples of one execution are summarised to one value.
     summary: Summary = Summary.LAST
-    #: Declared but never seen fails the run with cause `metric_missing`.
+    #: A required metric without a sample fails the run with cause `metric_missing`.
     required: bool = True
-    #: Bounds; any of them may be set.
+    #: Bounds; all are optional.
     threshold: Threshold | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """What to read from the benchmark."""
+    """The metrics to read from the benchmark."""
 
-    #: The declared figures.
+    #: The declared metrics.
     metrics: tuple[Metric, ...] = field(default=())

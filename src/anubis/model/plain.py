@@ -1,7 +1,7 @@
-"""Dataclasses to plain JSON values and back, without any library.
+"""Conversion of dataclasses to plain JSON values and back, without a library.
 
-``to_plain`` leaves out every field that has its default, so a field added later changes no digest of an
-older descriptor. ``from_plain`` trusts its input: it reads what ``to_plain`` wrote.
+``to_plain`` leaves out every field that has its default, so a field added later does not change the digest of an older
+descriptor. ``from_plain`` trusts its input: it reads the output of ``to_plain``.
 """
 
 import dataclasses
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def to_plain(value: Any) -> Any:
-    """A dataclass (or a container of them) as dicts, lists and scalars that JSON can hold."""
+    """A dataclass (or a container of dataclasses) as dicts, lists and scalars for JSON."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         plain = {}
         for spec in dataclasses.fields(value):

@@ -1,4 +1,4 @@
-"""Measured values: samples inside a run, points in a series."""
+"""Measured values: samples inside a run and points in a series."""
 
 from array import array
 from dataclasses import dataclass, field
@@ -6,24 +6,24 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """One measured value inside a run. A missing value is no sample."""
+    """One measured value inside a run. Missing values are not stored as samples."""
 
     metric: str
     value: float
-    #: When it was measured; UTC, seconds since 1970.
+    #: Time of the measurement; UTC, seconds since 1970.
     time_s: float
     units: str = "none"
-    #: The benchmark's own counter (iteration, epoch); None: it gave none.
+    #: Counter of the benchmark (iteration, epoch); None: not given.
     step: int | None = None
     #: Number of the measured execution from 0; negative in warm-ups (-1 is the last of them).
     repeat: int = 0
     labels: dict[str, str] = field(default_factory=dict)
 
 
-#: Metrics that every run has from the agent's own books, whatever the benchmark gives out.
+#: Metrics that the agent records for every run from its own accounting.
 OWN_METRICS = ("wall_time", "cpu_time", "peak_memory")
 
-#: Stands for "no step" in a SampleBlock, whose columns hold only numbers.
+#: Value for "no step" in a SampleBlock, whose columns hold only numbers.
 NO_STEP = -(2**63)
 
 
@@ -37,22 +37,22 @@ class SampleBlock:
     values: "array[float]"
     #: Shape (n,), float64, UTC seconds.
     times_s: "array[float]"
-    #: Shape (n,), int64; NO_STEP where the sample has none.
+    #: Shape (n,), int64; NO_STEP for samples without a step.
     steps: "array[int]"
     #: Shape (n,), int32; negative in warm-ups.
     repeats: "array[int]"
-    #: How many samples of the metric come before this block; what was stored from there on is replaced, so a
-    #: block may be written again.
+    #: Number of samples of the metric before this block. Stored samples from there on are replaced, so a block may be
+    #: written again.
     start: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """One value of one run and metric: what histories are made of."""
+    """One value of one run and metric in a series."""
 
     run_id: str
     series_key: str
-    #: Digest of the machine facts that must match before two points are comparable.
+    #: Digest of the machine facts that must be equal for two points to be comparable.
     fingerprint: str
     metric: str
     units: str
@@ -60,10 +60,10 @@ class Point:
     value: float
     #: Sample standard deviation over the repeats, same unit; None for a single repeat.
     spread: float | None
-    #: Repeats behind the value.
+    #: Number of repeats of the value.
     count: int
     better: str = "none"
-    #: What orders the series; UTC seconds (commit time when known, else submission).
+    #: Position in the series; UTC seconds (commit time if known, else time of submission).
     order_s: float
     #: Commit, version or empty.
     subject: str = ""
@@ -85,9 +85,9 @@ class PointBlock:
     values: tuple[float, ...]
     #: Standard deviation over the repeats of each value, same unit; None for a single repeat.
     spreads: tuple[float | None, ...]
-    #: Repeats behind each value.
+    #: Number of repeats of each value.
     counts: tuple[int, ...]
-    #: What orders the series; UTC seconds.
+    #: Position in the series; UTC seconds.
     orders_s: tuple[float, ...]
-    #: Commit or version behind each value; empty when unknown.
+    #: Commit or version of each value; empty if unknown.
     subjects: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The one thing that moves: the run, and what is decided about it."""
+"""The run, its placement, and the steps that change it."""
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -13,7 +13,7 @@ from anubis.model.status import Status
 
 
 class Seen(StrEnum):
-    """What an engine sees of a placement. LOST is not ENDED; unknown is not gone."""
+    """The state of a placement as the engine reports it. LOST is not ENDED; unknown is not LOST."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -23,31 +23,31 @@ class Seen(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """An engine's handle on what it placed: enough to find it again from any process."""
+    """The handle of an engine for one placement; any process can find the placement with it."""
 
     engine: str
-    #: Unique among the engine's placements: made from run id and attempt.
+    #: Unique among the placements of the engine: derived from run id and attempt.
     name: str
-    #: What the engine needs to find it again (folder, job id, host); JSON values.
+    #: Data that the engine needs to find the placement (folder, job id, host); JSON values.
     details: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """One look at one placement."""
+    """The observed state of one placement."""
 
     seen: Seen
-    #: Exit code of the benchmark; None while it has none.
+    #: Exit code of the benchmark; None before it has one.
     exit_code: int | None = None
-    #: In the engine's own words.
+    #: Reason as the engine reports it.
     reason: str = ""
-    #: None: nothing went wrong so far.
+    #: Cause of a failure; None: no failure.
     cause: Cause | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Something that happened, kept as long as its run. The timeline and the audit trail are these rows."""
+    """An append-only record of something that happened to a run; timeline and audit trail consist of events."""
 
     run_id: str
     #: submitted, placed, running, ended, final, cancel_requested, note, ...
@@ -56,7 +56,7 @@ class Event:
     time_s: float
     message: str = ""
     data: dict[str, Any] = field(default_factory=dict)
-    #: Who caused it: a client id, or empty for Anubis itself.
+    #: Client id of the actor; empty for Anubis itself.
     actor: str = ""
     #: Position in the order of all events; None until stored.
     seq: int | None = None
@@ -78,13 +78,13 @@ class Run:
     status: Status
     #: UTC, seconds since 1970.
     created_s: float
-    #: Not looked at before this time; UTC seconds.
+    #: Time of the next step; UTC seconds.
     due_s: float
-    #: Runs that belong together share it (a sweep, rounds of a comparison); None: alone.
+    #: Common id of runs that belong together (a sweep, rounds of a comparison); None: a single run.
     family_id: str | None = None
     #: The run that caused this one (a schedule, a confirmation).
     parent_id: str | None = None
-    #: Counts placements, from 1.
+    #: Number of the placement, from 1.
     attempt: int = 1
     placement: Placement | None = None
     #: Latest one-line explanation of the status.
@@ -93,12 +93,12 @@ class Run:
     #: When the benchmark was placed, when the run became final; UTC seconds.
     placed_s: float | None = None
     ended_s: float | None = None
-    #: Cancellation was asked for; the next step of whoever holds the run obeys.
+    #: Cancellation was requested; the driver of the run applies it at its next step.
     cancel_requested: bool = False
     #: Working folder on the submitting machine.
     folder: str | None = None
-    #: What orders its points in a series: the corrected commit date of its subject (a commit is never older than
-    #: its parents); UTC seconds. None: the time of submission.
+    #: Position of its points in a series: the corrected commit date of the subject (never before its parents); UTC
+    #: seconds. None: the time of submission.
     order_s: float | None = None
     #: What distinguishes it in its family: file, axis values, round, in the order in which they are shown.
     cell: dict[str, Any] = field(default_factory=dict)
@@ -106,45 +106,45 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What a stage decided. Applied in one transaction, or not at all."""
+    """The decision of a stage, applied in one transaction or not at all."""
 
     status: Status
-    #: Seconds until the run is looked at again.
+    #: Seconds until the next step of the run.
     again_after_s: float = 0.0
     events: tuple[Event, ...] = ()
     points: tuple[Point, ...] = ()
     samples: tuple[SampleBlock, ...] = ()
-    #: Alerts as they are from now on.
+    #: New states of alerts.
     alerts: tuple[Alert, ...] = ()
-    #: What receivers must be sent about these alerts.
+    #: Deliveries of these alerts to add to the outbox.
     deliveries: tuple[Delivery, ...] = ()
-    #: Further runs that this step orders, with the texts of their descriptors. Their ids derive from this run's, and
-    #: they are added just before the step is applied: a crash in between adds them once.
+    #: Further runs that this step submits, with the texts of their descriptors. They are added before the step is
+    #: applied; their ids derive from the id of this run, so that a crash in between does not add them twice.
     spawned: tuple[tuple[Run, str], ...] = ()
     placement: Placement | None = None
     reason: str = ""
     cause: Cause | None = None
-    #: A new attempt begins with this step; placement, points and samples of the old one are dropped.
+    #: A new attempt begins with this step; placement, points and samples of the old attempt are dropped.
     next_attempt: bool = False
 
 
 def stepped(run: Run, step: Step, *, now_s: float) -> Run:
-    """The run as it is once the step was applied: what every store writes.
+    """The run after the step, as every store writes it.
 
-    A cause is kept until the run succeeds or a new attempt begins; a new attempt forgets the old placement.
+    A cause is kept until the run succeeds or a new attempt begins; a new attempt drops the old placement.
     """
-    anew = step.next_attempt
-    placement = step.placement or (None if anew else run.placement)
-    known_s = None if anew else run.placed_s
-    forgiven = anew or step.status is Status.SUCCEEDED
+    is_new = step.next_attempt
+    placement = step.placement or (None if is_new else run.placement)
+    placed_s = None if is_new else run.placed_s
+    clears_cause = is_new or step.status is Status.SUCCEEDED
     return replace(
         run,
         status=step.status,
         due_s=now_s + step.again_after_s,
-        attempt=run.attempt + 1 if anew else run.attempt,
+        attempt=run.attempt + 1 if is_new else run.attempt,
         placement=placement,
-        placed_s=now_s if placement and known_s is None else known_s,
+        placed_s=now_s if placement and placed_s is None else placed_s,
         ended_s=now_s if step.status.final else None,
         reason=step.reason or (run.reason if step.status is run.status else ""),
-        cause=step.cause or (None if forgiven else run.cause),
+        cause=step.cause or (None if clears_cause else run.cause),
     )

@@ -1,4 +1,4 @@
-"""Comparable points over time, and what is said about them."""
+"""Series of comparable points over time, and verdicts about them."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,7 +7,7 @@ from anubis.model.verdict import Judgement
 
 
 class Sensitivity(StrEnum):
-    """How sure a change must be before it is confirmed."""
+    """The confidence that is required to confirm a change."""
 
     QUIET = "quiet"
     NORMAL = "normal"
@@ -15,14 +15,14 @@ class Sensitivity(StrEnum):
 
 
 class ChangeState(StrEnum):
-    """SUSPECTED tells nobody; it may order confirming runs. CONFIRMED is evidence enough."""
+    """The state of a change. SUSPECTED may order confirming runs and raises no alert; CONFIRMED is significant."""
 
     SUSPECTED = "suspected"
     CONFIRMED = "confirmed"
 
 
 class ChangeKind(StrEnum):
-    """A STEP happened between two points; a DRIFT is one of several small changes in one direction."""
+    """A STEP lies between two points; a DRIFT is one of several small changes in one direction."""
 
     STEP = "step"
     DRIFT = "drift"
@@ -34,9 +34,9 @@ class Series:
 
     #: One value per run, in ``units``.
     values: tuple[float, ...]
-    #: Standard error of each value from its own repeats, in ``units``, 0 where unknown; empty: none is known.
+    #: Standard error of each value from its repeats, in ``units``, 0 if unknown; empty: all unknown.
     errors: tuple[float, ...] = ()
-    #: Commit or version behind each value; empty: not known.
+    #: Commit or version of each value; empty: unknown.
     subjects: tuple[str, ...] = ()
     metric: str = ""
     units: str = "none"
@@ -50,7 +50,7 @@ class ChangePoint:
 
     #: First point of the new level.
     index: int
-    #: The first point of the new level lies between these with 95 % confidence.
+    #: 95 % confidence interval of the index of the first point of the new level.
     earliest: int
     latest: int
     state: ChangeState
@@ -62,32 +62,32 @@ class ChangePoint:
     interval: tuple[float, float]
     #: Size in standard errors.
     z: float
-    #: Medians of the points looked at before and after, in the metric's unit, and how many they are.
+    #: Medians of the points before and after, in the metric's unit, and the numbers of these points.
     before: float
     after: float
     n_before: int
     n_after: int
-    #: Standard deviation of one point around its level there, as a ratio.
+    #: Local standard deviation of one point around its level, as a ratio.
     noise_floor: float
-    #: Smallest effect that these numbers of points confirm four times in five, as a ratio.
+    #: Smallest effect that these numbers of points confirm with 80 % power, as a ratio.
     detectable: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesVerdict:
-    """What a series says now."""
+    """The current verdict about a series."""
 
-    #: Points judged.
+    #: Number of points judged.
     n: int
     #: Confirmed changes, oldest first.
     changes: tuple[ChangePoint, ...]
-    #: The newest points lie outside what the current level predicts, and are too few to be sure.
+    #: Change at the newest points, which lie outside the prediction interval but are too few for confirmation.
     suspected: ChangePoint | None
     #: Median of the current level, in the metric's unit; None without points.
     level: float | None
-    #: Where 99 % of further points of the current level lie, in the metric's unit; None with fewer than 6 points.
+    #: 99 % prediction interval for further points of the current level, in the metric's unit; None with fewer than 6 points.
     expected: tuple[float, float] | None
     #: Standard deviation of one point around its level, as a ratio; None with fewer than 6 points.
     noise_floor: float | None
-    #: Smallest shift that ten more points confirm four times in five, as a ratio; None with fewer than 6 points.
+    #: Smallest shift that ten more points confirm with 80 % power, as a ratio; None with fewer than 6 points.
     detectable: float | None

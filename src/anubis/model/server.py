@@ -1,4 +1,4 @@
-"""The server half of an inference benchmark, and the data that benchmarks and servers need."""
+"""The server of an inference benchmark, and the data that benchmarks and servers need."""
 
 from dataclasses import dataclass, field
 
@@ -13,9 +13,9 @@ class DataSource:
     src: str
     #: Absolute path at which the benchmark finds the bytes.
     path: str
-    #: Channel name (SageMaker); left out: made from the position.
+    #: Channel name (SageMaker); default: derived from the position.
     id: str | None = None
-    #: `md5:<32 hex>` or `sha256:<64 hex>`; left out: not verified.
+    #: `md5:<32 hex>` or `sha256:<64 hex>`; default: not verified.
     digest: str | None = None
     #: Extract an archive after fetching it.
     unpack: bool = False
@@ -23,73 +23,73 @@ class DataSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """An HTTP question that tells whether the server is ready, or alive."""
+    """An HTTP request that checks whether the server is ready, or alive."""
 
-    #: Path of the question.
+    #: Path of the request.
     path: str
-    #: Port; left out: the server's first one.
+    #: Port; default: the first port of the server.
     port: int | None = None
     #: `http` or `https`.
     scheme: str = "http"
-    #: Before the first question.
+    #: Delay before the first request.
     initial_delay_seconds: int = 10
-    #: Between questions.
+    #: Interval between requests.
     period_seconds: int = 10
-    #: For an answer.
+    #: Timeout of a request.
     timeout_seconds: int = 1
-    #: Good answers in a row after which the server counts as well.
+    #: Number of consecutive successful responses after which the server is marked healthy.
     success_threshold: int = 1
-    #: Bad answers in a row after which it counts as ill.
+    #: Number of consecutive failed responses after which the server is marked unhealthy.
     failure_threshold: int = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerHardware:
-    """The machine of the server; its zone is always the client's."""
+    """The machine of the server; it always runs in the zone of the client."""
 
     #: EC2 name, `local` on this machine, a node label elsewhere.
     instance_type: str
-    #: GPUs; left out: what the instance table says.
+    #: Number of GPUs; default: from the instance table.
     gpus: int | None = None
-    #: Cores; left out: what the instance table says, or no limit.
+    #: Number of cores; default: from the instance table, else no limit.
     cpus: float | None = None
-    #: Memory in GiB; left out: what the instance table says, or no limit.
+    #: Memory in GiB; default: from the instance table, else no limit.
     memory_gb: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerEnv:
-    """What the server runs in."""
+    """The environment of the server."""
 
     #: Image to run in; resolved to a digest and recorded.
     docker_image: str
     #: Ports the server listens on; the first is `INFERENCE_SERVER_PORT`.
     ports: tuple[int, ...]
-    #: Command in exec form; empty: the image's own entry point.
+    #: Command in exec form; empty: the entry point of the image.
     start_command: str
-    #: Further words of the command.
+    #: Further arguments of the command.
     start_command_args: str = ""
-    #: Run with all rights of the machine; needs the operator's permission.
+    #: Run with all privileges of the machine; needs the permission of the operator.
     privileged: bool = False
-    #: Give the container as much shared memory as the machine has.
+    #: Give the container the shared memory size of the machine.
     extended_shm: bool = True
     #: Environment variables.
     vars: dict[str, str] = field(default_factory=dict)
-    #: The benchmark starts once this is answered well.
+    #: The benchmark starts after this probe succeeds.
     readiness_probe: Probe | None = None
-    #: The run ends once this is no longer answered well.
+    #: The run ends when this probe fails.
     liveness_probe: Probe | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """Role ``server``: started first, asked for readiness, ended with the benchmark."""
+    """Role ``server``: started before the benchmark, probed for readiness, stopped with the benchmark."""
 
-    #: The machine of the server; its zone is the client's.
+    #: The machine of the server; it runs in the zone of the client.
     hardware: ServerHardware
-    #: What the server runs in.
+    #: The environment of the server.
     env: ServerEnv
-    #: Models to fetch before.
+    #: Models to fetch before the server starts.
     models: tuple[DataSource, ...] = ()
-    #: What to read from the server.
+    #: The metrics to read from the server.
     output: Output = field(default_factory=Output)

@@ -1,10 +1,10 @@
-"""The one status of a run."""
+"""The status of a run."""
 
 from enum import StrEnum
 
 
 class Status(StrEnum):
-    """A status that is not final names the stage that is due next."""
+    """The status of a run. A status that is not final names the next stage."""
 
     FETCH = "fetch"
     PLACE = "place"
@@ -18,5 +18,5 @@ class Status(StrEnum):
 
     @property
     def final(self) -> bool:
-        """True once nothing will change any more."""
+        """Whether the run has ended."""
         return self in {Status.SUCCEEDED, Status.FAILED, Status.CANCELLED}

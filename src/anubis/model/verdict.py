@@ -1,11 +1,11 @@
-"""What comparison says."""
+"""Verdicts of comparisons."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Judgement(StrEnum):
-    """UNDECIDED is an answer: the runs at hand cannot tell. CHANGED: it changed, and the metric has no direction."""
+    """The result of a comparison. UNDECIDED: more runs are needed. CHANGED: a change of a metric without direction."""
 
     REGRESSED = "regressed"
     IMPROVED = "improved"
@@ -16,17 +16,17 @@ class Judgement(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """Baseline against contender for one metric."""
+    """Comparison of contender and baseline for one metric."""
 
     metric: str
     units: str
     judgement: Judgement
-    #: Contender over baseline, minus one: -0.044 is 4.4 % lower. None when a side has no value.
-    #: Where a value is zero or negative: the difference over the absolute median of the baseline.
+    #: Contender over baseline, minus one: -0.044 is 4.4 % lower. None if a side has no value.
+    #: If a value is zero or negative: the difference over the absolute median of the baseline.
     effect: float | None
     #: 95 % interval of the effect; None with fewer than 3 runs a side and no history.
     interval: tuple[float, float] | None
-    #: Probability of data like these if nothing changed; None when no test was made.
+    #: P value of the test; None if no test was made.
     p: float | None
     #: Runs on each side.
     n_baseline: int
@@ -36,15 +36,15 @@ class Verdict:
     contender: float | None
     #: Smallest effect that counts, as a ratio.
     min_effect: float
-    #: Relative run-to-run spread of the noisier side, as a ratio; None when unknown.
+    #: Relative run-to-run spread of the noisier side, as a ratio; None if unknown.
     noise_floor: float | None = None
-    #: Smallest effect these numbers of runs could have shown with 80 % power, as a ratio; None when unknown.
+    #: Smallest effect that these numbers of runs detect with 80 % power, as a ratio; None if unknown.
     detectable: float | None = None
-    #: Runs to add on each side before an undecided verdict is likely to be settled; None when not known.
+    #: Further runs on each side after which an undecided verdict is probably decided; None if unknown.
     more_runs: int | None = None
-    #: The direction of the metric decided the name of the change; "none" when it has no direction.
+    #: The better direction of the metric: "higher", "lower" or "none".
     better: str = "none"
-    #: ``p`` adjusted for the other metrics judged at the same time; None when it was judged alone.
+    #: ``p`` adjusted for the metrics judged together; None if the metric was judged alone.
     adjusted_p: float | None = None
 
 
@@ -60,20 +60,20 @@ class Sides:
     better: str = "none"
     #: Smallest effect that counts, as a ratio.
     min_effect: float = 0.02
-    #: Earlier values of the same series at one level, one per run; they supply the noise when a side has few runs.
+    #: Earlier values of the series at one level, one per run: the source of the noise if a side has few runs.
     history: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Many metrics judged together."""
+    """The verdicts of metrics that were judged together."""
 
-    #: In the order they were given.
+    #: In the order of the input.
     verdicts: tuple[Verdict, ...]
-    #: Geometric mean of the ratios minus one, each turned so that up is better; over metrics with a direction,
-    #: or over all of them, unturned, when none has one. None when there is no ratio.
+    #: Geometric mean of the ratios minus one, over the metrics with a direction, inverted where lower is better; over
+    #: all metrics if none has a direction. None without a ratio.
     mean_effect: float | None
     #: 95 % interval of ``mean_effect``; None with fewer than 3 ratios.
     mean_interval: tuple[float, float] | None
-    #: How many ratios the mean is made of.
+    #: Number of ratios in the mean.
     mean_count: int

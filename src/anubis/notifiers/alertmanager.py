@@ -1,4 +1,4 @@
-"""Notifier ``alertmanager``: alerts through version 2 of the API of Prometheus' Alertmanager.
+"""Notifier ``alertmanager``: sends alerts to the Prometheus Alertmanager (API version 2).
 
 API: https://github.com/prometheus/alertmanager/blob/main/api/v2/openapi.yaml
 """
@@ -16,14 +16,14 @@ from anubis.reporting import alert_text
 from anubis.reporting.markup import one_line
 from anubis.settings import load, setting
 
-#: An open alert fires until Anubis ends it. Without an end of its own Alertmanager would call it resolved after
-#: ``resolve_timeout`` (5 minutes), because it expects clients to repeat themselves.
-_NEVER_S = 10 * 365 * 86_400.0
+#: End of an open alert, which fires until Anubis ends it. Without an end, Alertmanager resolves an alert after
+#: ``resolve_timeout`` (5 minutes), because it expects clients to repeat it.
+_OPEN_S = 10 * 365 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertmanagerSettings:
-    """What an operator may set about Alertmanager."""
+    """Settings of the notifier."""
 
     #: Address of Alertmanager, with its prefix; URL; none
     url: str = setting("ANUBIS_ALERTMANAGER_URL", default="", read=service_url)
@@ -45,9 +45,9 @@ class Alertmanager:
     def notify(self, to: str, alert: Alert) -> None:
         if not self._settings.url:
             raise NotifyError(
-                "no Alertmanager is known",
+                "cannot deliver to Alertmanager: no address is configured",
                 permanent=True,
-                remedy="set ANUBIS_ALERTMANAGER_URL to its address",
+                remedy="set ANUBIS_ALERTMANAGER_URL",
             )
         bearer = self._settings.token
         headers = {"Authorization": f"Bearer {bearer}"} if bearer else {}
@@ -55,12 +55,12 @@ class Alertmanager:
 
 
 def posted(to: str, alert: Alert) -> dict[str, Any]:
-    """The alert as Alertmanager takes it.
+    """The alert in the format of Alertmanager.
 
-    Labels are its identity there, so they hold only what never changes in the life of an alert: kind, state and
-    figures are annotations. To route by them, give the address labels of its own.
+    Labels identify an alert there, so they contain only what never changes: kind, state and figures are annotations. To
+    route by them, add labels to the address.
     """
-    end_s = alert.opened_s + _NEVER_S if alert_text.is_open(alert) else alert.changed_s
+    end_s = alert.opened_s + _OPEN_S if alert_text.is_open(alert) else alert.changed_s
     return {
         "labels": {
             **labels(to.partition(":")[2]),
@@ -81,19 +81,19 @@ def posted(to: str, alert: Alert) -> dict[str, Any]:
 
 
 def labels(text: str) -> dict[str, str]:
-    """``name=value,name=value`` as labels whose names are legal; a permanent NotifyError for what is no pair."""
-    found = {}
+    """Parse ``name=value,name=value`` to labels with valid names. Raises a permanent NotifyError."""
+    parsed = {}
     for pair in filter(None, map(str.strip, text.split(","))):
         name, equals, value = (part.strip() for part in pair.partition("="))
         if not equals or not name or not value:
             raise NotifyError(
-                f"{one_line(pair, 80)!r} is no label",
+                f"expected NAME=VALUE in the Alertmanager address, got {one_line(pair, 80)!r}",
                 permanent=True,
                 remedy="write alertmanager:NAME=VALUE,NAME=VALUE",
             )
-        legal = re.sub(r"[^a-zA-Z0-9_]", "_", name)
-        found[f"_{legal}" if legal[0].isdigit() else legal] = one_line(value)
-    return found
+        valid = re.sub(r"[^a-zA-Z0-9_]", "_", name)
+        parsed[f"_{valid}" if valid[0].isdigit() else valid] = one_line(value)
+    return parsed
 
 
 def _rfc3339(time_s: float) -> str:

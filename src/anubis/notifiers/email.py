@@ -1,4 +1,4 @@
-"""Notifier ``email``: one message for each state of an alert, all of them in one thread."""
+"""Notifier ``email``: one message for each state of an alert, all in one thread."""
 
 import html
 import os
@@ -21,10 +21,10 @@ from anubis.settings import load, setting
 
 TIMEOUT_S = 20.0
 _PORTS = {"smtp": 25, "smtps": 465}
-#: RFC 5321, section 4.2.1: from here on the server says that trying again is useless.
+#: Lowest SMTP reply code of a permanent failure (RFC 5321, section 4.2.1).
 _PERMANENT = 500
 
-#: A dot-atom of RFC 5322 without ``?``, behind which a mailto would hold headers; a domain as it travels.
+#: A dot-atom of RFC 5322 without ``?``, which separates headers in a mailto, and an ASCII domain.
 _ATOM = r"[A-Za-z0-9!#$%&'*+/=^_`{|}~-]+"
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
 _PLAIN = re.compile(rf"{_ATOM}(?:\.{_ATOM})*@{_LABEL}(?:\.{_LABEL})*")
@@ -69,17 +69,17 @@ def _sender(text: str) -> str:
 
 
 def _this_machine() -> str:
-    own = f"anubis@{os.uname().nodename}"
-    return own if _address(own) else "anubis@localhost"
+    address = f"anubis@{os.uname().nodename}"
+    return address if _address(address) else "anubis@localhost"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmailSettings:
-    """What an operator may set about mail."""
+    """Settings of the notifier."""
 
     #: `smtp://USER:PASSWORD@HOST:587` (STARTTLS where the server has it, always before a password) or `smtps://...` (TLS from the start); `%40` for `@` and `%3A` for `:` inside user or password; URL; none
     server: MailServer | None = setting("ANUBIS_SMTP_URL", default=None, read=_mail_server, secret=True)
-    #: Who the mail is from; address; `anubis@` this machine
+    #: Address of the sender; address; `anubis@` this machine
     sender: str = setting("ANUBIS_SMTP_FROM", default_factory=_this_machine, read=_sender)
 
 
@@ -98,7 +98,11 @@ class Email:
     def notify(self, to: str, alert: Alert) -> None:
         server = self._settings.server
         if server is None:
-            raise NotifyError("no mail server is known", permanent=True, remedy="set ANUBIS_SMTP_URL")
+            raise NotifyError(
+                "cannot send mail: no mail server is configured",
+                permanent=True,
+                remedy="set ANUBIS_SMTP_URL",
+            )
         content = message(alert, self._settings.sender, recipients(to))
         try:
             with self._connection(server) as connection:
@@ -110,9 +114,11 @@ class Email:
                 server, f"answered {error.smtp_code}", permanent=error.smtp_code >= _PERMANENT
             ) from None
         except smtplib.SMTPNotSupportedError:
-            raise _failure(server, "lacks what this message or its log-in needs", permanent=True) from None
+            raise _failure(
+                server, "does not support a feature that this message or the log-in requires", permanent=True
+            ) from None
         except ssl.SSLError:
-            trust = "name its authority's file in SSL_CERT_FILE"
+            trust = "set SSL_CERT_FILE to the certificate of its authority"
             raise _failure(server, "has a certificate or a TLS that was not accepted", remedy=trust) from None
         except (OSError, smtplib.SMTPException) as error:
             raise _failure(server, f"could not be used ({type(error).__name__})") from None
@@ -150,22 +156,23 @@ def _failure(at: MailServer, what: str, *, permanent: bool = False, remedy: str 
 
 
 def recipients(to: str) -> list[str]:
-    """The addresses of a ``mailto:`` (RFC 6068); a permanent NotifyError for anything but plain addresses."""
-    found = [_address(unquote(part).strip()) for part in to.partition(":")[2].split(",")]
-    if not all(found):
+    """The addresses of a ``mailto:`` (RFC 6068). Raises a permanent NotifyError for anything but plain addresses."""
+    addresses = [_address(unquote(part).strip()) for part in to.partition(":")[2].split(",")]
+    if not all(addresses):
         raise NotifyError(
-            f"{one_line(to, 80)!r} holds what is no mail address",
+            f"{one_line(to, 80)!r} contains an invalid mail address",
             permanent=True,
-            remedy="write mailto:NAME@HOST, with commas between several, and nothing else",
+            remedy="write mailto:NAME@HOST, several addresses separated by commas",
         )
-    return [address for address in found if address]
+    return [address for address in addresses if address]
 
 
 def message(alert: Alert, sender: str, to: list[str]) -> EmailMessage:
-    """Text and HTML. Message-ID is made of alert and state, so that a message sent twice is kept once.
+    """The message as text and HTML.
 
-    Every state answers the first one told, which makes a thread of them (RFC 5322, section 3.6.4); the subject
-    stays that of the alert, because some programs keep threads by subject.
+    Message-ID consists of alert and state, so that mail programs keep a repeated message once. Every state is a reply to
+    the first one, so that they form a thread (RFC 5322, section 3.6.4). The subject does not contain the state, because
+    some programs form threads by subject.
     """
     domain = sender.rpartition("@")[2]
     content = EmailMessage()
@@ -179,7 +186,7 @@ def message(alert: Alert, sender: str, to: list[str]) -> EmailMessage:
         first = f"<{alert.id}-{AlertState.CONFIRMED}@{domain}>"
         content["In-Reply-To"] = first
         content["References"] = first
-    content["Auto-Submitted"] = "auto-generated"  # RFC 3834: no holiday notice answers a machine
+    content["Auto-Submitted"] = "auto-generated"  # RFC 3834: suppresses automatic replies
     content.set_content(alert_text.text(alert))
     content.add_alternative(_html(alert), subtype="html")
     return content
@@ -214,5 +221,5 @@ def _mark(word: str) -> str:
 
 
 def _address(text: str) -> str:
-    """A bare address; empty for anything else, and so for what could smuggle in a header or a second address."""
+    """The text if it is a plain address, else empty; prevents injected headers and addresses."""
     return text if _PLAIN.fullmatch(text) else ""

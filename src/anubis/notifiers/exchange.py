@@ -1,7 +1,7 @@
-"""One HTTP request to somebody's service: no redirects, no retries, no secrets in what is said about it.
+"""HTTP requests to external services: without redirects and retries, and without secrets in messages.
 
-Addresses may be secrets themselves (Slack's are), so messages name scheme and host only, errors of urllib3 are not
-chained, and its log of requests is silent meanwhile.
+Addresses may be secrets (those of Slack are), so messages contain only scheme and host, errors of urllib3 are not
+chained, and its request log is disabled during a request.
 """
 
 import json
@@ -24,32 +24,32 @@ from anubis.reporting.markup import one_line
 
 CONNECT_S = 5.0
 READ_S = 20.0
-#: More than this is read of no answer; a hundred comments of GitHub's largest size are 6.5 MB.
-MOST_BYTES = 16 << 20
-#: Nobody is believed who asks for more patience than this.
-MOST_AGAIN_S = 86_400.0
+#: Maximum size of a response that is read; a hundred GitHub comments of the maximum size are 6.5 MB.
+MAX_BYTES = 16 << 20
+#: Upper limit for the retry delay that a service requests.
+MAX_AGAIN_S = 86_400.0
 
-#: Refusals that may pass: request timeout, too early, too many requests.
-_PASSING = (408, 425, 429)
+#: Temporary refusals: request timeout, too early, too many requests.
+_TEMPORARY = (408, 425, 429)
 _FORBIDDEN = 403
 _silent: ContextVar[bool] = ContextVar("silent", default=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What came back."""
+    """The response of a service."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
 
     def json(self) -> Any:
-        """The body as JSON; a temporary NotifyError when it is none."""
+        """The body as JSON. Raises a temporary NotifyError."""
         try:
             return json.loads(self.body)
         except ValueError:
             raise NotifyError(
-                "the answer is not JSON", remedy="check that the address is that of the API"
+                "the response is not JSON", remedy="check that the address is the address of the API"
             ) from None
 
 
@@ -62,14 +62,14 @@ def send(
     accept: Collection[int] = (),
     quote: bool = True,
 ) -> Answer:
-    """Send ``body`` (bytes as they are, anything else as JSON); the answer, if its status is 2xx or accepted.
+    """Send ``body`` (bytes unchanged, anything else as JSON). Returns the response if its status is 2xx or in ``accept``.
 
-    Raises NotifyError otherwise: temporary for a connection that failed, a limit on the rate and 5xx, permanent
-    for a refusal. ``quote``: the message says what the other side said, unless that could hold our address.
+    Raises NotifyError otherwise: temporary for a failed connection, a rate limit and 5xx, permanent for a refusal.
+    ``quote``: the message contains the error text of the service, unless it may contain the address.
     """
-    place = shown(url)
+    service = shown(url)
     if not url.startswith(("http://", "https://")):
-        raise NotifyError(f"{place} is no http or https address", permanent=True)
+        raise NotifyError(f"{service} is not an http or https address", permanent=True)
     content = body if body is None or isinstance(body, bytes) else json.dumps(body, allow_nan=False).encode()
     sent = {
         "User-Agent": "anubis-bench",
@@ -88,47 +88,47 @@ def send(
             timeout=urllib3.Timeout(connect=CONNECT_S, read=READ_S),
             preload_content=False,
         )
-        answer = Answer(status=response.status, headers=response.headers, body=response.read(MOST_BYTES))
+        answer = Answer(status=response.status, headers=response.headers, body=response.read(MAX_BYTES))
         response.close()
     except (exceptions.HTTPError, OSError, ValueError) as error:
         reason, remedy = _reason(error)
         malformed = isinstance(error, ValueError)
         raise NotifyError(
-            f"{place} could not be reached: {reason}", permanent=malformed, remedy=remedy
+            f"{service} could not be reached: {reason}", permanent=malformed, remedy=remedy
         ) from None
     finally:
         _silent.reset(silence)
     if 200 <= answer.status < 300 or answer.status in accept:
         return answer
-    raise refusal(place, answer, _said(answer) if quote else "")
+    raise refusal(service, answer, _error_text(answer) if quote else "")
 
 
-def refusal(place: str, answer: Answer, said: str = "") -> NotifyError:
-    """What an answer that is no success means for the relay."""
-    message = f"{place} answered {answer.status}" + (f": {said}" if said else "")
+def refusal(service: str, answer: Answer, error_text: str = "") -> NotifyError:
+    """The NotifyError for a response without success."""
+    message = f"{service} answered {answer.status}" + (f": {error_text}" if error_text else "")
     if answer.status >= 500 or _limited(answer):
         return NotifyError(message, again_after_s=_again_after_s(answer.headers))
     if 300 <= answer.status < 400:
         return NotifyError(
-            message, permanent=True, remedy="name the final address: redirects are not followed"
+            message, permanent=True, remedy="use the final address: redirects are not followed"
         )
     return NotifyError(message, permanent=True, remedy="check the address and its credentials")
 
 
 def shown(url: str) -> str:
-    """An address without what may be secret in it."""
+    """Scheme, host and port of an address, without parts that may be secret."""
     try:
         parts = urlsplit(url)
         port = f":{parts.port}" if parts.port else ""
     except ValueError:
-        return "an address that cannot be read"
+        return "an invalid address"
     return f"{parts.scheme}://{parts.hostname or ''}{port}"
 
 
 def token(text: str) -> str:
-    """A secret that travels in a header. ValueError, without the value, when it cannot."""
+    """A secret that is valid in a header. Raises ValueError, without the value."""
     if not all("!" <= char <= "~" for char in text):
-        raise ValueError("a token: it holds a character that no token has")
+        raise ValueError("a token: it contains a character that is not allowed in a token")
     return text
 
 
@@ -136,10 +136,10 @@ def service_url(text: str) -> str:
     """An http or https address of a service, without a slash at its end. Raises ValueError."""
     try:
         parts = urlsplit(text)
-        legal = parts.scheme in ("http", "https") and parts.hostname and not parts.username
+        valid = parts.scheme in ("http", "https") and parts.hostname and not parts.username
     except ValueError:
-        legal = False
-    if not legal:
+        valid = False
+    if not valid:
         raise ValueError("an http or https address, such as https://HOST/...")
     return text.rstrip("/")
 
@@ -154,7 +154,7 @@ def _pool(proxy: str | None) -> urllib3.PoolManager:
 
 
 def _proxy(url: str) -> str | None:
-    """The proxy that the environment names for this address (HTTPS_PROXY, HTTP_PROXY, NO_PROXY)."""
+    """The proxy for this address from the environment (HTTPS_PROXY, HTTP_PROXY, NO_PROXY)."""
     parts = urlsplit(url)
     if proxy_bypass(parts.netloc.rpartition("@")[2]):
         return None
@@ -162,8 +162,8 @@ def _proxy(url: str) -> str | None:
     return proxy if proxy is None or "://" in proxy else f"http://{proxy}"
 
 
-def _said(answer: Answer) -> str:
-    """The other side's words, if they are words: servers like to repeat the path they were asked for."""
+def _error_text(answer: Answer) -> str:
+    """The error message of the service; empty if it may contain markup or the requested path."""
     text = answer.body[:2000].decode(errors="replace")
     try:
         plain = json.loads(text)
@@ -176,13 +176,13 @@ def _said(answer: Answer) -> str:
 
 
 def _limited(answer: Answer) -> bool:
-    """GitHub says 403 as well as 429 when its limits on the rate are reached."""
+    """Whether a rate limit is exceeded; GitHub uses 403 as well as 429."""
     spent = answer.headers.get("x-ratelimit-remaining") == "0" or "retry-after" in answer.headers
-    return answer.status in _PASSING or (answer.status == _FORBIDDEN and spent)
+    return answer.status in _TEMPORARY or (answer.status == _FORBIDDEN and spent)
 
 
 def _again_after_s(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait by Retry-After (RFC 9110, section 10.2.3) or GitHub's x-ratelimit-reset; None: neither."""
+    """Seconds to wait by Retry-After (RFC 9110, section 10.2.3) or GitHub's x-ratelimit-reset; None without both."""
     asked, reset = headers.get("retry-after", "").strip(), headers.get("x-ratelimit-reset", "").strip()
     if asked.isdecimal() and asked.isascii():
         seconds = float(asked)
@@ -195,21 +195,24 @@ def _again_after_s(headers: Mapping[str, str]) -> float | None:
         seconds = float(reset) - time.time()
     else:
         return None
-    return min(max(seconds, 0.0), MOST_AGAIN_S)
+    return min(max(seconds, 0.0), MAX_AGAIN_S)
 
 
 def _reason(error: Exception) -> tuple[str, str]:
-    """What failed, in words that hold no address, and a remedy where there is one."""
+    """A description of the error without the address, and a remedy, which may be empty."""
     if isinstance(error, exceptions.ProxyError):
-        return "the proxy did not let it through", "check HTTPS_PROXY, HTTP_PROXY and NO_PROXY"
+        return "the proxy refused the request", "check HTTPS_PROXY, HTTP_PROXY and NO_PROXY"
     if isinstance(error, exceptions.NameResolutionError):
-        return "its name is not known", ""
+        return "the host name cannot be resolved", ""
     if isinstance(error, exceptions.TimeoutError | TimeoutError):
-        return "no answer in time", ""
+        return "timeout", ""
     if isinstance(error, exceptions.SSLError):
-        return "its certificate or its TLS was not accepted", "name its authority's file in SSL_CERT_FILE"
+        return (
+            "its certificate or TLS version is not accepted",
+            "set SSL_CERT_FILE to the certificate of its authority",
+        )
     if isinstance(error, exceptions.NewConnectionError | ConnectionRefusedError):
-        return "nobody listens there, or the network is down", ""
+        return "connection refused, or the network is down", ""
     if isinstance(error, ValueError):
-        return "the address is malformed", "correct the address"
+        return "the address is not valid", "correct the address"
     return "the connection broke", ""

@@ -1,4 +1,4 @@
-"""What GitHub and GitLab have in common: repositories, commits, and one comment that is found again."""
+"""Shared code for GitHub and GitLab: repositories, commits, and comments with a marker."""
 
 import hashlib
 import re
@@ -11,23 +11,23 @@ from anubis.model.alert import Alert
 from anubis.model.errors import NotifyError
 from anubis.reporting.markup import one_line, short_subject
 
-#: GitHub takes 65,536 characters of a comment and GitLab 1,000,000; ours are far below, and stay so.
-MOST_CHARACTERS = 60_000
+#: Maximum length of a comment; GitHub allows 65,536 characters, GitLab 1,000,000.
+MAX_CHARACTERS = 60_000
 PER_PAGE = 100
-#: Comments beyond these pages are not searched for ours.
-MOST_PAGES = 30
+#: Maximum number of pages that are searched for an existing comment.
+MAX_PAGES = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
-    """Where code lives: the host, and the path there (``owner/name``, more groups on GitLab)."""
+    """A repository: host and path (``owner/name``, with further groups on GitLab)."""
 
     host: str
     path: str
 
 
 def repository(address: str) -> Repository | None:
-    """Read ``https://host/owner/name``, ``git@host:owner/name.git`` or ``ssh://``; None when it is none of them."""
+    """Parse ``https://host/owner/name``, ``git@host:owner/name.git`` or ``ssh://``; None if it is another form."""
     try:
         scp = re.fullmatch(r"[\w.-]+@([\w.-]+):([^:]+)", address)
         parts = urlsplit(f"ssh://{scp[1]}/{scp[2]}" if scp else address)
@@ -44,52 +44,52 @@ def repository(address: str) -> Repository | None:
 
 
 def repository_of(alert: Alert, host: str) -> Repository:
-    """The alert's repository; a permanent NotifyError unless it lives on ``host``."""
-    found = repository(alert.repository)
-    if found is None or found.host != host:
+    """The repository of the alert. Raises a permanent NotifyError if it is not on ``host``."""
+    parsed = repository(alert.repository)
+    if parsed is None or parsed.host != host:
         raise NotifyError(
-            f"{one_line(alert.benchmark, 80)} names no repository on {host}",
+            f"benchmark {one_line(alert.benchmark, 80)} has no repository on {host}",
             permanent=True,
             remedy=f"set subject.repository in the descriptor to https://{host}/OWNER/NAME",
         )
-    return found
+    return parsed
 
 
 def commit_of(alert: Alert) -> str:
-    """The alert's first new commit; a permanent NotifyError when its subject is none."""
+    """The first new commit of the alert. Raises a permanent NotifyError if its subject is not a commit."""
     if not re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", alert.first_new):
         raise NotifyError(
-            f"the subject {short_subject(alert.first_new) or '(none)'} is no commit that others could know",
+            f"the subject {short_subject(alert.first_new) or '(none)'} is not a published commit",
             permanent=True,
-            remedy='set subject.commit in the descriptor to "auto" and commit before you measure',
+            remedy='set subject.commit = "auto" in the descriptor and commit before measuring',
         )
     return alert.first_new
 
 
 def marker(name: str) -> str:
-    """What a comment is found by; nobody sees it. A digest, because a name could end the HTML comment."""
+    """The invisible marker that identifies a comment: a digest, because a name could end the HTML comment."""
     return f"<!-- anubis:{hashlib.sha256(name.encode()).hexdigest()[:16]} -->"
 
 
 def marked(name: str, text: str) -> str:
-    """A comment's text behind its marker."""
-    return f"{marker(name)}\n{text[:MOST_CHARACTERS]}"
+    """The text of a comment after its marker."""
+    return f"{marker(name)}\n{text[:MAX_CHARACTERS]}"
 
 
 @contextmanager
 def expected_form(service: str) -> Iterator[None]:
-    """An answer of another form than the API documents becomes a temporary NotifyError."""
+    """Convert errors from an undocumented response format to a temporary NotifyError."""
     try:
         yield
     except (KeyError, IndexError, TypeError, AttributeError, ValueError):
         raise NotifyError(
-            f"{service} answered in a form that its API does not document",
+            f"the response of {service} does not have the documented format",
             remedy="check the address of the API",
         ) from None
 
 
-def needed(values: Mapping[str, str], name: str, place: str) -> str:
-    """A value that must be there; a permanent NotifyError otherwise."""
+def needed(values: Mapping[str, str], name: str, meaning: str) -> str:
+    """A required value. Raises a permanent NotifyError if it is not set."""
     if not values.get(name):
-        raise NotifyError(f"{name} is not set", permanent=True, remedy=f"set it to {place}")
+        raise NotifyError(f"{name} is not set", permanent=True, remedy=f"set it to {meaning}")
     return values[name]

@@ -25,7 +25,7 @@ _API = "https://api.github.com"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GitHubSettings:
-    """What an operator may set about GitHub; GitHub Actions sets the address itself."""
+    """Settings of the notifier; GitHub Actions sets the address."""
 
     #: Token of a GitHub app or of GitHub Actions: `checks: write`, `pull-requests: write`; text; none
     token: str = setting("GITHUB_TOKEN", default="", read=token, secret=True)
@@ -34,13 +34,13 @@ class GitHubSettings:
 
     @property
     def host(self) -> str:
-        """The host of repositories whose API this is."""
+        """The host of the repositories that this API serves."""
         return (urlsplit(self.api_url).hostname or "").removeprefix("api.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckRun:
-    """A check run as we want it to be."""
+    """The desired state of a check run."""
 
     name: str
     external_id: str
@@ -63,25 +63,24 @@ def post(
     check: bool = True,
     comment: bool = True,
 ) -> list[str]:
-    """Post a gate's report from inside GitHub Actions: the trusted step. The addresses of what was posted.
+    """Post the report of a gate from the trusted step of GitHub Actions. Returns the addresses of the posts.
 
-    Commit and pull request come from the event, never from the report. A comment appears only when something
-    changed; one that is there is updated. ``name`` keeps several gates of one repository apart.
-    Raises NotifyError.
+    Commit and pull request come from the event, never from the report. A new comment is written only if there are
+    changes; an existing comment is updated. ``name`` distinguishes several gates of one repository. Raises NotifyError.
     """
     where = target(environ)
     github = GitHub(load(GitHubSettings, environ))
     posted = []
     if check:
         conclusion = "failure" if report.is_bad else "neutral" if report.is_undecided else "success"
-        wanted = CheckRun(
+        desired = CheckRun(
             name=name,
             external_id=f"anubis-report:{name}",
             conclusion=conclusion,
             title=reports.title(report),
             summary=reports.markdown(report),
         )
-        posted.append(github.check(where.repository, where.commit, wanted))
+        posted.append(github.check(where.repository, where.commit, desired))
     if comment and (number := github.pull_request(where)):
         text = reports.markdown(report)
         posted.append(
@@ -91,11 +90,11 @@ def post(
 
 
 class GitHub:
-    """Tells alerts to ``github:check`` and ``github:comment``."""
+    """Posts alerts to ``github:check`` and ``github:comment``."""
 
     def __init__(self, settings: GitHubSettings) -> None:
         self._settings = settings
-        #: The user of our token; empty for an app's, None before it was asked for.
+        #: User name of the token; empty for an app, None before it is requested.
         self._login: str | None = None
 
     def notify(self, to: str, alert: Alert) -> None:
@@ -110,24 +109,24 @@ class GitHub:
                 self.comment(repository, number, f"alert {alert.id}", text, new=alert_text.is_open(alert))
         else:
             raise NotifyError(
-                f"{one_line(to, 80)!r} is nothing GitHub knows",
+                f"{one_line(to, 80)!r} is not a valid GitHub address",
                 permanent=True,
                 remedy="write github:check or github:comment",
             )
 
-    def check(self, repository: str, commit: str, wanted: CheckRun) -> str:
-        """Create the check run, or update the one with the same ``external_id``; its address."""
+    def check(self, repository: str, commit: str, desired: CheckRun) -> str:
+        """Create the check run, or update the one with the same ``external_id``. Returns its address."""
         body = {
-            "name": wanted.name,
-            "external_id": wanted.external_id,
+            "name": desired.name,
+            "external_id": desired.external_id,
             "status": "completed",
-            "conclusion": wanted.conclusion,
-            "output": {"title": wanted.title, "summary": wanted.summary[: forge.MOST_CHARACTERS]},
+            "conclusion": desired.conclusion,
+            "output": {"title": desired.title, "summary": desired.summary[: forge.MAX_CHARACTERS]},
         }
-        query = urlencode({"check_name": wanted.name, "filter": "all", "per_page": forge.PER_PAGE})
+        query = urlencode({"check_name": desired.name, "filter": "all", "per_page": forge.PER_PAGE})
         with forge.expected_form("GitHub"):
             found = self._ask("GET", f"/repos/{repository}/commits/{commit}/check-runs?{query}").json()
-            ours = [run["id"] for run in found["check_runs"] if run["external_id"] == wanted.external_id]
+            ours = [run["id"] for run in found["check_runs"] if run["external_id"] == desired.external_id]
             if ours:
                 answer = self._ask("PATCH", f"/repos/{repository}/check-runs/{max(ours)}", body)
             else:
@@ -135,7 +134,7 @@ class GitHub:
             return str(answer.json()["html_url"])
 
     def comment(self, repository: str, number: int, name: str, text: str, *, new: bool) -> str:
-        """Update our comment of that name; without one, write it if ``new``. Its address, empty when there is none."""
+        """Update the comment with that name, or create it if ``new``. Returns its address, empty without a comment."""
         body = forge.marked(name, text)
         with forge.expected_form("GitHub"):
             for one in self._pages(f"/repos/{repository}/issues/{number}/comments"):
@@ -149,7 +148,7 @@ class GitHub:
             return str(answer.json()["html_url"])
 
     def pull_request(self, where: Target) -> int | None:
-        """The open pull request whose head still is the target's commit; None: there is none (any more)."""
+        """The open pull request whose head is still the commit of the target, if there is one."""
         if where.number is not None or not where.head:
             return where.number
         query = urlencode({"state": "open", "head": where.head, "per_page": forge.PER_PAGE})
@@ -159,16 +158,16 @@ class GitHub:
             return min(numbers, default=None)
 
     def pull_request_with(self, repository: str, commit: str) -> int | None:
-        """The pull request that brought the commit, an open one first; None when it came another way."""
+        """The pull request that contains the commit, preferably an open one; None without a pull request."""
         with forge.expected_form("GitHub"):
             pulls = self._ask("GET", f"/repos/{repository}/commits/{commit}/pulls").json()
             ranked = sorted((pull["state"] != "open", int(pull["number"])) for pull in pulls)
             return ranked[0][1] if ranked else None
 
     def _is_ours(self, comment: Any) -> bool:
-        """Written by an app, as tokens of GitHub Actions are, or by the very user of our token.
+        """Whether an app (such as GitHub Actions) or the user of the token wrote the comment.
 
-        Anybody can write our marker, and this token may edit anybody's comment.
+        The marker alone is not sufficient: any user can write it, and the token may edit comments of other users.
         """
         author = comment["user"] or {}
         if author.get("type") == "Bot":
@@ -179,7 +178,7 @@ class GitHub:
         return bool(self._login and self._login == author.get("login"))
 
     def _pages(self, path: str) -> Iterator[Any]:
-        for page in range(1, forge.MOST_PAGES + 1):
+        for page in range(1, forge.MAX_PAGES + 1):
             found = self._ask("GET", f"{path}?per_page={forge.PER_PAGE}&page={page}").json()
             yield from found
             if len(found) < forge.PER_PAGE:
@@ -187,7 +186,9 @@ class GitHub:
 
     def _ask(self, method: str, path: str, body: Any = None, *, accept: tuple[int, ...] = ()) -> Answer:
         if not self._settings.token:
-            raise NotifyError("no token for GitHub is known", permanent=True, remedy="set GITHUB_TOKEN")
+            raise NotifyError(
+                "cannot post to GitHub: no token is configured", permanent=True, remedy="set GITHUB_TOKEN"
+            )
         headers = {
             "Accept": "application/vnd.github+json",
             "Authorization": f"Bearer {self._settings.token}",

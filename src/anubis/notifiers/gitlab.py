@@ -22,7 +22,7 @@ from anubis.settings import load, setting
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GitLabSettings:
-    """What an operator may set about GitLab."""
+    """Settings of the notifier."""
 
     #: Project access token with scope `api` (the token of a CI pipeline may not write notes); text; none
     token: str = setting("GITLAB_TOKEN", default="", read=token, secret=True)
@@ -33,7 +33,7 @@ class GitLabSettings:
 
     @property
     def host(self) -> str:
-        """The host of repositories whose API this is."""
+        """The host of the repositories that this API serves."""
         return urlsplit(self.api_url).hostname or ""
 
 
@@ -43,22 +43,22 @@ def build(surroundings: Surroundings) -> "GitLab":
 
 
 def post(report: Report, environ: Mapping[str, str], *, name: str = "Anubis") -> list[str]:
-    """Write a gate's report to the merge request whose pipeline this is. The addresses of what was posted.
+    """Post the report of a gate to the merge request of this pipeline. Returns the addresses of the posts.
 
-    Project and merge request come from the variables of GitLab's CI, never from the report. Raises NotifyError.
+    Project and merge request come from the variables of GitLab CI, never from the report. Raises NotifyError.
     """
     project = forge.needed(environ, "CI_PROJECT_ID", "the project (GitLab's CI does)")
     number = forge.needed(
         environ, "CI_MERGE_REQUEST_IID", "the merge request: run in a merge request pipeline"
     )
     gitlab = GitLab(load(GitLabSettings, environ))
-    told = gitlab.note(project, number, f"report {name}", reports.markdown(report), new=report.has_changes)
+    note_id = gitlab.note(project, number, f"report {name}", reports.markdown(report), new=report.has_changes)
     project_url = environ.get("CI_PROJECT_URL", "")
-    return [f"{project_url}/-/merge_requests/{number}#note_{told}"] if told else []
+    return [f"{project_url}/-/merge_requests/{number}#note_{note_id}"] if note_id else []
 
 
 class GitLab:
-    """Tells alerts to ``gitlab:note``."""
+    """Posts alerts to ``gitlab:note``."""
 
     def __init__(self, settings: GitLabSettings) -> None:
         self._settings = settings
@@ -66,7 +66,9 @@ class GitLab:
     def notify(self, to: str, alert: Alert) -> None:
         if to != "gitlab:note":
             raise NotifyError(
-                f"{one_line(to, 80)!r} is nothing GitLab knows", permanent=True, remedy="write gitlab:note"
+                f"{one_line(to, 80)!r} is not a valid GitLab address",
+                permanent=True,
+                remedy="write gitlab:note",
             )
         project = forge.repository_of(alert, self._settings.host).path
         number = self.merge_request_with(project, forge.commit_of(alert))
@@ -80,13 +82,13 @@ class GitLab:
             )
 
     def note(self, project: str, number: int | str, name: str, text: str, *, new: bool) -> int | None:
-        """Update our note of that name; without one, write it if ``new``. Its id, None when there is none."""
+        """Update the note with that name, or create it if ``new``. Returns its id, None without a note."""
         body = forge.marked(name, text)
         notes = f"/projects/{quote(project, safe='')}/merge_requests/{int(number)}/notes"
         with forge.expected_form("GitLab"):
             me = self._ask("GET", "/user").json()["id"]
             for one in self._pages(notes):
-                # Anybody can write our marker; only our own notes can be updated.
+                # Any user can write the marker; only notes of this user can be updated.
                 if one["author"]["id"] == me and one["body"].startswith(forge.marker(name)):
                     if one["body"].rstrip() != body.rstrip():
                         self._ask("PUT", f"{notes}/{one['id']}", {"body": body})
@@ -96,7 +98,7 @@ class GitLab:
             return int(self._ask("POST", notes, {"body": body}).json()["id"])
 
     def merge_request_with(self, project: str, commit: str) -> int | None:
-        """The merge request that brought the commit, an open one first; None when it came another way."""
+        """The merge request that contains the commit, preferably an open one; None without a merge request."""
         path = f"/projects/{quote(project, safe='')}/repository/commits/{commit}/merge_requests"
         with forge.expected_form("GitLab"):
             found = self._ask("GET", path).json()
@@ -104,7 +106,7 @@ class GitLab:
             return ranked[0][1] if ranked else None
 
     def _pages(self, path: str) -> Iterator[Any]:
-        for page in range(1, forge.MOST_PAGES + 1):
+        for page in range(1, forge.MAX_PAGES + 1):
             query = f"order_by=created_at&sort=asc&per_page={forge.PER_PAGE}&page={page}"
             found = self._ask("GET", f"{path}?{query}").json()
             yield from found
@@ -113,7 +115,9 @@ class GitLab:
 
     def _ask(self, method: str, path: str, body: Any = None) -> Answer:
         if not self._settings.token:
-            raise NotifyError("no token for GitLab is known", permanent=True, remedy="set GITLAB_TOKEN")
+            raise NotifyError(
+                "cannot post to GitLab: no token is configured", permanent=True, remedy="set GITLAB_TOKEN"
+            )
         return send(
             method, self._settings.api_url + path, body, headers={"PRIVATE-TOKEN": self._settings.token}
         )

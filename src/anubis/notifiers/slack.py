@@ -1,4 +1,4 @@
-"""Notifier ``slack``: a message through an incoming webhook of Slack, Mattermost or another that speaks its form.
+"""Notifier ``slack``: messages through incoming webhooks of Slack, Mattermost or a compatible service.
 
 Incoming webhooks: https://api.slack.com/messaging/webhooks; blocks: https://api.slack.com/reference/block-kit/blocks
 """
@@ -18,7 +18,7 @@ from anubis.reporting import alert_text
 from anubis.reporting.markup import one_line
 from anubis.settings import load, setting
 
-#: Slack's own limits: characters of a header, and of the text of a section.
+#: Limits of Slack: characters of a header, and of the text of a section.
 _HEADER, _SECTION = 150, 3000
 
 
@@ -34,9 +34,9 @@ def _channels(text: str) -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlackSettings:
-    """What an operator may set about Slack."""
+    """Settings of the notifier."""
 
-    #: Incoming webhook of channels without one of their own; the channel is named in the message, which Slack's newer webhooks ignore; URL; none
+    #: Default incoming webhook, for channels that are not in `ANUBIS_SLACK_URLS`. The message names the channel, which newer webhooks of Slack ignore; URL; none
     url: str = setting("ANUBIS_SLACK_URL", default="", read=service_url, secret=True)
     #: `#perf=https://... #infra=https://...`: a webhook for each channel; URLs; none
     urls: Mapping[str, str] = setting("ANUBIS_SLACK_URLS", default_factory=dict, read=_channels, secret=True)
@@ -50,7 +50,7 @@ def build(surroundings: Surroundings) -> "Slack":
 class Slack:
     """Posts alerts to ``slack:#channel``.
 
-    An incoming webhook knows no keys, so what was told is remembered among the objects.
+    An incoming webhook has no idempotency keys, so delivered messages are recorded in the object store.
     """
 
     def __init__(self, settings: SlackSettings, objects: Objects) -> None:
@@ -62,29 +62,29 @@ class Slack:
         url = self._settings.urls.get(channel, self._settings.url)
         if not url:
             raise NotifyError(
-                f"no webhook is known for the Slack channel {one_line(channel, 80) or '(none)'}",
+                f"cannot deliver to Slack: no webhook is configured for channel {one_line(channel, 80) or '(none)'}",
                 permanent=True,
                 remedy="set ANUBIS_SLACK_URL, or add the channel to ANUBIS_SLACK_URLS",
             )
-        told = hashlib.sha256(f"slack\0{channel}\0{alert_text.key(alert)}".encode()).hexdigest()
-        if self._was(told):
+        key = hashlib.sha256(f"slack\0{channel}\0{alert_text.key(alert)}".encode()).hexdigest()
+        if self._is_delivered(key):
             return
         content = message(alert)
         if channel and channel not in self._settings.urls:
             content["channel"] = channel
         send("POST", url, content)
-        self._objects.put(told, io.BytesIO(b""))
+        self._objects.put(key, io.BytesIO(b""))
 
-    def _was(self, told: str) -> bool:
+    def _is_delivered(self, key: str) -> bool:
         try:
-            self._objects.open(told).close()
+            self._objects.open(key).close()
         except NotFoundError:
             return False
         return True
 
 
 def message(alert: Alert) -> dict[str, Any]:
-    """The message as blocks, and as text for screens that show none."""
+    """The message as blocks, and as plain text for clients without blocks."""
     shown, more = alert_text.lines(alert)
     rows = "\n".join(line.text() for line in shown)
     rows += f"\nand {more} more" if more else ""
@@ -111,5 +111,5 @@ def _mark(word: str) -> str:
 
 
 def _escape(text: str) -> str:
-    """Slack's three entities; without them ``<!channel>`` would wake everybody. No backtick ends our code."""
+    """Escape the three characters that Slack interprets (``<!channel>`` mentions everyone), and backticks."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("`", "'")

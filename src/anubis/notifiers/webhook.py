@@ -1,4 +1,4 @@
-"""Notifier ``webhook``: a signed JSON body to an address, by the rules of Standard Webhooks 1.0.0.
+"""Notifier ``webhook``: sends signed JSON according to Standard Webhooks 1.0.0.
 
 Specification: https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
 """
@@ -38,11 +38,11 @@ def _keys(text: str) -> tuple[bytes, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookSettings:
-    """What an operator may set about webhooks."""
+    """Settings of the notifier."""
 
-    #: Secrets of the signature; two of them, separated by a space, while one replaces the other. `whsec_` and base64, or text of at least 24 bytes; text; unsigned
+    #: Secrets of the signature, separated by spaces (several during a key rotation). `whsec_` and base64, or text of at least 24 bytes; text; unsigned
     secrets: tuple[bytes, ...] = setting("ANUBIS_WEBHOOK_SECRET", default=(), read=_keys, secret=True)
-    #: The only hosts that may be told, separated by commas, by https or http. Set it wherever people you do not trust may submit descriptors; names; any host, https only
+    #: Allowed hosts, separated by commas, with https or http. Set it if untrusted users may submit descriptors; names; any host, https only
     hosts: frozenset[str] = setting("ANUBIS_WEBHOOK_HOSTS", default=frozenset(), read=_hosts)
 
 
@@ -72,7 +72,7 @@ class Webhook:
         return headers
 
     def _refuse(self, to: str) -> None:
-        """A permanent NotifyError for an address the operator does not allow."""
+        """Raise a permanent NotifyError for an address that the operator does not allow."""
         try:
             parts = urlsplit(to)
             host, user = (parts.hostname or "").lower(), parts.username
@@ -80,21 +80,21 @@ class Webhook:
             host, user = "", None
         if not host or user:
             raise NotifyError(
-                f"{shown(to)} is no address of a webhook",
+                f"{shown(to)} is not a valid webhook address",
                 permanent=True,
                 remedy="write https://HOST/PATH, without a user or a password",
             )
         if host in self._settings.hosts or (parts.scheme == "https" and not self._settings.hosts):
             return
         raise NotifyError(
-            f"{shown(to)} may not be told",
+            f"webhook address {shown(to)} is not allowed",
             permanent=True,
             remedy="use https, or ask the operator to add the host to ANUBIS_WEBHOOK_HOSTS",
         )
 
 
 def body(alert: Alert) -> bytes:
-    """The message as JSON: ``type``, ``timestamp`` and ``data`` as Standard Webhooks has them."""
+    """The message as JSON: ``type``, ``timestamp`` and ``data`` as in Standard Webhooks."""
     content = {
         "version": VERSION,
         "type": f"alert.{alert.state}",
@@ -114,13 +114,13 @@ def _signature(key: bytes, signed: bytes) -> str:
 
 
 def _key(secret: str) -> bytes:
-    """The bytes of a secret: base64 behind ``whsec_``, or the text itself."""
+    """The bytes of a secret: base64 after ``whsec_``, or the text itself."""
     encoded = secret.removeprefix("whsec_")
     try:
         key = secret.encode() if encoded == secret else base64.b64decode(encoded, validate=True)
     except binascii.Error:
         key = b""
-    if len(key) < 24:  # the least that Standard Webhooks allows
+    if len(key) < 24:  # the minimum of Standard Webhooks
         raise ValueError(
             "a list of secrets of at least 24 bytes each, text or `whsec_` and base64; "
             'make one: python -c "import secrets; print(secrets.token_urlsafe(32))"'
@@ -129,7 +129,7 @@ def _key(secret: str) -> bytes:
 
 
 def _finite(plain: Any) -> Any:
-    """Plain values with null for what JSON has no number for."""
+    """Plain values, with null for numbers that JSON cannot represent."""
     if isinstance(plain, dict):
         return {key: _finite(item) for key, item in plain.items()}
     if isinstance(plain, list | tuple):

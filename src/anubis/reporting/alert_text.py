@@ -13,7 +13,7 @@ from anubis.model.alert import SEVERITY_ORDER, Alert, AlertKind, AlertRow, Alert
 from anubis.reporting.markup import code, one_line, short_subject
 
 #: Rows shown; the others are only counted.
-MOST_ROWS = 10
+MAX_ROWS = 10
 _STATE_TEXTS = {
     AlertState.SUSPECTED: "suspected",
     AlertState.CONFIRMED: "",
@@ -99,7 +99,7 @@ def title(alert: Alert, max_chars: int = 150, *, with_state: bool = True) -> str
 def lines(alert: Alert) -> tuple[list[Line], int]:
     """The most severe rows as cells, and the number of further rows."""
     rows = _most_severe_first(alert)
-    return [_line(row) for row in rows[:MOST_ROWS]], max(0, len(rows) - MOST_ROWS)
+    return [_line(row) for row in rows[:MAX_ROWS]], max(0, len(rows) - MAX_ROWS)
 
 
 def sentences(alert: Alert, mark: Mark = one_line) -> list[str]:

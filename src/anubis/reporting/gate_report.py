@@ -7,7 +7,7 @@ from anubis.analysis.verdict_text import effect_text, level_text, next_step, per
 from anubis.model.verdict import Comparison, Judgement, Verdict
 from anubis.reporting.markup import code, one_line, short_subject
 
-MOST_ROWS = 10
+MAX_ROWS = 10
 
 _SEVERITY_ORDER = [
     Judgement.REGRESSED,
@@ -98,10 +98,10 @@ def markdown(report: Report) -> str:
     """The report as Markdown, of bounded length."""
     parts = [f"**Anubis: {title(report)}**"]
     failed = [entry for entry in report.comparisons if entry.failure]
-    parts += [f"{code(entry.benchmark)} failed: {code(entry.failure)}" for entry in failed[:MOST_ROWS]]
-    if len(failed) > MOST_ROWS:
-        parts.append(f"and {len(failed) - MOST_ROWS} more failed")
-    if shown := verdicts(report)[:MOST_ROWS]:
+    parts += [f"{code(entry.benchmark)} failed: {code(entry.failure)}" for entry in failed[:MAX_ROWS]]
+    if len(failed) > MAX_ROWS:
+        parts.append(f"and {len(failed) - MAX_ROWS} more failed")
+    if shown := verdicts(report)[:MAX_ROWS]:
         rows = [
             "| Benchmark | Metric | Before, after | Effect | n | Noise | Verdict |",
             "|---|---|---|---|---|---|---|",
@@ -112,7 +112,7 @@ def markdown(report: Report) -> str:
         worst = shown[0][1]
         parts.append(f"{code(worst.metric)}: {next_step(worst)}")
     noted = [entry for entry in report.comparisons if entry.note]
-    parts += [f"{code(entry.benchmark)}: {code(entry.note, 200)}" for entry in noted[:MOST_ROWS]]
+    parts += [f"{code(entry.benchmark)}: {code(entry.note, 200)}" for entry in noted[:MAX_ROWS]]
     compared = [entry for entry in report.comparisons if entry.comparison]
     subjects = dict.fromkeys((entry.baseline, entry.contender) for entry in compared)
     parts += [

@@ -59,7 +59,7 @@ def read(path: Path) -> Report:
 
 @cache
 def _adapter() -> TypeAdapter[tuple[_File]]:
-    # A plain dataclass takes no configuration of its own; inside a tuple it inherits the tuple's.
+    # A plain dataclass cannot have a configuration; inside a tuple it inherits that of the tuple.
     return TypeAdapter(tuple[_File], config=ConfigDict(strict=True, extra="forbid", allow_inf_nan=False))
 
 

@@ -1,4 +1,4 @@
-"""New runs, with their descriptors and texts stored once however many runs share them."""
+"""Storing new runs. Descriptors and texts that several runs share are stored once."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -21,9 +21,9 @@ def add_runs(
     points: Sequence[Point] = (),
     samples: Mapping[str, Sequence[SampleBlock]] | None = None,
 ) -> list[str]:
-    """Store runs that are not there yet, with their points and samples, and events, in one transaction.
+    """Store runs that are not stored yet, with their points, samples and events, in one transaction.
 
-    The ids that are new.
+    Returns the ids of the new runs.
     """
     words = dictionaries.words(
         word for run, _ in runs for word in (run.owner, run.engine, run.folder, run.family_id, run.series_key)
@@ -37,7 +37,7 @@ def add_runs(
     }
 
     def work(session: Session) -> list[str]:
-        # First of all the row that every writer of events holds: nobody else adds or forgets descriptors meanwhile.
+        # Locks the row that every writer of events locks, so that no other writer adds or removes descriptors.
         session.rows("count_events", count=0)
         new = _unknown(session, runs)
         given = {run.id for run, _ in runs}
@@ -74,7 +74,7 @@ def _unknown(session: Session, runs: Sequence[tuple[Run, str]]) -> list[tuple[Ru
 
 
 def _numbers(session: Session, run_ids: Iterable[str]) -> dict[str, int]:
-    """Id -> number of those of the runs that are stored."""
+    """Id -> number of the runs that are stored."""
     return {
         id_text(row.id): row.no
         for ids in chunked(map(id_bytes, run_ids))
@@ -83,7 +83,7 @@ def _numbers(session: Session, run_ids: Iterable[str]) -> dict[str, int]:
 
 
 def _descriptors(session: Session, runs: Sequence[Run], words: dict[str, int]) -> dict[str, int]:
-    """Digest -> number of the descriptor, stored when it is new."""
+    """Digest -> number of the descriptor; new descriptors are stored."""
     by_digest = {run.digest: run for run in runs}
     known: dict[str, int] = {}
     for digests in chunked(map(bytes.fromhex, by_digest)):
@@ -102,7 +102,7 @@ def _descriptors(session: Session, runs: Sequence[Run], words: dict[str, int]) -
 
 
 def _texts(session: Session, by_digest: dict[bytes, str]) -> dict[bytes, int]:
-    """Digest -> number of the text, stored when it is new."""
+    """Digest -> number of the text; new texts are stored."""
     known: dict[bytes, int] = {}
     for digests in chunked(by_digest):
         known |= {row.digest: row.id for row in session.rows("find_texts", digests=digests)}

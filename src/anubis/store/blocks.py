@@ -1,4 +1,4 @@
-"""Points of many series as columns: what a gate over thousands of metrics can afford to read."""
+"""Points of many series as columns, for fast reading of thousands of metrics by a gate."""
 
 import json
 from collections import defaultdict
@@ -16,9 +16,9 @@ from anubis.store.sql.codes import BETTERS
 from anubis.store.sql.database import Database, Row, chunked, transposed
 from anubis.store.text import clean
 
-#: Texts of one list: longer lists are for numbers.
-_MOST_TEXTS = 500
-#: With more metrics than this, whole runs are read: to look each one up would take longer.
+#: Maximum number of texts in one list; lists of numbers may be longer.
+_MAX_TEXTS = 500
+#: With more metrics than this, all points of a run are read, which is faster than selecting metrics.
 _FEW_METRICS = 100
 
 #: Number of a metric -> its name and unit.
@@ -26,7 +26,7 @@ _Names = Mapping[int, tuple[str, str]]
 
 
 class _Figures(NamedTuple):
-    """Columns of the points of one metric, a value for each run."""
+    """Columns of the points of one metric, one value for each run."""
 
     #: None: not a number.
     values: tuple[Any, ...]
@@ -37,7 +37,7 @@ class _Figures(NamedTuple):
 
 @dataclass(frozen=True)
 class _Runs:
-    """Runs in order, and what their points know from them."""
+    """Runs in order, with the columns that their points share."""
 
     rows: Sequence[Row]
 
@@ -78,14 +78,14 @@ def read_blocks(
     """See ``Points.histories``."""
     names = {
         row.id: (row.name, row.units)
-        for some in chunked(dict.fromkeys(map(clean, metrics)), _MOST_TEXTS)
+        for some in chunked(dict.fromkeys(map(clean, metrics)), _MAX_TEXTS)
         for row in database.rows("find_metrics", names=some)
     }
     if not names:
         return []
     machines: dict[int, tuple[str, str]] = {}
     runs: dict[int, list[Row]] = defaultdict(list)
-    for some in chunked(dict.fromkeys(map(clean, series_keys)), _MOST_TEXTS):
+    for some in chunked(dict.fromkeys(map(clean, series_keys)), _MAX_TEXTS):
         for row in database.rows("find_series", series_keys=some):
             machines[row.id] = row.series_key, row.fingerprint
         for run in database.rows("measured_runs", series_keys=some, before_s=before_s, most=most):
@@ -111,7 +111,7 @@ def _blocks(
     runs: Sequence[Row], points: Mapping[int, Row], names: _Names, machine: tuple[str, str]
 ) -> Iterator[PointBlock]:
     """The blocks of one series on one machine; ``runs`` are in order."""
-    # Runs that measured the same are turned from rows to columns all at once.
+    # Runs with the same metrics are transposed together.
     alike: dict[tuple[int, ...], list[Row]] = defaultdict(list)
     for run in runs:
         if run.no in points:
@@ -132,7 +132,7 @@ def _blocks(
 
 
 def _merged(parts: Sequence[tuple[_Runs, _Figures]]) -> tuple[_Runs, _Figures]:
-    """The parts as one, its runs in order."""
+    """The parts merged into one, with runs in order."""
     rows = [
         (run, figures)
         for runs, columns in parts

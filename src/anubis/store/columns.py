@@ -1,9 +1,9 @@
-"""Columns of numbers as small blobs, without loss.
+"""Lossless compression of columns of numbers to small blobs.
 
 A segment is ``<version: u8> <n: u32>`` and one zstd frame that holds its four columns (values, times, steps, repeats).
-A column is one byte that says how it is written, then its bytes: times, steps and repeats as differences of
-neighbours (times as differences of their bit patterns, which is lossless and keeps evenly spaced times constant),
-values as they are; all transposed, so that like bytes stand together.
+A column is one byte for its encoding, then its bytes: times, steps and repeats as differences of neighbours (times as
+differences of their bit patterns, which is lossless and constant for evenly spaced times), values unchanged; all
+transposed, so that bytes of equal significance are adjacent.
 """
 
 import struct
@@ -28,7 +28,7 @@ _PLAIN, _DIFFERENCES = 0, 1
 _LEVEL = 3
 #: Columns in order: type code of the array, type code of the integers it is differenced as (None: not differenced).
 _COLUMNS = (("d", None), ("d", "q"), ("q", "q"), ("i", "i"))
-#: From this length on numpy is worth its import (0.1 s), and from the second on its call.
+#: From the first length on numpy is faster including its import (0.1 s), from the second on without it.
 _LONG, _SHORT = 8_192, 256
 
 
@@ -58,7 +58,7 @@ def unpack(blob: bytes) -> tuple["array[Any]", ...]:
 
 
 def worth_numpy(length: int) -> bool:
-    """Whether numpy is quicker for a column of this length than the standard library."""
+    """Whether numpy is faster for a column of this length than the standard library."""
     return length >= _LONG or (length >= _SHORT and "numpy" in sys.modules)
 
 
@@ -68,7 +68,7 @@ def _written(column: "array[Any]", integers: str | None) -> bytes:
         try:
             kept = _differences(array(integers, column.tobytes()))
             how = _DIFFERENCES
-        except OverflowError:  # a missing step beside a real one is further away than an integer can tell
+        except OverflowError:  # the difference of a missing step and a real one does not fit an integer
             pass
     return bytes([how]) + _transposed(_little(kept).tobytes(), kept.itemsize)
 
@@ -86,7 +86,7 @@ def _transposed(raw: bytes, size: int) -> bytes:
 
 
 def _restored(raw: memoryview, size: int) -> bytes:
-    """What was transposed."""
+    """The inverse of ``_transposed``."""
     length = len(raw) // size
     if worth_numpy(length):
         return np.frombuffer(raw, dtype=np.uint8).reshape(size, length).T.tobytes()

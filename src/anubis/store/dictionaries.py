@@ -1,4 +1,4 @@
-"""Short texts that many rows share, as numbers. Once given, a number is never taken back, so it may be cached."""
+"""Numbers for short texts that many rows share. A number is never reassigned, so it may be cached."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar
@@ -8,15 +8,15 @@ from anubis.store.text import clean
 
 K = TypeVar("K")
 
-#: Texts in one statement (they are parameters, which long lists must not be: see ``database``).
+#: Maximum number of texts in one statement, because texts are parameters (see ``database``).
 _AT_ONCE = 500
 
 
 class Dictionaries:
     """Numbers of words, metrics (name, unit) and series (key, fingerprint).
 
-    New entries are committed before the transaction that refers to them begins: one that is rolled back must not
-    leave numbers behind in the cache that the database never saw.
+    New entries are committed before the transaction that refers to them begins: otherwise a rollback would leave numbers
+    in the cache that are not in the database.
     """
 
     def __init__(self, database: Database) -> None:
@@ -63,7 +63,7 @@ class Dictionaries:
         find: Callable[[Session, list[K]], list[Row]],
         key: Callable[[Row], K],
     ) -> None:
-        # Sorted, so that two writers of the same words wait for one another instead of in a circle.
+        # Sorted, so that two writers of the same words cannot deadlock.
         for missing in chunked(sorted(wanted - known.keys()), _AT_ONCE):  # type: ignore[type-var]
             rows = self._database.transact(lambda session, missing=missing: find(session, missing))  # type: ignore[misc]
             known.update((key(row), row.id) for row in rows)

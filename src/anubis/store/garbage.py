@@ -52,7 +52,7 @@ def pack(home: Path, runs: Runs, records: Records, *, before_s: float, dry_run: 
 
 
 def remove(garbage: Garbage) -> None:
-    """Delete it; silent if it is gone already."""
+    """Delete it; no error if it does not exist."""
     if garbage.path.is_dir() and not garbage.path.is_symlink():
         shutil.rmtree(garbage.path, ignore_errors=True)
     else:

@@ -1,4 +1,4 @@
-"""Listings of runs: rows by what they are narrowed by, then the values of their points."""
+"""Listings of runs: rows that match conditions, and the values of their points."""
 
 import json
 from collections.abc import Mapping, Sequence

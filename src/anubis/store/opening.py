@@ -1,4 +1,4 @@
-"""Opening a database: made when it is new, migrated when it is old, refused when it is from the future."""
+"""Opening a database: creates a new one, migrates an old one, refuses one of a newer version."""
 
 import re
 import sqlite3
@@ -46,8 +46,8 @@ class Store:
 def open_store(url: str) -> Store:
     """The store at ``sqlite:////absolute/path``, ``sqlite:///relative/path`` or ``postgresql://...``.
 
-    Raises StoreError when the database cannot be reached, BadInputError for another kind of URL, and AnubisError
-    when a newer Anubis, or another program, wrote it.
+    Raises StoreError if the database cannot be reached, BadInputError for another kind of URL, and AnubisError
+    if a newer version of Anubis or another program created it.
     """
     database = Database(driver_for(url))
     try:
@@ -57,7 +57,7 @@ def open_store(url: str) -> Store:
         database.close()
         raise AnubisError(
             f"{database.driver.place} is not an Anubis database: {error}",
-            remedy="move the file away or set ANUBIS_DATABASE_URL to another",
+            remedy="move the file, or set ANUBIS_DATABASE_URL to another database",
         ) from error
     except BaseException:
         database.close()
@@ -92,7 +92,7 @@ def _version_in(session: Session) -> str | None:
 
 
 def _bring_up(database: Database) -> None:
-    """Make or migrate the schema, alone: whoever comes second finds it done."""
+    """Create or migrate the schema under an exclusive lock; a second process finds it done."""
     driver = database.driver
     with database.session() as session:
         for statement in driver.prepare:
@@ -109,7 +109,7 @@ def _bring_up(database: Database) -> None:
     version = database.transact(alone)
     if version != VERSION and not (version.isdigit() and version < VERSION):
         raise AnubisError(
-            f"the database {driver.place} has schema {version}, and this Anubis knows {VERSION}",
+            f"the database {driver.place} has schema {version}; this version of Anubis supports {VERSION}",
             remedy="upgrade Anubis, or set ANUBIS_DATABASE_URL to another database",
         )
     if version != VERSION:
@@ -121,7 +121,7 @@ def _create(session: Session) -> None:
     if taken := _tables(session) & set(re.findall(r"^CREATE TABLE (\w+)", create, re.MULTILINE)):
         raise AnubisError(
             f"the database {session.driver.place} has tables of another program: {', '.join(sorted(taken))}",
-            remedy="set ANUBIS_DATABASE_URL to a database of its own",
+            remedy="set ANUBIS_DATABASE_URL to a separate database",
         )
     for statement in create.split(";\n"):
         session.connection.execute(statement)

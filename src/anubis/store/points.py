@@ -1,4 +1,4 @@
-"""Points of series, and the samples behind them."""
+"""Points of series, and their samples."""
 
 import math
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ class StoredPoints:
         """See the contract. Oldest run first, metrics by name."""
         ids = sorted(set(map(id_bytes, run_ids)))
         found = [point_of(row) for some in chunked(ids) for row in self._database.rows("points", ids=some)]
-        # In Python, because databases order text by the language of their users.
+        # Sorted in Python, because the order of text in a database depends on its locale.
         order = {run_id: at for at, run_id in enumerate(dict.fromkeys(point.run_id for point in found))}
         return sorted(found, key=lambda point: (order[point.run_id], point.metric))
 

@@ -1,4 +1,4 @@
-"""Runs: what is read about them, and what clients change."""
+"""Reading runs, and the changes that clients make."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from anubis.store.rows import id_bytes, id_text, run_of
 from anubis.store.sql.database import Database, Session, chunked
 from anubis.store.text import unpacked
 
-#: How many candidates of an ambiguous prefix a message names.
+#: Maximum number of candidates of an ambiguous prefix in a message.
 _CANDIDATES = 5
 _ID_DIGITS = 32
 _PREFIX = re.compile(rf"[0-9a-f]{{1,{_ID_DIGITS}}}")
@@ -29,7 +29,7 @@ class StoredRuns:
         self._dictionaries = dictionaries
 
     def get(self, run_id: str) -> Run:
-        """See the contract. Case and dashes do not matter."""
+        """See the contract. Case and dashes are ignored."""
         digits = run_id.replace("-", "").lower()
         rows = []
         if _PREFIX.fullmatch(digits):
@@ -56,9 +56,7 @@ class StoredRuns:
         return int(row.runs)
 
     def add(self, runs: Sequence[tuple[Run, str]], events: Sequence[Event]) -> None:
-        """See the contract. Runs that are there already are left as they are, with their events, so a caller that
-        does not know whether it got through may repeat the call.
-        """
+        """See the contract. Stored runs and their events are not changed, so a call may be repeated."""
         add_runs(self._database, self._dictionaries, runs, events=events)
 
     def add_finished(
@@ -74,9 +72,7 @@ class StoredRuns:
         )
 
     def request_cancel(self, run_ids: Sequence[str], events: Sequence[Event]) -> Sequence[str]:
-        """See the contract. A run that waits for its time becomes due at once; events of runs that were not marked
-        now are dropped.
-        """
+        """See the contract. A waiting run becomes due at once; events of runs that were marked before are dropped."""
         words = self._dictionaries.words(event_words(events))
 
         def work(session: Session) -> list[str]:
@@ -90,11 +86,11 @@ class StoredRuns:
         return self._database.transact(work)
 
     def remove(self, run_ids: Iterable[str]) -> None:
-        """See the contract. Runs that are not final, and ids that name none, are passed over."""
+        """See the contract. Runs that are not final and unknown ids are ignored."""
         ids = sorted(map(id_bytes, run_ids))
 
         def work(session: Session) -> None:
-            session.rows("count_events", count=0)  # nobody adds runs of the same descriptors meanwhile
+            session.rows("count_events", count=0)  # locks out writers that add runs of the same descriptors
             for some in chunked(ids):
                 gone = session.rows("dropped", ids=list(some))
                 session.write("remove", ids=some)

@@ -22,14 +22,14 @@ else:  # heavy, and only long columns need it
 
 Columns = tuple["array[Any]", ...]
 
-#: Most samples of one segment: about half a megabyte packed.
+#: Maximum number of samples of one segment: about half a megabyte packed.
 SEGMENT = 65_536
 _EMPTY: Columns = (array("d"), array("d"), array("q"), array("i"))
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What the summary row of a metric holds; numbers may be NaN."""
+    """The summary row of a metric; numbers may be NaN."""
 
     count: int
     last: float
@@ -51,12 +51,12 @@ class Summary:
 
 
 def _extreme(choose: Callable[..., float], *values: float) -> float:
-    """``min`` or ``max`` of the numbers among the values; NaN when there are none."""
+    """``min`` or ``max`` of the values that are not NaN; NaN without such values."""
     return choose((value for value in values if not isnan(value)), default=nan)
 
 
 def summary_of(values: "array[float]") -> Summary:
-    """Smallest and largest among the numbers; the sum is NaN as soon as one value is."""
+    """The summary of values: NaN values are ignored in min and max, and make the sum NaN."""
     if not values:
         return Summary(0, nan, nan, nan, 0.0)
     total = sum(values)
@@ -66,7 +66,7 @@ def summary_of(values: "array[float]") -> Summary:
 
 
 class SampleWriter:
-    """A block ready to be written: packing is done before the transaction, not while others wait for it."""
+    """A packed block: packing is done before the transaction, which others may wait for."""
 
     def __init__(self, block: SampleBlock, metric: int) -> None:
         self._name = clean(block.metric)
@@ -79,9 +79,9 @@ class SampleWriter:
         self._summary = summary_of(block.values)
 
     def write(self, session: Session, run: int) -> None:
-        """Store the block in place of what was stored from its start on.
+        """Store the block and replace the samples from its start on.
 
-        Raises ValueError when samples are missing before it.
+        Raises ValueError if samples before it are missing.
         """
         stored = session.row("extent", run=run, name=self._name).extent or 0
         segments, summary = self._segments, self._summary
@@ -120,11 +120,11 @@ class SampleWriter:
 
 
 def read_samples(database: Database, run_id: str, metric: str, most: int | None) -> SampleBlock:
-    """See ``Points.samples``. NotFoundError when the run has none of this metric."""
+    """See ``Points.samples``. Raises NotFoundError if the run has no samples of this metric."""
     rows = database.rows("segments", run_id=id_bytes(run_id), name=clean(metric))
     if not rows:
         raise NotFoundError(
-            f"run {run_id} has no samples of {metric!r}", remedy="anubis results lists what it measured"
+            f"run {run_id} has no samples of {metric!r}", remedy="anubis results lists its metrics"
         )
     values, times_s, steps, repeats = thinned(_joined([row.body for row in rows]), most)
     return SampleBlock(
@@ -152,7 +152,7 @@ def thinned(columns: Columns, most: int | None) -> Columns:
 
 
 def _extremes(values: "array[float]") -> Any:
-    """Where the smallest and the largest of ``values[a:b]`` are."""
+    """A function that returns the positions of the smallest and the largest of ``values[a:b]``."""
     if worth_numpy(len(values)):
         column = np.frombuffer(values)
         return lambda a, b: (a + int(column[a:b].argmin()), a + int(column[a:b].argmax()))

@@ -1,4 +1,4 @@
-"""Texts as a database can hold them."""
+"""Conversion of texts for the database."""
 
 import hashlib
 import json
@@ -10,12 +10,12 @@ _LEVEL = 9  # small, written once and kept for ever
 
 
 def packed(text: str) -> bytes:
-    """A text as it is stored."""
+    """Compress a text for storage."""
     return zstandard.ZstdCompressor(level=_LEVEL).compress(text.encode("utf-8", "surrogatepass"))
 
 
 def unpacked(body: bytes) -> str:
-    """The text that was packed."""
+    """Decompress a stored text."""
     return zstandard.ZstdDecompressor().decompress(body).decode("utf-8", "surrogatepass")
 
 
@@ -25,7 +25,7 @@ def text_digest(text: str) -> bytes:
 
 
 def clean(text: str) -> str:
-    """The text without what PostgreSQL cannot hold (NUL) and UTF-8 cannot spell (lone surrogates)."""
+    """The text without NUL, which PostgreSQL does not support, and without lone surrogates."""
     if text.isascii() and "\0" not in text:
         return text
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")

@@ -1,4 +1,4 @@
-"""What a step measured and concluded, ready to be written in the step's transaction."""
+"""Points, samples and alerts of a step, prepared for the transaction of the step."""
 
 from collections.abc import Sequence
 from typing import Any

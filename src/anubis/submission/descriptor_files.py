@@ -1,4 +1,4 @@
-"""Descriptor files become submissions: one for each cell of each file."""
+"""From descriptor files to submissions: one for each cell of each file."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -10,9 +10,9 @@ from anubis.model.problem import Problem
 from anubis.submission import subject
 from anubis.submission.submit import Submission
 
-#: More than any descriptor has, bytes: of a larger file the rest is not even read.
-MOST_BYTES = 64 << 20
-#: Hears of what is accepted but should be written otherwise.
+#: Maximum number of bytes that are read from a file.
+MAX_BYTES = 64 << 20
+#: Called with each warning about a descriptor file.
 Warned = Callable[[Path, Problem], None]
 
 
@@ -23,9 +23,9 @@ def submissions_of(
     script: str | None = None,
     warned: Warned | None = None,
 ) -> list[Submission]:
-    """The submissions of these files, in order; of several files each says which one it is from.
+    """The submissions of these files, in order; with several files, each contains the name of its file.
 
-    Raises BadInputError with every problem of the first file that cannot be accepted.
+    Raises BadInputError with all problems of the first file that is not valid.
     """
     return [
         submission
@@ -43,10 +43,13 @@ def read(
     name: str = "",
     folder: Path | None = None,
 ) -> Iterator[Submission]:
-    """One file; ``name`` tells it apart in its family, ``folder`` is where it runs (None: beside the file)."""
+    """The submissions of one file.
+
+    ``name`` identifies the file in its family; ``folder`` is the working folder (None: the folder of the file).
+    """
     try:
-        with file.open("rb") as stream:  # a device or a data set given by mistake has no end
-            content = stream.read(MOST_BYTES)
+        with file.open("rb") as stream:  # a device or a data set, given by mistake, is not read as a whole
+            content = stream.read(MAX_BYTES)
     except OSError as error:
         raise BadInputError(
             f"{file}: {error.strerror}", remedy="give the path of a descriptor file"
@@ -71,7 +74,7 @@ def read(
 
 
 def _names(files: Sequence[Path]) -> list[str]:
-    """What each file's runs are called in their family: its name, or its path, or that with a number; one file: empty."""
+    """The name of each file in the family: file name, else path, else path and number; empty for a single file."""
     if len(files) == 1:
         return [""]
     for names in ([file.name for file in files], [str(file) for file in files]):

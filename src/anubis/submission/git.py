@@ -1,4 +1,4 @@
-"""Commits of a git repository: their graph, their names, and working trees of their own to measure them in."""
+"""Access to a git repository: commits, their graph, and separate working trees."""
 
 import shutil
 import subprocess
@@ -8,12 +8,12 @@ from pathlib import Path
 
 from anubis.model.errors import AnubisError, BadInputError
 
-#: A checkout runs none of the repository's hooks: they are nobody's business here.
+#: Hooks of the repository are disabled: a checkout must not run code.
 _GIT = ("git", "-c", "core.hooksPath=/dev/null")
 
 
 def _git(folder: Path, *words: str) -> str:
-    """What git answers. Raises BadInputError with its own words."""
+    """The output of a git command. Raises BadInputError with the error message of git."""
     try:
         answer = subprocess.run(
             [*_GIT, "-C", str(folder), *words], capture_output=True, text=True, check=False
@@ -21,40 +21,41 @@ def _git(folder: Path, *words: str) -> str:
     except OSError as error:
         raise AnubisError(f"git cannot be run: {error.strerror}", remedy="install git") from error
     if answer.returncode:
-        said = answer.stderr.strip().splitlines() or [f"git {words[0]} failed"]
-        raise BadInputError(f"{folder}: {said[-1]}", remedy="check the repository and the commits")
+        errors = answer.stderr.strip().splitlines() or [f"git {words[0]} failed"]
+        raise BadInputError(f"{folder}: {errors[-1]}", remedy="check the repository and the commits")
     return answer.stdout
 
 
 class Repository:
-    """One repository, seen from any folder inside it."""
+    """A git repository, found from any folder inside it."""
 
     def __init__(self, folder: Path) -> None:
         #: The top of the working tree.
         self.top = Path(_git(folder, "rev-parse", "--show-toplevel").strip())
 
     def commit(self, name: str) -> str:
-        """The full id of a commit, tag or branch. Raises BadInputError when there is none."""
+        """The full id of a commit, tag or branch. Raises BadInputError if it does not exist."""
         try:
             return _git(
                 self.top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"
             ).strip()
         except BadInputError:
             raise BadInputError(
-                f"{self.top} has no commit {name!r}", remedy="name a commit, a tag or a branch of it"
+                f"{self.top} has no commit {name!r}",
+                remedy="name a commit, a tag or a branch of the repository",
             ) from None
 
     def between(self, good: str, bad: str, *, all_parents: bool = False) -> dict[str, list[str]]:
-        """``bad`` and its ancestors that ``good`` does not have, each with its parents, parents first.
+        """``bad`` and its ancestors that are not ancestors of ``good``, each with its parents, parents first.
 
-        Without ``all_parents`` a merge counts as one commit: only first parents are followed. Raises BadInputError
-        when ``good`` is no ancestor of ``bad``.
+        Without ``all_parents`` only first parents are followed, so a merge counts as one commit. Raises BadInputError
+        if ``good`` is not an ancestor of ``bad``.
         """
         if good == bad:
             raise BadInputError(f"good and bad are the same commit, {good[:12]}", remedy="name two commits")
         if _git(self.top, "merge-base", good, bad).strip() != good:
             raise BadInputError(
-                f"{good[:12]} is no ancestor of {bad[:12]}", remedy="name the older, good commit first"
+                f"{good[:12]} is not an ancestor of {bad[:12]}", remedy="name the older, good commit first"
             )
         only = () if all_parents else ("--first-parent",)
         listed = _git(self.top, "rev-list", "--parents", "--topo-order", "--reverse", *only, f"{good}..{bad}")
@@ -72,7 +73,7 @@ class Repository:
 
     @contextmanager
     def checked_out(self, commit: str, folder: Path) -> Iterator[Path]:
-        """A working tree of the commit in ``folder``, gone afterwards; what an earlier one left there goes first."""
+        """A working tree of the commit in ``folder``, removed afterwards. An existing folder is replaced."""
         self._remove(folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
         _git(self.top, "worktree", "add", "--detach", "--force", str(folder), commit)

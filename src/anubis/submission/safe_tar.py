@@ -1,4 +1,4 @@
-"""Safe extraction from tar archives on every Python: the filter ``data`` of PEP 706, which Python has from 3.11.4 on."""
+"""Safe extraction from tar archives: the filter ``data`` of PEP 706, also for Python before 3.11.4."""
 
 import os
 import tarfile
@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 
 
 def extract_member(tar: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> None:
-    """Unpack one member below the folder. Raises tarfile.TarError for what would leave it, and for devices."""
+    """Extract one member below the folder. Raises tarfile.TarError for paths outside of it and for devices."""
     if hasattr(tarfile, "data_filter"):
         tar.extract(member, folder, filter="data")
     else:
@@ -14,7 +14,7 @@ def extract_member(tar: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) 
 
 
 def extract_checked(tar: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> None:
-    """The same for older Pythons, a little stricter: nothing is unpacked through a link, not even one that stays inside."""
+    """Replacement for older Python versions; stricter, because nothing is extracted through a link."""
     name = PurePosixPath(member.name.lstrip("/"))
     if ".." in name.parts:
         raise tarfile.ExtractError(f"{member.name!r} would be extracted outside the folder")

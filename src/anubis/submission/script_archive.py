@@ -1,4 +1,4 @@
-"""Script mode: a folder or file of user code as one deterministic archive, and its safe extraction."""
+"""Script mode: packs a folder or file of user code into a deterministic archive, and extracts it safely."""
 
 import hashlib
 import io
@@ -9,9 +9,9 @@ from typing import BinaryIO
 from anubis.model.errors import BadInputError
 from anubis.submission.safe_tar import extract_member
 
-#: Limits on what is extracted: more than any script folder needs, less than what hurts.
-MOST_FILES = 20_000
-MOST_BYTES = 2 * 1024**3
+#: Limits of an extraction.
+MAX_FILES = 20_000
+MAX_BYTES = 2 * 1024**3
 
 _LEFT_OUT = {"__pycache__", ".git", ".venv", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
 
@@ -19,10 +19,10 @@ _LEFT_OUT = {"__pycache__", ".git", ".venv", ".mypy_cache", ".pytest_cache", ".r
 def archive(path: Path) -> tuple[str, bytes]:
     """The object key (``<sha256>.tar``) and bytes of an archive of a file or folder.
 
-    The same content gives the same bytes: entries are sorted, without times, owners or umask-dependent modes.
-    A folder is archived under its own name, so what it holds is at ``$BAI_SCRIPTS_PATH/<folder>/``; a single file is at
-    ``$BAI_SCRIPTS_PATH/<file>``. Version control and caches are left out. Raises BadInputError for a missing path or a file that is neither
-    regular nor a link inside the folder.
+    The same content always yields the same bytes: entries are sorted and have no times, owners or umask-dependent modes.
+    A folder is archived under its name, so its content is at ``$BAI_SCRIPTS_PATH/<folder>/``; a single file is at
+    ``$BAI_SCRIPTS_PATH/<file>``. Version control and caches are left out. Raises BadInputError for a missing path, a
+    special file, and a link to a target outside of the folder.
     """
     if not path.exists():
         raise BadInputError(f"no file or folder {path}", remedy="give --script a path that exists")
@@ -37,17 +37,17 @@ def archive(path: Path) -> tuple[str, bytes]:
 
 
 def _walk(folder: Path) -> list[Path]:
-    found: list[Path] = []
+    entries: list[Path] = []
     for entry in folder.iterdir():
         if entry.name in _LEFT_OUT:
             continue
         if entry.is_dir() and not entry.is_symlink():
-            found.extend(_walk(entry))
+            entries.extend(_walk(entry))
         else:
-            found.append(entry)
-    if not found:
-        found.append(folder)
-    return found
+            entries.append(entry)
+    if not entries:
+        entries.append(folder)
+    return entries
 
 
 def _add(tar: tarfile.TarFile, member: Path, top: Path) -> None:
@@ -56,7 +56,7 @@ def _add(tar: tarfile.TarFile, member: Path, top: Path) -> None:
         target = member.resolve()
         if not target.is_relative_to(top):
             raise BadInputError(
-                f"{member} is a link to something outside the script folder",
+                f"{member} is a link to a target outside the script folder",
                 remedy="copy the file into the folder",
             )
         info.type, info.linkname = tarfile.SYMTYPE, member.readlink().as_posix()
@@ -70,19 +70,19 @@ def _add(tar: tarfile.TarFile, member: Path, top: Path) -> None:
         info.mode = 0o755 if member.stat().st_mode & 0o100 else 0o644
         tar.addfile(info, io.BytesIO(content))
     else:
-        raise BadInputError(f"{member} is not a regular file", remedy="leave devices, sockets and pipes out")
+        raise BadInputError(f"{member} is not a regular file", remedy="remove devices, sockets and pipes")
 
 
 def extract(stream: BinaryIO, folder: Path) -> None:
-    """Unpack an archive: no links out, no devices (PEP 706 filter ``data``), bounded in count and size.
+    """Extract an archive safely: no links to the outside, no devices (PEP 706 filter ``data``), limited count and size.
 
-    Raises BadInputError for an archive that would do otherwise; part of it may have been unpacked by then.
+    Raises BadInputError for any other archive; part of it may be extracted by then.
     """
     try:
         _extract(stream, folder)
     except tarfile.TarError as error:
         raise BadInputError(
-            f"the script archive is refused: {error}", remedy="make it with --script"
+            f"the script archive is not valid: {error}", remedy="create it with --script"
         ) from error
 
 
@@ -91,9 +91,9 @@ def _extract(stream: BinaryIO, folder: Path) -> None:
         files = size = 0
         for member in tar:
             files, size = files + 1, size + member.size
-            if files > MOST_FILES or size > MOST_BYTES:
+            if files > MAX_FILES or size > MAX_BYTES:
                 raise BadInputError(
-                    f"the script archive holds more than {MOST_FILES} files or {MOST_BYTES >> 30} GiB",
-                    remedy="leave data out of the script folder",
+                    f"the script archive contains more than {MAX_FILES} files or {MAX_BYTES >> 30} GiB",
+                    remedy="remove data from the script folder",
                 )
             extract_member(tar, member, folder)

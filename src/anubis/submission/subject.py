@@ -1,4 +1,4 @@
-"""What is under test: ``commit = "auto"`` becomes the commit of the working tree around the descriptor."""
+"""The subject of a run: ``commit = "auto"`` is replaced by the commit of the working tree of the descriptor."""
 
 import subprocess
 from dataclasses import replace
@@ -10,14 +10,14 @@ from anubis.model.errors import BadInputError
 AUTO = "auto"
 DIRTY = "-dirty"
 
-#: Commits looked at for a date that a later one must not precede.
+#: Number of ancestors that are examined for the corrected commit date.
 DEPTH = 1000
 
 
 def resolve(subject: Subject, folder: Path) -> Subject:
-    """The subject with its commit looked up; ``-dirty`` marks a tree with changes to tracked files.
+    """The subject with its resolved commit; ``-dirty`` marks a tree with changes to tracked files.
 
-    Raises BadInputError when the folder is in no git working tree.
+    Raises BadInputError if the folder is not in a git working tree.
     """
     if subject.commit != AUTO:
         return subject
@@ -29,8 +29,8 @@ def resolve(subject: Subject, folder: Path) -> Subject:
 def order_s(subject: Subject, folder: Path) -> float | None:
     """Corrected commit date of the subject: the latest committer date among it and its first-parent ancestors.
 
-    A clock that went wrong once cannot put a commit before its parents (git's "corrected commit date", see
-    gitformat-commit-graph). None when the commit is not in the working tree around ``folder``.
+    With this date a commit with a wrong clock is never before its parents ("corrected commit date", see
+    gitformat-commit-graph). None if the commit is not in the working tree of ``folder``.
     """
     if not subject.commit:
         return None
@@ -41,7 +41,7 @@ def order_s(subject: Subject, folder: Path) -> float | None:
             "--first-parent",
             f"--max-count={DEPTH}",
             "--format=%ct",
-            "--end-of-options",  # a commit that begins with a dash is no option of git
+            "--end-of-options",  # a commit name that begins with a dash is not an option
             subject.commit.removesuffix(DIRTY),
         )
     except BadInputError:
@@ -54,7 +54,7 @@ def _git(folder: Path, *words: str) -> str:
         answer = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError) as error:
         raise BadInputError(
-            f'subject.commit is "auto", but {folder} is in no git working tree with a commit',
+            f'subject.commit is "auto", but {folder} is not in a git working tree with a commit',
             remedy="name the commit, or remove subject.commit",
         ) from error
     return answer.stdout.strip()

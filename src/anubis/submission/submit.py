@@ -1,4 +1,4 @@
-"""Submit: descriptors become runs. Nothing is placed here, and nothing is stored when anything is refused."""
+"""Submission: converts descriptors to runs. Nothing is placed; if any descriptor is refused, nothing is stored."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,18 +18,18 @@ from anubis.submission.refusals import refusals
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """One descriptor to run: one cell of a sweep, or one side of a comparison."""
+    """One descriptor to run: a cell of a sweep, or a side of a comparison."""
 
     descriptor: Descriptor
-    #: The file as the user wrote it.
+    #: The unchanged text of the file.
     text: str
-    #: What tells this run apart in its family: axis values, side of a comparison.
+    #: Coordinates of the run in its family: axis values, side of a comparison.
     cell: Mapping[str, Any] = field(default_factory=dict)
     #: Working folder on this machine.
     folder: str | None = None
     #: Object key of the script archive.
     script: str | None = None
-    #: What orders its points in a series; None: the time of submission.
+    #: Position of its points in a series, UTC seconds; None: the time of submission.
     order_s: float | None = None
 
 
@@ -43,7 +43,7 @@ def runs_of(
     clock: Clock,
     rounds: int = 1,
 ) -> tuple[list[tuple[Run, str]], list[Event]]:
-    """The runs to store, in the order in which they should go, with their first events.
+    """The runs to store, in the order in which they should run, with their first events.
 
     With several rounds the order alternates (A B, B A, A B ...), so that a machine that grows slower or faster
     meanwhile treats all sides alike. ``notifiers`` are by the schemes that they serve. Raises BadInputError with everything that is refused.
@@ -54,7 +54,7 @@ def runs_of(
     ]
     if refused:
         unique = list(dict.fromkeys(refused))
-        raise BadInputError("the run was refused; nothing was stored", problems=unique)
+        raise BadInputError("the run is refused; nothing was stored", problems=unique)
     family = new_run_id() if len(chosen) * rounds > 1 else None
     stored: list[tuple[Run, str]] = []
     events: list[Event] = []

@@ -1,10 +1,10 @@
-"""Histories that other tools hold: reading them into runs and points, and writing ours for other tools.
+"""Import of histories from other tools as runs and points, and export of histories for other tools.
 
     findings = Findings()
     measurements = read("results/", findings)
     store(world.runs, to_points(measurements, origin="asv", owner=owner, findings=findings))
 
-One file per format; an entry point of the group ``anubis.histories`` names its ``Format``.
+One module per format; an entry point of the group ``anubis.histories`` names its ``Format``.
 """
 
 import tempfile
@@ -46,24 +46,24 @@ __all__ = [
     "to_points",
 ]
 
-#: Runs that are stored in one transaction, and looked up at once.
+#: Runs stored in one transaction, and looked up in one query.
 _BATCH = 2_000
-#: Longest silence of a web server, seconds.
+#: Timeout of a read from a web server, seconds.
 _TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportResult:
-    """What was found in some files, ready to be stored."""
+    """The content of imported files, ready to be stored."""
 
     history: History
     #: Errors and warnings of all files.
     problems: tuple[Problem, ...]
-    #: Something could not be read.
+    #: Whether any problem is an error.
     refused: bool
-    #: Values that their tool says are missing.
+    #: Number of values that the tool marks as missing.
     missing: int
-    #: File or address -> the format it was read in.
+    #: File or address -> its format.
     formats: dict[str, str]
 
 
@@ -72,15 +72,17 @@ def read(
     findings: Findings,
     *,
     format_name: str | None = None,
-    given: ImportDefaults | None = None,
+    defaults: ImportDefaults | None = None,
 ) -> Iterator[Measurement]:
-    """The measurements of a file, folder or ``http(s)`` address, one after the other.
+    """The measurements of a file, folder or ``http(s)`` address, one by one.
 
-    What is wrong with it goes into ``findings`` while the rest is read. Raises BadInputError when the file cannot be
-    opened, or is in no known format.
+    Errors in the content are added to ``findings`` while the rest is read. Raises BadInputError if the file cannot be
+    opened or its format is unknown.
     """
     with _local(address) as path:
-        yield from _read(path, str(address), named(format_name or _detected(path, address)), findings, given)
+        yield from _read(
+            path, str(address), named(format_name or _detected(path, address)), findings, defaults
+        )
 
 
 def import_files(
@@ -88,24 +90,24 @@ def import_files(
     *,
     owner: str,
     format_name: str | None = None,
-    given: ImportDefaults | None = None,
+    defaults: ImportDefaults | None = None,
 ) -> ImportResult:
-    """Read all of these and turn them into runs and points; nothing is stored.
+    """Read files, folders or addresses and convert them to runs and points; nothing is stored.
 
-    Raises BadInputError when one cannot be opened, or is in no known format.
+    Raises BadInputError if one cannot be opened or its format is unknown.
     """
-    findings, found = Findings(), dict[str, str]()
+    findings, format_names = Findings(), dict[str, str]()
     runs: dict[str, tuple[Run, str]] = {}
     points: dict[tuple[str, str], Point] = {}
     for address in addresses:
         with _local(address) as path:
             chosen = named(format_name or _detected(path, address))
-            found[address] = chosen.name
-            rows = _read(path, address, chosen, findings, given)
+            format_names[address] = chosen.name
+            rows = _read(path, address, chosen, findings, defaults)
             history = to_points(rows, origin=chosen.name, owner=owner, findings=findings)
         if not history.points and not findings.refused:
-            findings.warn("no values were found", "check that this is the file that its tool wrote")
-        # One run may be spread over several files, and one file may be given twice.
+            findings.warn("the file contains no values", "check that it is an unchanged file of the tool")
+        # One run may be split over several files, and one file may be given twice.
         for each in history.runs:
             runs.setdefault(each[0].id, each)
         for point in history.points:
@@ -115,14 +117,14 @@ def import_files(
         problems=findings.problems,
         refused=findings.refused,
         missing=findings.missing,
-        formats=found,
+        formats=format_names,
     )
 
 
 def store(runs: RunWriter, history: History) -> int:
-    """Store a history, oldest runs first; how many of its runs were not stored already.
+    """Store a history, oldest runs first. Returns the number of new runs.
 
-    Interrupted, it may simply be called again: a run is stored with its points or not at all.
+    After an interruption it can be called again: a run is stored with all its points or not at all.
     """
     points: dict[str, list[int]] = {}
     for position, point in enumerate(history.points):
@@ -137,7 +139,7 @@ def store(runs: RunWriter, history: History) -> int:
 
 
 def stored(runs: RunReader, points: Points, query: RunQuery) -> Iterator[Measurement]:
-    """The points of the runs that a query finds, with the words of their runs."""
+    """The points of the runs that match a query, as measurements."""
     rows = runs.find(query)
     for start in range(0, len(rows), _BATCH):
         batch = rows[start : start + _BATCH]
@@ -147,37 +149,39 @@ def stored(runs: RunReader, points: Points, query: RunQuery) -> Iterator[Measure
 def export(
     measurements: Iterable[Measurement], stream: BinaryIO, findings: Findings, *, format_name: str
 ) -> None:
-    """Write measurements into a binary stream. Raises BadInputError for a format that is not written."""
+    """Write measurements to a binary stream. Raises BadInputError for a format without export."""
     write = named(format_name, writing=True).write
     assert write is not None
     write(measurements, stream, findings)
 
 
 def _read(
-    path: Path, shown: str, chosen: Format, findings: Findings, given: ImportDefaults | None
+    path: Path, shown: str, chosen: Format, findings: Findings, defaults: ImportDefaults | None
 ) -> Iterator[Measurement]:
     assert chosen.read is not None
     findings.file = shown
-    measurements = chosen.read(HistoryFile(path=path, findings=findings, given=given or ImportDefaults()))
-    return measurements if given is None else (_completed(each, given) for each in measurements)
+    measurements = chosen.read(
+        HistoryFile(path=path, findings=findings, defaults=defaults or ImportDefaults())
+    )
+    return measurements if defaults is None else (_completed(each, defaults) for each in measurements)
 
 
-def _completed(each: Measurement, given: ImportDefaults) -> Measurement:
-    """What the user gave stands in where the file says nothing."""
+def _completed(each: Measurement, defaults: ImportDefaults) -> Measurement:
+    """The measurement with defaults for fields that the file does not contain."""
     kept = {
         name: value
         for name, value in each.parameters.items()
-        if not any(fnmatchcase(name, pattern) for pattern in given.ignore)
+        if not any(fnmatchcase(name, pattern) for pattern in defaults.ignore)
     }
     unnamed = not (each.commit or each.version)
     return replace(
         each,
         parameters=kept,
-        commit=given.commit if unnamed else each.commit,
-        commit_s=given.commit_s if unnamed else each.commit_s,
-        version=given.version if unnamed else each.version,
-        repository=each.repository or given.repository,
-        machine=each.machine or given.machine,
+        commit=defaults.commit if unnamed else each.commit,
+        commit_s=defaults.commit_s if unnamed else each.commit_s,
+        version=defaults.version if unnamed else each.version,
+        repository=each.repository or defaults.repository,
+        machine=each.machine or defaults.machine,
     )
 
 
@@ -186,14 +190,14 @@ def _detected(path: Path, address: str | Path) -> str:
     if found is None:
         known = ", ".join(name for name, each in formats().items() if each.read)
         raise BadInputError(
-            f"{address} is in no format that is known here", remedy=f"name it with --format: {known}"
+            f"the format of {address} is not recognised", remedy=f"name it with --format: {known}"
         )
     return found
 
 
 @contextmanager
 def _local(address: str | Path) -> Iterator[Path]:
-    """The path of a file or folder; an address is fetched into a temporary file first."""
+    """The path of a file or folder; an address is downloaded to a temporary file first."""
     if not str(address).startswith(("http://", "https://")):
         path = Path(address)
         try:
@@ -214,6 +218,7 @@ def _local(address: str | Path) -> Iterator[Path]:
                     file.write(block)
         except (OSError, urllib.error.URLError, ValueError) as error:
             raise BadInputError(
-                f"{address} could not be fetched: {error}", remedy="fetch it by hand and give the file"
+                f"{address} could not be downloaded: {error}",
+                remedy="download it and give the path of the file",
             ) from error
         yield path

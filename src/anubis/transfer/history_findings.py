@@ -1,38 +1,38 @@
-"""Collecting what is wrong with an imported file, all of it, while the rest is read."""
+"""Collection of the findings about imported files."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
 from anubis.model.problem import Problem, Severity
 
-#: More findings than this help nobody; the rest is counted.
-MOST_PROBLEMS = 500
+#: Maximum number of findings that are reported; the rest is only counted.
+MAX_PROBLEMS = 500
 
 
 @dataclass(slots=True)
 class Findings:
-    """What was found while histories were read or written. ``file`` is the one being read now."""
+    """The findings of one import or export. ``file`` is the file that is being read."""
 
     file: str = ""
-    #: Values that the tool itself says are missing (null, NaN, infinite): left out, no error.
+    #: Number of values that the tool marks as missing (null, NaN, infinite): left out, not an error.
     missing: int = 0
-    #: Findings beyond MOST_PROBLEMS.
+    #: Number of findings beyond MAX_PROBLEMS.
     unshown: int = 0
     _problems: list[Problem] = field(default_factory=list)
     _errors: int = 0
 
     def error(self, message: str, remedy: str, *, path: str = "", line: int | None = None) -> None:
-        """Something could not be read; nothing is made up in its place."""
+        """Report content that could not be read."""
         self._errors += 1
         self._add(message, remedy, path, line, Severity.ERROR)
 
     def warn(self, message: str, remedy: str, *, path: str = "", line: int | None = None) -> None:
-        """Something was read, or left out, in a way that the user may want to know of."""
+        """Report content that was read with an assumption, or left out."""
         self._add(message, remedy, path, line, Severity.WARNING)
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """All findings in the order in which they were met."""
+        """All findings in the order in which they were reported."""
         if not self.unshown:
             return tuple(self._problems)
         rest = Problem(
@@ -49,7 +49,7 @@ class Findings:
         return self._errors > 0
 
     def _add(self, message: str, remedy: str, path: str, line: int | None, severity: Severity) -> None:
-        if len(self._problems) >= MOST_PROBLEMS:
+        if len(self._problems) >= MAX_PROBLEMS:
             self.unshown += 1
             return
         self._problems.append(
@@ -58,6 +58,6 @@ class Findings:
 
 
 def shown(raw: Any) -> str:
-    """A value for a message, shortened."""
-    words = repr(raw)
-    return words if len(words) <= 60 else f"{words[:57]}..."
+    """The shortened repr of a value, for messages."""
+    text = repr(raw)
+    return text if len(text) <= 60 else f"{text[:57]}..."

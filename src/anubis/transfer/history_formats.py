@@ -1,4 +1,4 @@
-"""The formats in which histories are exchanged, and how one is recognised. One file per format."""
+"""The formats of histories and their detection."""
 
 import codecs
 import math
@@ -14,12 +14,12 @@ from anubis.model.history import Measurement
 from anubis.transfer import history_values
 from anubis.transfer.history_findings import Findings, shown
 
-#: As much of a file as is looked at to recognise it.
+#: Number of bytes that are read to recognise a format.
 HEAD_BYTES = 65_536
 
 
 class FileHead:
-    """What a format may look at to recognise its files."""
+    """The start of a file, from which a format recognises its files."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -43,7 +43,7 @@ class FileHead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportDefaults:
-    """What the user adds to a file; it never replaces what the file says itself."""
+    """Values for fields that an imported file does not contain; they never replace values of the file."""
 
     time_s: float | None = None
     commit: str = ""
@@ -51,42 +51,42 @@ class ImportDefaults:
     version: str = ""
     repository: str = ""
     machine: str = ""
-    #: Patterns (``*`` and ``?``) of parameters that keep no series apart: seeds, paths, ids.
+    #: Patterns (``*`` and ``?``) of parameters that do not distinguish series: seeds, paths, ids.
     ignore: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
 class HistoryFile:
-    """One file, or folder, that is being read."""
+    """A file or folder that is being imported, with its findings and defaults."""
 
     path: Path
     findings: Findings = field(default_factory=Findings)
-    given: ImportDefaults = field(default_factory=ImportDefaults)
+    defaults: ImportDefaults = field(default_factory=ImportDefaults)
 
     def value(self, raw: Any, path: str, *, line: int | None = None) -> float | None:
-        """The number at a place of the file; None when it is missing (counted) or no number (noted)."""
+        """The number at a location in the file; None if it is missing (counted) or not a number (reported)."""
         try:
-            found = history_values.number(raw)
+            value = history_values.number(raw)
         except history_values.NotANumberError:
             self.findings.error(
-                f"a number was expected, found {shown(raw)}",
+                f"expected a number, found {shown(raw)}",
                 "correct the value, or delete the entry",
                 path=path,
                 line=line,
             )
             return None
-        if found is None:
+        if value is None:
             self.findings.missing += 1
-        return found
+        return value
 
     def time_s(self) -> float:
-        """When a file that holds no time was measured: as given, else when it was last written (with a warning)."""
-        if self.given.time_s is not None:
-            return self.given.time_s
+        """The measurement time for a file without one: the default, else the time of its last change (with a warning)."""
+        if self.defaults.time_s is not None:
+            return self.defaults.time_s
         written_s = math.floor(self.path.stat().st_mtime)
         self.findings.warn(
-            "the file says not when it was measured; the time it was last written is used",
-            "give --time",
+            "the file has no measurement time; the time of its last change is used",
+            "set the time with --time",
         )
         return float(written_s)
 
@@ -99,15 +99,15 @@ WriteFunction = Callable[[Iterable[Measurement], BinaryIO, Findings], None]
 class Format:
     """One file format, as data. An entry point of the group ``anubis.histories`` names it."""
 
-    #: What ``--format`` takes.
+    #: Value of ``--format``.
     name: str
-    #: What people call it.
+    #: Display name.
     title: str
-    #: Whether a file is of this format, from its start alone. Required with ``read``.
+    #: Returns whether a file has this format, from its start alone. Required with ``read``.
     detect: Callable[[FileHead], bool] | None = None
-    #: The measurements of a file, one after the other; problems go into its findings. None: export only.
+    #: Yields the measurements of a file and adds problems to its findings. None: export only.
     read: ReadFunction | None = None
-    #: Write measurements into a binary stream. None: import only.
+    #: Writes measurements to a binary stream. None: import only.
     write: WriteFunction | None = None
 
 
@@ -131,7 +131,7 @@ def _loaded() -> dict[str, Format | str]:
 
 
 def named(name: str, *, writing: bool = False) -> Format:
-    """The format of that name. Raises BadInputError naming those there are."""
+    """The format with that name. Raises BadInputError, which lists the known formats."""
     able = {
         key: each for key, each in formats().items() if (each.write if writing else each.read) is not None
     }
@@ -141,14 +141,16 @@ def named(name: str, *, writing: bool = False) -> Format:
         )
     if name not in able:
         verb = "export to" if writing else "import from"
-        raise BadInputError(f'"{name}" is no format to {verb}', remedy=f"choose one of: {', '.join(able)}")
+        raise BadInputError(
+            f'"{name}" is not a known format to {verb}', remedy=f"choose one of: {', '.join(able)}"
+        )
     return able[name]
 
 
 def detect(path: Path) -> str | None:
-    """The name of the format a file or folder is in, from its first 64 KiB; None when no format knows it.
+    """The name of the format of a file or folder, recognised by its first 64 KiB; None if it is unknown.
 
-    Raises OSError when the file cannot be read.
+    Raises OSError if the file cannot be read.
     """
     head = FileHead(path)
     for name, each in formats().items():

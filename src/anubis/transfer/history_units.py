@@ -1,4 +1,4 @@
-"""What a unit says about its metric: its dimension and, where that is certain, its direction."""
+"""The dimension of a metric and, if it is certain, its direction, derived from the unit."""
 
 import re
 from functools import cache
@@ -30,9 +30,9 @@ VALUE = "value"
 
 @cache
 def dimension(units: str) -> str:
-    """``time``, ``throughput``, ``memory`` (bytes for each call) or, when the unit does not tell, ``value``.
+    """``time``, ``throughput``, ``memory`` (bytes for each call) or, for any other unit, ``value``.
 
-    A rate counts as throughput only when what it counts is work done or bytes: errors per second are none.
+    A rate is throughput only if it counts work or bytes: errors per second are not throughput.
     """
     units = units.strip()
     if per_second := _PER_SECOND.fullmatch(units):
@@ -49,7 +49,7 @@ def dimension(units: str) -> str:
 
 
 def direction(units: str) -> Better:
-    """The direction where the unit makes it certain: time is better lower, throughput higher."""
+    """The direction if the unit determines it: lower is better for time, higher for throughput."""
     return {TIME: Better.LOWER, THROUGHPUT: Better.HIGHER, MEMORY: Better.LOWER}.get(
         dimension(units), Better.NONE
     )

@@ -1,13 +1,13 @@
-"""Reading single values of foreign files: numbers, texts and times, without ever making one up."""
+"""Conversion of single values of imported files: numbers, texts and times. Never invents a value."""
 
 import math
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-#: The MLflow store writes infinity as the largest float64.
+#: MLflow writes infinity as the largest float64.
 _LARGEST = 1.7976931348623157e308
-#: Times after the year 9999, or before 1970, are mistakes in units.
+#: End of the year 9999; later times, and times before 1970, have the wrong unit.
 LATEST_S = 253_402_300_800.0
 
 
@@ -16,9 +16,9 @@ class NotANumberError(ValueError):
 
 
 def number(raw: Any) -> float | None:
-    """The finite number; None for what is missing: null, NaN, infinite, an empty text.
+    """The finite number; None for a missing value: null, NaN, infinite or an empty text.
 
-    Texts are read as numbers, because some tools write them so. Raises NotANumberError.
+    Texts are converted, because some tools write numbers as text. Raises NotANumberError.
     """
     if raw is None or raw == "":
         return None
@@ -38,7 +38,7 @@ def number(raw: Any) -> float | None:
 
 
 def soft_number(raw: Any) -> float | None:
-    """The finite number, else None: for what only accompanies a value (spread, repeats)."""
+    """The finite number, else None: for optional fields beside a value (spread, repeats)."""
     try:
         return number(raw)
     except NotANumberError:
@@ -51,7 +51,7 @@ def count(raw: Any) -> int:
 
 
 def text(raw: Any) -> str:
-    """The value as a text that every store and file can hold: no NUL, no lone surrogate; empty for null."""
+    """The value as a text without NUL and lone surrogates, valid for every store; empty for null."""
     if raw is None:
         return ""
     if isinstance(raw, bool):
@@ -63,7 +63,7 @@ def text(raw: Any) -> str:
 
 
 def texts(raw: Any, keys: Iterable[str] | None = None) -> dict[str, str]:
-    """The scalars of a mapping (only these keys) as texts; what is absent, null or empty is left out."""
+    """The scalars of a mapping (only these keys) as texts; absent, null and empty values are left out."""
     if not isinstance(raw, Mapping):
         return {}
     chosen = raw if keys is None else [key for key in keys if key in raw]
@@ -72,9 +72,9 @@ def texts(raw: Any, keys: Iterable[str] | None = None) -> dict[str, str]:
 
 
 def seconds(raw: Any, per_second: int = 1) -> float | None:
-    """UTC seconds since 1970 from a number, of which ``per_second`` make a second, or from ISO 8601 text.
+    """UTC seconds since 1970 from ISO 8601 text, or from a number in units of 1 / ``per_second`` seconds.
 
-    A text without a zone is read as UTC. None when it is no time between 1970 and 9999.
+    A text without a zone is read as UTC. None if it is not a time between 1970 and 9999.
     """
     found = _moment(raw) if isinstance(raw, str) else None
     if found is None:

@@ -1,4 +1,4 @@
-"""Foreign measurements become runs and points of our store, and our points become measurements again."""
+"""Conversion of imported measurements to runs and points, and of stored points to measurements."""
 
 import hashlib
 import json
@@ -20,11 +20,11 @@ from anubis.model.run import Run
 from anubis.model.status import Status
 from anubis.transfer.history_findings import Findings
 
-#: Name of the engine of imported runs: no engine has it, so nobody can run them again by mistake.
+#: Engine name of imported runs. No engine has this name, so they cannot be run again by mistake.
 ENGINE = "import"
-#: Label of imported runs: the format they came from. It stays when they are exported and imported once more.
+#: Label of imported runs: their original format. It is kept when they are exported and imported again.
 ORIGIN = "imported_from"
-#: Fingerprint of points whose history says nothing about the machine.
+#: Fingerprint of points without information about the machine.
 UNKNOWN_MACHINE = "unknown"
 
 _EMPTY = Descriptor(info=Info(name=""), hardware=Hardware(instance_type="unknown"))
@@ -41,16 +41,16 @@ _Identity = tuple[_SeriesId, _SubjectId, _MachineId, str | float]
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What an import stores."""
+    """The runs and points of an import."""
 
-    #: Finished runs, each with a descriptor file made up for it.
+    #: Finished runs, each with a generated descriptor file.
     runs: list[tuple[Run, str]] = field(default_factory=list)
     points: list[Point] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class _Series:
-    """What the runs of one benchmark share."""
+    """Data shared by the runs of one series."""
 
     info: Info
     #: Canonical JSON of the descriptor, without its closing brace and without a subject.
@@ -60,19 +60,19 @@ class _Series:
 
 
 def to_points(measurements: Iterable[Measurement], *, origin: str, owner: str, findings: Findings) -> History:
-    """One finished run for each benchmark, subject, machine and time (or run of the tool), with its points.
+    """One finished run with its points for each benchmark, subject, machine and time (or run of the tool).
 
-    Run ids follow from what the file says, so importing a file twice stores it once. Several values of one run and
-    metric are its repeats: their median, deviation and number make the point.
+    Run ids are derived from the content, so importing a file twice stores it once. Several values of one run and metric
+    are repeats: their median, deviation and number form the point.
     """
     groups: dict[_Identity, dict[str, list[Measurement]]] = {}
     for each in measurements:
         of_run = groups.setdefault(_identity(each), {})
         of_run.setdefault(each.metric, []).append(each)
-    history, made = History(), _Makers(origin, owner)
+    history, factory = History(), _RunFactory(origin, owner)
     for identity, metrics in groups.items():
         first = next(iter(metrics.values()))[0]
-        run, text, fingerprint = made.run(first, identity)
+        run, text, fingerprint = factory.run(first, identity)
         history.runs.append((run, text))
         for values in metrics.values():
             history.points.append(_point(values, run, fingerprint, findings))
@@ -80,7 +80,7 @@ def to_points(measurements: Iterable[Measurement], *, origin: str, owner: str, f
 
 
 def _identity(each: Measurement) -> _Identity:
-    """What tells runs apart: series, subject, machine, and the tool's own run or else the time."""
+    """The identity of a run: series, subject, machine, and the run id of the tool or else the time."""
     return (
         (each.benchmark, _words(each.parameters), _words(each.labels)),
         (each.repository, each.commit, each.version),
@@ -93,8 +93,8 @@ def _words(mapping: Mapping[str, str]) -> _Words:
     return tuple(sorted(mapping.items())) if mapping else ()
 
 
-class _Makers:
-    """Makes runs; remembers what many of them share."""
+class _RunFactory:
+    """Creates runs and caches the data that they share."""
 
     def __init__(self, origin: str, owner: str) -> None:
         self._origin = origin
@@ -138,7 +138,7 @@ class _Makers:
         return self._series[key]
 
     def _subject_of(self, key: _SubjectId) -> tuple[Subject, str]:
-        """The subject, and the end of a canonical descriptor that has it: ``subject`` sorts behind all other keys."""
+        """The subject, and the end of a canonical descriptor with it: ``subject`` sorts after all other keys."""
         if key not in self._subjects:
             repository, commit, version = key
             subject = Subject(repository=repository or None, commit=commit or None, version=version or None)
@@ -148,22 +148,22 @@ class _Makers:
 
     def _fingerprint_of(self, key: _MachineId) -> str:
         if key not in self._fingerprints:
-            machine, facts, own = key
-            made = _sha256(repr((machine, facts))) if machine or facts else UNKNOWN_MACHINE
-            self._fingerprints[key] = own or made
+            machine, facts, fingerprint = key
+            derived = _sha256(repr((machine, facts))) if machine or facts else UNKNOWN_MACHINE
+            self._fingerprints[key] = fingerprint or derived
         return self._fingerprints[key]
 
     def _run_id(self, first: Measurement, identity: str) -> str:
-        """The id of our own run when an export of ours names it, else one made from all that tells runs apart."""
-        own = _own_id(first.run)
-        if own is None or own in self._ids:
-            own = run_id(first.time_s, _sha256(identity))
-        self._ids.add(own)
-        return own
+        """The id of the run if it is an export of Anubis, else an id derived from the identity."""
+        identifier = _anubis_id(first.run)
+        if identifier is None or identifier in self._ids:
+            identifier = run_id(first.time_s, _sha256(identity))
+        self._ids.add(identifier)
+        return identifier
 
 
 def _descriptor(info: Info, subject: Subject) -> Descriptor:
-    """A descriptor of which only these are known. The empty sections are shared: an import makes very many."""
+    """A descriptor with this information and subject. Empty sections are shared between the many descriptors of an import."""
     empty = _EMPTY
     return Descriptor(
         info=info,
@@ -182,10 +182,10 @@ def _sha256(words: str) -> str:
 
 
 def run_id(time_s: float, digest: str) -> str:
-    """A UUID in the form of version 7 (RFC 9562) whose time is right to the day.
+    """A UUID of version 7 (RFC 9562) whose time is correct to the day.
 
-    People see the first 13 characters of an id, which are its time; a whole file is often measured in one millisecond,
-    so the milliseconds within the day come from the digest (hex) like the random bits.
+    Users see the first 13 characters of an id, which are its time. A whole file often has a single time, so the
+    milliseconds within the day are taken from the digest (hex), like the random bits.
     """
     bits = int(digest[:40], 16)
     day_ms = int(time_s) // 86_400 * _DAY_MS
@@ -195,19 +195,19 @@ def run_id(time_s: float, digest: str) -> str:
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
-def _own_id(words: str) -> str | None:
+def _anubis_id(text: str) -> str | None:
     try:
-        found = uuid.UUID(words) if len(words) == 36 else None
+        parsed = uuid.UUID(text) if len(text) == 36 else None
     except ValueError:
         return None
-    return words if found is not None and found.version == 7 and str(found) == words else None
+    return text if parsed is not None and parsed.version == 7 and str(parsed) == text else None
 
 
 def _toml(info: Info) -> str:
-    """A descriptor file that says what was imported. It lacks what nobody knows (the image), so submitting it is refused."""
+    """A descriptor file for an imported run. It has no image or command, so submitting it is refused."""
     labels = "\n".join(f"{_quoted(key)} = {_quoted(value)}" for key, value in info.labels.items())
     return (
-        f'# Made by anubis import: this run was measured by another tool.\nspec_version = "1.0"\n\n'
+        f'# Written by anubis import: this run was measured by another tool.\nspec_version = "1.0"\n\n'
         f"[info]\nname = {_quoted(info.name)}\nexecution_engine = {_quoted(ENGINE)}\n\n"
         f'[info.labels]\n{labels}\n\n[hardware]\ninstance_type = "unknown"\n'
     )
@@ -248,21 +248,21 @@ def _point(values: list[Measurement], run: Run, fingerprint: str, findings: Find
 
 
 def _repeats(values: list[Measurement], findings: Findings) -> list[Measurement]:
-    """The different ones among the values of one run and metric, all in the unit of the first."""
+    """The distinct values of one run and metric, in the unit of the first."""
     units = values[0].units
     if any(each.units != units for each in values):
         findings.warn(
-            f'"{values[0].benchmark}" gives {values[0].metric} in several units; only {units} is kept',
-            "give each figure a name of its own",
+            f'"{values[0].benchmark}" has {values[0].metric} in several units; only {units} is kept',
+            "give each value a different metric name",
         )
     same = [each for each in values if each.units == units]
     return [each for position, each in enumerate(same) if each not in same[:position]]
 
 
 def measurements_of(rows: Sequence[RunRow], points: Iterable[Point]) -> Iterator[Measurement]:
-    """Points with the words of their runs, as exporters write them.
+    """Points with the data of their runs, as measurements for export.
 
-    A run of our own keeps its series apart from others of its name by the label ``series``.
+    Runs of Anubis get the label ``series``, which distinguishes series with the same name.
     """
     by_id = {row.id: row for row in rows}
     for point in points:

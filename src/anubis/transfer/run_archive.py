@@ -1,9 +1,9 @@
-"""One run as one file: its record, its rows and its script, to keep elsewhere or to bring to another home.
+"""The archive of one run: its record, rows and script in one file.
 
-The file is a tar under zstd. ``manifest.json`` comes first and names every other member with size and SHA-256;
-``run.json`` holds the rows; ``record/a<attempt>/<role>/<rank>/<file>`` is the record, and ``script.tar`` the script
-archive where there is one. The same run gives the same bytes: members are sorted, without
-times, owners or modes.
+The file is a tar compressed with zstd. ``manifest.json`` is the first member and lists every other member with size and
+SHA-256; ``run.json`` holds the rows; ``record/a<attempt>/<role>/<rank>/<file>`` is the record, and ``script.tar`` the
+script archive, if there is one. The same run always yields the same bytes: members are sorted and have no times, owners
+or modes.
 """
 
 import hashlib
@@ -35,11 +35,11 @@ _RECORD = "record/"
 _FILE = re.compile(
     rf"{_RECORD}(?P<attempt>[^/]+)/(?P<role>[^/]+)/(?P<rank>[0-9]{{1,9}})/(?P<file>.+)", re.DOTALL
 )
-#: Manifest, rows and the JSON files of a record are read into memory; real ones are far below this.
-_MOST_JSON_BYTES = 256 << 20
+#: Maximum size of manifest, rows and the JSON files of a record, which are read into memory.
+_MAX_JSON_BYTES = 256 << 20
 _BUFFER = 1 << 20
-#: What reading something else, or an archive that somebody made up, ends in.
-_STRANGE = (
+#: Exceptions that a damaged or forged archive, or another file, raises.
+_FORMAT_ERRORS = (
     zstandard.ZstdError,
     tarfile.TarError,
     EOFError,
@@ -54,7 +54,7 @@ _REMEDY = "export the run again where it was measured"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivedRun:
-    """Everything about a run but its files."""
+    """All stored data of a run, without its files."""
 
     run: Run
     #: The descriptor as it was submitted.
@@ -65,18 +65,18 @@ class ArchivedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnpackedArchive:
-    """An archive that was read: its rows, and where its files lie now."""
+    """The content of an archive: its rows, and the paths of the unpacked files."""
 
     archived: ArchivedRun
     #: The files of its record, and where they are now.
     files: Mapping[tuple[RecordKey, str], Path]
-    #: None when the run had no script.
+    #: None if the run has no script.
     script: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """A file of a record that is to be archived."""
+    """A stored file of a record, to be archived."""
 
     files: RoleFiles
     file: str
@@ -109,31 +109,33 @@ def write(archived: ArchivedRun, records: Records, script: bytes | None, out: Bi
 
 
 def read(stream: BinaryIO, folder: Path) -> UnpackedArchive:
-    """Check an archive and unpack it into an empty folder. Raises BadInputError for anything that is not as it should be."""
+    """Check an archive and unpack it into an empty folder. Raises BadInputError if it is not valid."""
     try:
         with (
             zstandard.ZstdDecompressor().stream_reader(stream) as packed,
             tarfile.open(fileobj=packed, mode="r|") as tar,
         ):
             return _read(tar, folder)
-    except _STRANGE as error:
-        raise BadInputError(f"this is no archive of a run: {error}", remedy=_REMEDY) from error
+    except _FORMAT_ERRORS as error:
+        raise BadInputError(f"the file is not a valid run archive: {error}", remedy=_REMEDY) from error
 
 
 def _read(tar: tarfile.TarFile, folder: Path) -> UnpackedArchive:
     members = iter(tar)
     first = next(members, None)
     if first is None or first.name != _MANIFEST:
-        raise BadInputError("this is no archive of a run: it has no manifest", remedy=_REMEDY)
+        raise BadInputError("the file is not a valid run archive: it has no manifest", remedy=_REMEDY)
     manifest = json.loads(_content(tar, first))
     if manifest["version"] != VERSION:
         raise BadInputError(
-            f"the archive has version {manifest['version']}, and this Anubis reads {VERSION}",
+            f"the archive has version {manifest['version']}; this version of Anubis reads {VERSION}",
             remedy="upgrade Anubis",
         )
     listed: Mapping[str, Mapping[str, Any]] = manifest["members"]
     if sum(facts["size"] for facts in listed.values()) > shutil.disk_usage(folder).free:
-        raise BadInputError(f"{folder} has no room for the record", remedy="free space, then import it again")
+        raise BadInputError(
+            f"not enough disk space for the record in {folder}", remedy="free space, then import it again"
+        )
     archived = None
     for member in members:
         facts = listed[_checked_name(member)]
@@ -147,22 +149,22 @@ def _read(tar: tarfile.TarFile, folder: Path) -> UnpackedArchive:
         raise BadInputError(f"the archive is not complete: {[*missing, _ROWS][0]} is missing", remedy=_REMEDY)
     run = archived.run
     if run.id != manifest["run"] or not run.status.final or run.digest != digest(run.descriptor):
-        raise BadInputError("the archive contradicts itself about its run", remedy=_REMEDY)
+        raise BadInputError("the archive has inconsistent data about its run", remedy=_REMEDY)
     files = {_file_of(name, run.id): folder / name for name in listed if name not in {_ROWS, _SCRIPT}}
     script = folder / _SCRIPT
     return UnpackedArchive(archived=archived, files=files, script=script if script.exists() else None)
 
 
 def _file_of(name: str, run_id: str) -> tuple[RecordKey, str]:
-    """The file of a record behind the name of a member."""
-    found = _FILE.fullmatch(name)
-    attempt = layout.attempt_of(found["attempt"]) if found else None
-    if found is None or attempt is None:
-        raise BadInputError(f"the archive holds {name!r}, which is no file of a record", remedy=_REMEDY)
-    key = RecordKey(run_id, attempt, found["role"], int(found["rank"]))
+    """The record file of an archive member."""
+    match = _FILE.fullmatch(name)
+    attempt = layout.attempt_of(match["attempt"]) if match else None
+    if match is None or attempt is None:
+        raise BadInputError(f"the archive contains {name!r}, which is not a file of a record", remedy=_REMEDY)
+    key = RecordKey(run_id, attempt, match["role"], int(match["rank"]))
     layout.check_role(key.attempt, key.role, key.rank)
-    layout.check_file(found["file"])
-    return key, found["file"]
+    layout.check_file(match["file"])
+    return key, match["file"]
 
 
 def _add(tar: tarfile.TarFile, name: str, content: _Stored | bytes) -> None:
@@ -187,20 +189,20 @@ def _facts(content: _Stored | bytes) -> dict[str, Any]:
 
 
 def _checked_name(member: tarfile.TarInfo) -> str:
-    """The name of a regular file below the folder; nothing else belongs into an archive."""
+    """The name of the member, which must be a regular file below the folder."""
     path = PurePosixPath(member.name)
     if not member.isreg() or path.is_absolute() or ".." in path.parts:
         raise BadInputError(
-            f"the archive holds {member.name!r}, which is no file of a record", remedy=_REMEDY
+            f"the archive contains {member.name!r}, which is not a file of a record", remedy=_REMEDY
         )
     return member.name
 
 
 def _check_size(member: tarfile.TarInfo) -> None:
-    """Raises BadInputError for a file that is read whole and does not fit into memory."""
+    """Raise BadInputError for a file that is read into memory and is too large."""
     file = member.name.rpartition("/")[2]
-    if member.size > _MOST_JSON_BYTES and file in {_MANIFEST, _ROWS, *layout.REPLACED}:
-        raise BadInputError(f"{member.name} of the archive is too large to be real", remedy=_REMEDY)
+    if member.size > _MAX_JSON_BYTES and file in {_MANIFEST, _ROWS, *layout.REPLACED}:
+        raise BadInputError(f"{member.name} in the archive is too large", remedy=_REMEDY)
 
 
 def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
@@ -217,16 +219,16 @@ def _verified(tar: tarfile.TarFile, member: tarfile.TarInfo, facts: Mapping[str,
 
 def _unpack(tar: tarfile.TarFile, member: tarfile.TarInfo, facts: Mapping[str, Any], path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    found, size = hashlib.sha256(), 0
+    hasher, size = hashlib.sha256(), 0
     source = tar.extractfile(member)
     with path.open("xb") as file:
         while source and size <= facts["size"] and (piece := source.read(_BUFFER)):
-            found.update(piece)
+            hasher.update(piece)
             size += len(piece)
             file.write(piece)
-    _compare(member.name, found.hexdigest(), size, facts)
+    _compare(member.name, hasher.hexdigest(), size, facts)
 
 
-def _compare(name: str, found: str, size: int, facts: Mapping[str, Any]) -> None:
-    if (found, size) != (facts["sha256"], facts["size"]):
-        raise BadInputError(f"{name} of the archive is damaged: its digest does not match", remedy=_REMEDY)
+def _compare(name: str, digest: str, size: int, facts: Mapping[str, Any]) -> None:
+    if (digest, size) != (facts["sha256"], facts["size"]):
+        raise BadInputError(f"{name} in the archive is damaged: its digest does not match", remedy=_REMEDY)

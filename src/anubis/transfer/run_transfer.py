@@ -1,4 +1,4 @@
-"""Runs from one home to another, as archives."""
+"""Transfer of runs between home folders as archives."""
 
 import tempfile
 from dataclasses import replace
@@ -15,12 +15,12 @@ from anubis.record.files import READ_BYTES
 from anubis.record.reading import Record
 from anubis.transfer import run_archive
 
-#: Below the home folder: archives that are being read.
+#: Folder in the home folder for archives that are being imported.
 INCOMING = "incoming"
 
 
 def export(run: Run, world: World, out: BinaryIO) -> None:
-    """Write everything about a final run. Raises BadInputError for one that is not final."""
+    """Write all data of a final run. Raises BadInputError if the run is not final."""
     if not run.status.final:
         raise BadInputError(f"run {run.id} is not final yet", remedy=f"wait for it: anubis watch {run.id}")
     archived = run_archive.ArchivedRun(
@@ -43,7 +43,7 @@ def _script(run: Run, world: World) -> bytes | None:
 
 
 def import_archive(file: Path, world: World, home: Path) -> Run:
-    """Store the run of an archive with its record. Raises BadInputError, having stored nothing."""
+    """Store the run of an archive with its record. Raises BadInputError; then nothing is stored."""
     try:
         stream = file.open("rb")
     except OSError as error:
@@ -54,9 +54,7 @@ def import_archive(file: Path, world: World, home: Path) -> Run:
         unpacked = run_archive.read(stream, Path(folder))
         run = _with_cell(unpacked.archived)
         if world.runs.find(RunQuery(ids=(run.id,))):
-            raise BadInputError(
-                f"run {run.id} is here already", remedy="purge it first if this one is to replace it"
-            )
+            raise BadInputError(f"run {run.id} already exists", remedy="purge it first to replace it")
         _keep_files(unpacked, world)
         archived = unpacked.archived
         samples = sample_blocks(Record(RoleFiles(world.records, RecordKey(run.id, run.attempt))))
@@ -75,7 +73,7 @@ def _with_cell(archived: run_archive.ArchivedRun) -> Run:
 
 
 def _keep_files(unpacked: run_archive.UnpackedArchive, world: World) -> None:
-    """Files come before rows: an interruption leaves files without a run, which the next import replaces."""
+    """Store the files, before the rows: an interruption leaves files without a run, which the next import replaces."""
     run = unpacked.archived.run
     world.records.remove(run.id)
     for (key, file), path in sorted(unpacked.files.items(), key=lambda item: item[0][1] == layout.EXIT):

@@ -42,7 +42,7 @@ def test_searching_differences_finds_what_listing_them_finds(monkeypatch):
     noise = np.random.default_rng(7)
     baseline, contender = np.sort(noise.standard_normal(50)), np.sort(noise.standard_normal(70))
     listed = ranks.shift(baseline, contender)
-    monkeypatch.setattr(ranks, "MOST_PAIRS", 10)
+    monkeypatch.setattr(ranks, "MAX_PAIRS", 10)
     searched = ranks.shift(baseline, contender)
     assert (searched.estimate, searched.low, searched.high) == pytest.approx(
         (listed.estimate, listed.low, listed.high)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu
 
 from anubis.analysis.changes import scores
-from anubis.analysis.changes.localization import place, place_range
+from anubis.analysis.changes.localization import localize, localize_range
 from anubis.analysis.changes.scores import score
 from anubis.analysis.changes.windows import PSEUDO_POINTS, SIDE, Noise, Rows
 
@@ -79,16 +79,16 @@ def test_a_candidate_moves_to_where_the_points_change():
     work = 0.3 * np.random.default_rng(4).standard_normal((1, 100))
     work[0, 47:] += 2.0
     rows = Rows.of([(0, 0, 60, 100), (0, 0, 40, 100), (0, 0, 47, 100)])
-    assert place(work, rows, Noise(ONE, ONE)).tolist() == [47, 47, 47]
-    earliest, latest = place_range(work, rows, Noise(0.3 * ONE, ONE))
+    assert localize(work, rows, Noise(ONE, ONE)).tolist() == [47, 47, 47]
+    earliest, latest = localize_range(work, rows, Noise(0.3 * ONE, ONE))
     assert 46 <= earliest[2] <= 47 <= latest[2] <= 48
 
 
 def test_a_side_too_short_to_split_stays():
     work = np.arange(5.0)[None]
     rows = Rows.of([(0, 0, 2, 5)])
-    assert place(work, rows, Noise(ONE, ONE)).tolist() == [2]
-    assert [end.tolist() for end in place_range(work, rows, Noise(ONE, ONE))] == [[2], [2]]
+    assert localize(work, rows, Noise(ONE, ONE)).tolist() == [2]
+    assert [end.tolist() for end in localize_range(work, rows, Noise(ONE, ONE))] == [[2], [2]]
 
 
 def test_the_range_of_places_holds_the_true_one():
@@ -98,7 +98,7 @@ def test_the_range_of_places_holds_the_true_one():
         work = random.standard_normal((1, 100))
         work[0, 50:] += 1.5
         noise = Noise(ONE, ONE)
-        best = int(place(work, Rows.of([(0, 0, 50, 100)]), noise)[0])
-        earliest, latest = place_range(work, Rows.of([(0, 0, best, 100)]), noise)
+        best = int(localize(work, Rows.of([(0, 0, 50, 100)]), noise)[0])
+        earliest, latest = localize_range(work, Rows.of([(0, 0, best, 100)]), noise)
         inside += int(earliest[0]) <= 50 <= int(latest[0])
     assert inside >= 0.93 * 200

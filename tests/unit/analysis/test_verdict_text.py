@@ -86,14 +86,14 @@ def test_values_are_written_as_people_read_them(value, text):
     [
         (
             {},
-            "Runs differ by 1.2 % (one standard deviation) and 10+10 of them show a change of 1.6 % four times in five",
+            "Runs differ by 1.2 % (one standard deviation); with 10+10 runs, a 1.6 % change is detected with 80 % power",
         ),
         ({}, "accept the contender as the new baseline"),
         ({"judgement": Judgement.IMPROVED}, "hold the gain"),
-        ({"judgement": Judgement.UNCHANGED}, "nothing to do."),
-        ({"judgement": Judgement.UNDECIDED, "more_runs": 7}, "add 7 runs on each side"),
+        ({"judgement": Judgement.UNCHANGED}, "No action is needed."),
+        ({"judgement": Judgement.UNDECIDED, "more_runs": 7}, "Add 7 runs on each side"),
         ({"judgement": Judgement.UNDECIDED}, "make the benchmark quieter"),
-        ({"judgement": Judgement.UNDECIDED, "effect": None, "noise_floor": None}, "a side has no value"),
+        ({"judgement": Judgement.UNDECIDED, "effect": None, "noise_floor": None}, "A side has no value"),
         ({"noise_floor": None}, "The noise between runs is not known yet"),
     ],
 )

@@ -58,7 +58,7 @@ def test_a_verdict_comes_with_what_to_do_next(capsys):
     comparison_view.show(found(worse=0.5, better=2.0), plot=False)
     told = click.unstyle(capsys.readouterr().out)
     assert "REGRESSION" in told
-    assert "look at what changed" in told
+    assert "Look at what changed" in told
     assert "geometric mean of 2 metrics (up is better)" in told
 
 

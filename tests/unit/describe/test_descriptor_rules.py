@@ -44,12 +44,12 @@ WRONG = [
     ("info.name", "a" * 64, "1 to 63"),
     ("info.labels.team", "-x", "letter or digit at both ends"),
     ('info.labels."a/b"', "x", "the key"),
-    ("info.labels.created-by", "me", "belongs to the system"),
-    ("info.labels.Created_By", "me", "belongs to the system"),
-    ("info.labels.anubis_run", "me", "belongs to the system"),
+    ("info.labels.created-by", "me", "is reserved for Anubis"),
+    ("info.labels.Created_By", "me", "is reserved for Anubis"),
+    ("info.labels.anubis_run", "me", "is reserved for Anubis"),
     ("info.scheduling", "60 * * * *", "0-59"),
-    ("info.timezone", "Mars/Olympus", "no time zone"),
-    ("info.timezone", "../../etc/passwd", "no time zone"),
+    ("info.timezone", "Mars/Olympus", "unknown time zone"),
+    ("info.timezone", "../../etc/passwd", "unknown time zone"),
     ("info.overlap", "skipp", "did you mean `skip`"),
     ("info.execution_engine", "", "one word"),
     ("info.priority", "1.5", "whole number"),
@@ -72,14 +72,14 @@ WRONG = [
     ("ml.benchmark_code", "python \\", "lone backslash"),
     ("ml.benchmark_code", " ", "white space"),
     ("ml.args", '--x "', "never closed"),
-    ("ml.framework_version", "2", "no framework"),
+    ("ml.framework_version", "2", "without a framework"),
     ("measure.repeats", "0", "between 1"),
     ("measure.repeats", '"5"', "write it without quotes: 5"),
     ("measure.repeats", "5.0", "write it without a decimal point: 5"),
     ("measure.warmups", "-1", "between 0"),
     ("measure.timeout_s", "0", "larger than 0"),
     ("measure.timeout_s", "inf", "not a finite number"),
-    ("measure.isolate", "machine", "known: `process`, `place`"),
+    ("measure.isolate", "machine", "use one of: `process`, `place`"),
     ("measure.repetitions", "3", "did you mean `repeats`"),
     ("warmups", "1", "write it in [measure]"),
     ("info.priority", "9223372036854775808", "too large"),
@@ -100,12 +100,12 @@ METRIC_WRONG = [
     ("pattern", "'('", "does not compile"),
     ("pattern", f"'{'x' * 5000}'", "at most 4096"),
     ("pattern", f"'{'(' * 3000}'", "compile"),
-    ("better", "'up'", "known: `higher`, `lower`, `none`"),
-    ("summary", "'average'", "none of its values"),
+    ("better", "'up'", "use one of: `higher`, `lower`, `none`"),
+    ("summary", "'average'", "not a valid value"),
     ("threshold", "{ sigma = 0 }", "larger than 0"),
-    ("threshold", "{ change = '5' }", "no share"),
+    ("threshold", "{ change = '5' }", "not a percentage or a ratio"),
     ("threshold", "{ min_effect = -0.1 }", "at least 0"),
-    ("threshold", "{ min = 2, max = 1 }", "no value can be at least 2 and at most 1"),
+    ("threshold", "{ min = 2, max = 1 }", "min 2 is larger than max 1"),
 ]
 
 
@@ -160,11 +160,11 @@ def test_units_are_required_in_new_files():
 SOURCE_WRONG = [
     ('src = "bucket/a"\npath = "/d"', "src", "with a scheme"),
     ('src = "s3://b"\npath = "d"', "path", "absolute"),
-    ('src = "s3://b"\npath = "/d"\nmd5 = "abc"', "md5", "no MD5 digest"),
-    ('src = "s3://b"\npath = "/d"\nmd5 = ""', "md5", "no MD5 digest"),
+    ('src = "s3://b"\npath = "/d"\nmd5 = "abc"', "md5", "not an MD5 digest"),
+    ('src = "s3://b"\npath = "/d"\nmd5 = ""', "md5", "not an MD5 digest"),
     ('src = "s3://b"\npath = "/d"\ndigest = "abc"', "digest", "sha256:<64 hex"),
     ('src = "s3://b"\npath = "/d"\nuri = "s3://b"', "uri", "repeats `src`"),
-    ('src = "s3://b"\npath = "/d"\nuri = "s3://c"', "uri", "two sources"),
+    ('src = "s3://b"\npath = "/d"\nuri = "s3://c"', "uri", "have different values"),
     ('src = "s3://b"', "path", "`path` is missing"),
 ]
 
@@ -327,7 +327,7 @@ def test_without_an_image_there_must_be_a_command(engine):
     where, message, _ = the_one(
         said(text.replace('benchmark_code = "true"', ""), info__execution_engine=engine)
     )
-    assert (where, "nothing to run" in message) == ("ml.benchmark_code", True)
+    assert (where, "neither a command nor an image to run" in message) == ("ml.benchmark_code", True)
 
 
 @pytest.mark.parametrize("engine", ["kubernets", "k8s-lab-in-basement"])
@@ -366,7 +366,7 @@ def test_a_key_of_another_table_is_sent_there():
 @pytest.mark.parametrize(("written", "found"), [("[1]", "a list"), ("3", "the number 3"), ("{}", "a table")])
 def test_arguments_are_text(written, found):
     where, text, _ = the_one(said(f"{BASE}args = {written}"))
-    assert (where, f"expected text, found {found}" in text) == ("ml.args", True)
+    assert (where, f"expected a string, found {found}" in text) == ("ml.args", True)
 
 
 def test_numbers_and_dates_belong_in_quotes_where_text_is_wanted():
@@ -400,8 +400,8 @@ def test_text_stays_text_whatever_is_in_it():
     ("version", "expected"),
     [
         ("", "is missing"),
-        ("spec_version = 1.0", "1.0 is no version"),
-        ('spec_version = "2.0"', '"2.0" is no version'),
+        ("spec_version = 1.0", "1.0 is not a known version"),
+        ('spec_version = "2.0"', '"2.0" is not a known version'),
     ],
 )
 def test_a_version_nobody_knows_is_an_error_beside_the_others(version, expected):

@@ -45,7 +45,7 @@ def read():
         format_name = given.pop("format_name", None)
         rows = list(
             read_history(
-                path, findings, format_name=format_name, given=ImportDefaults(**given) if given else None
+                path, findings, format_name=format_name, defaults=ImportDefaults(**given) if given else None
             )
         )
         return rows, findings

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from anubis.model.errors import BadInputError
 from anubis.transfer.histories import Findings, ImportDefaults, detect, import_files
 from anubis.transfer.histories import read as read_history
-from anubis.transfer.history_findings import MOST_PROBLEMS
+from anubis.transfer.history_findings import MAX_PROBLEMS
 from anubis.transfer.history_formats import formats
 
 READERS = sorted(name for name, each in formats().items() if each.read)
@@ -65,7 +65,7 @@ DOCUMENTS = st.recursive(
 
 def nothing_but_findings(path, name):
     findings = Findings()
-    rows = list(read_history(path, findings, format_name=name, given=ImportDefaults(time_s=1.0)))
+    rows = list(read_history(path, findings, format_name=name, defaults=ImportDefaults(time_s=1.0)))
     for row in rows:
         assert row.value == row.value
         assert row.benchmark
@@ -150,16 +150,16 @@ def test_json_out_of_bounds_is_refused_or_empty(tmp_path, content):
 
 def test_findings_beyond_the_most_are_counted():
     findings = Findings()
-    for number in range(MOST_PROBLEMS + 3):
+    for number in range(MAX_PROBLEMS + 3):
         findings.error(f"problem {number}", "mend it")
-    assert len(findings.problems) == MOST_PROBLEMS + 1
+    assert len(findings.problems) == MAX_PROBLEMS + 1
     assert findings.problems[-1].message == "3 further problems are not shown"
 
 
 def test_a_file_nobody_knows_names_the_formats(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("hello")
-    with pytest.raises(BadInputError, match="in no format that is known here") as caught:
+    with pytest.raises(BadInputError, match="is not recognised") as caught:
         import_files([str(path)], owner="me")
     assert "pytest-benchmark" in caught.value.remedy
 
@@ -169,7 +169,7 @@ def test_a_missing_file_and_an_unknown_format_are_refused(tmp_path):
         import_files([str(tmp_path / "gone.json")], owner="me")
     path = tmp_path / "a.json"
     path.write_text("{}")
-    with pytest.raises(BadInputError, match="no format to import from"):
+    with pytest.raises(BadInputError, match="not a known format to import from"):
         import_files([str(path)], owner="me", format_name="parquet")
 
 
@@ -177,7 +177,7 @@ def test_a_file_with_nothing_in_it_is_told(tmp_path):
     path = tmp_path / "empty.json"
     path.write_text('{"results": []}')
     imported = import_files(
-        [str(path)], owner="me", format_name="hyperfine", given=ImportDefaults(time_s=1.0)
+        [str(path)], owner="me", format_name="hyperfine", defaults=ImportDefaults(time_s=1.0)
     )
-    assert [problem.message for problem in imported.problems] == ["no values were found"]
+    assert [problem.message for problem in imported.problems] == ["the file contains no values"]
     assert not imported.refused

@@ -65,7 +65,11 @@ def test_columns_that_mean_nothing_are_named(csv, read):
 
 @pytest.mark.parametrize(
     ("header", "message"),
-    [("benchmark,time_s", "no column"), ("value,value,time_s", "twice"), ('"value,time_s', "no valid CSV")],
+    [
+        ("benchmark,time_s", "is missing"),
+        ("value,value,time_s", "duplicate"),
+        ('"value,time_s', "not valid CSV"),
+    ],
 )
 def test_a_header_that_cannot_be_used_is_refused(csv, read, header, message):
     rows, findings = read(csv(f"{header}\n1,2,3\n"), format_name="csv")

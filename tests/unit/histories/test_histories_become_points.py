@@ -153,7 +153,7 @@ def test_units_of_one_metric_do_not_mix():
     history, findings = points_of(PLAIN, replace(PLAIN, units="s"))
     assert [point.units for point in history.points] == ["ms"]
     assert [problem.message for problem in findings.problems] == [
-        '"b" gives time in several units; only ms is kept'
+        '"b" has time in several units; only ms is kept'
     ]
 
 
@@ -167,7 +167,7 @@ def test_a_deviation_without_repeats_says_nothing():
 )
 def test_importing_twice_stores_once(recorded, opened, name):
     for expected_new in (True, False):
-        imported = import_files([str(recorded / name)] * 2, owner="me", given=ImportDefaults(time_s=5.0))
+        imported = import_files([str(recorded / name)] * 2, owner="me", defaults=ImportDefaults(time_s=5.0))
         assert not imported.refused
         new = store(opened.runs, imported.history)
         assert new == (len(imported.history.runs) if expected_new else 0)
@@ -183,7 +183,7 @@ def test_a_run_may_be_spread_over_files(tmp_path):
     for metric in ("latency", "throughput"):
         (tmp_path / f"{metric}.json").write_text(json.dumps({"b": {metric: {"value": 1}}}))
     files = [str(file) for file in tmp_path.iterdir()]
-    history = import_files(files, owner="me", given=ImportDefaults(time_s=5.0)).history
+    history = import_files(files, owner="me", defaults=ImportDefaults(time_s=5.0)).history
     assert len(history.runs) == 1
     assert {point.metric for point in history.points} == {"latency", "throughput"}
 
@@ -227,11 +227,12 @@ def test_runs_of_our_own_keep_their_series_apart(opened):
 def test_nothing_that_was_said_is_replaced_by_what_is_given(recorded):
     given_words = ImportDefaults(commit="mine", machine="box", version="1", repository="r", commit_s=3.0)
     (said,) = {
-        row.commit for row in read_history(recorded / "pytest-benchmark.json", Findings(), given=given_words)
+        row.commit
+        for row in read_history(recorded / "pytest-benchmark.json", Findings(), defaults=given_words)
     }
     assert said.endswith("-dirty")
     (row, *_) = read_history(
-        recorded / "hyperfine-scan.json", Findings(), given=replace(given_words, time_s=9.0)
+        recorded / "hyperfine-scan.json", Findings(), defaults=replace(given_words, time_s=9.0)
     )
     assert (row.commit, row.machine, row.repository, row.commit_s, row.time_s) == (
         "mine",

@@ -114,7 +114,7 @@ def test_bmf_holds_the_newest_value_with_its_bounds():
         "b[lr=1]": {"loss": {"value": 0.1}},
     }
     (problem,) = findings.problems
-    assert problem.message.startswith("BMF holds one report, so 1 older values")
+    assert problem.message.startswith("BMF contains one report, so 1 older values")
 
 
 @QUIET

@@ -33,7 +33,7 @@ def test_a_spent_limit_is_temporary_and_a_forbidden_thing_is_not():
 
 @pytest.mark.parametrize(
     ("asked", "seconds"),
-    [("0", 0), ("60", 60), ("999999999", exchange.MOST_AGAIN_S), ("soon", None), ("-5", None)],
+    [("0", 0), ("60", 60), ("999999999", exchange.MAX_AGAIN_S), ("soon", None), ("-5", None)],
 )
 def test_the_time_to_wait_is_that_which_was_asked(asked, seconds):
     assert refused(503, retry_after=asked).again_after_s == seconds

@@ -168,5 +168,5 @@ def test_many_verdicts_stay_short_and_the_gravest_are_shown():
 
 def test_every_row_says_effect_interval_counts_and_noise():
     said = reports.markdown(a_report(a_verdict()))
-    for part in ("-4.4 % [-5.8, -3.1]", "10+10", "1.1 %", "912.4 -> 871.9 img/s", "look at what changed"):
+    for part in ("-4.4 % [-5.8, -3.1]", "10+10", "1.1 %", "912.4 -> 871.9 img/s", "Look at what changed"):
         assert part in said

@@ -1,4 +1,4 @@
-"""What the detector found, in words and figures people can act on."""
+"""Conversion of detected changes to verdicts in the unit of the metric."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -9,17 +9,17 @@ from scipy.special import stdtrit
 
 from anubis.analysis.changes.backward_elimination import Change
 from anubis.analysis.changes.drift import drifting
-from anubis.analysis.changes.localization import place_range
+from anubis.analysis.changes.localization import localize_range
 from anubis.analysis.changes.prediction import Prediction, predict
 from anubis.analysis.changes.scaling import Prepared, Scale
 from anubis.analysis.changes.windows import SIDE, Rows
-from anubis.analysis.samples.compare import named
+from anubis.analysis.samples.compare import direction_judgement
 from anubis.analysis.samples.spread import median, smallest_shift
 from anubis.model.series import ChangeKind, ChangePoint, ChangeState, Series, SeriesVerdict
 
 Floats = NDArray[np.float64]
 
-#: "detectable" of a whole series is said for so many further points.
+#: Number of further points to which "detectable" of a series refers.
 FURTHER_POINTS = 10
 
 
@@ -40,18 +40,18 @@ def too_short(series: Series) -> SeriesVerdict:
 def report(
     series: Sequence[Series], prepared: Prepared, changes: list[list[Change]], *, threshold: float
 ) -> list[SeriesVerdict]:
-    """One verdict for each series of equal length, from the changes that survived."""
-    keys = [(at, one.low, one.at, one.high) for at, own in enumerate(changes) for one in own]
+    """One verdict for each series of equal length, from the confirmed changes."""
+    keys = [(at, one.low, one.at, one.high) for at, of_series in enumerate(changes) for one in of_series]
     ranges: Iterator[tuple[int, int]] = iter(())
     if keys:
-        earliest, latest = place_range(prepared.work, Rows.of(keys), prepared.noise)
+        earliest, latest = localize_range(prepared.work, Rows.of(keys), prepared.noise)
         ranges = iter(zip(earliest.tolist(), latest.tolist(), strict=True))
     verdicts = []
-    for at, own in enumerate(changes):
-        labels = drifting(prepared.work[at], own)
+    for at, of_series in enumerate(changes):
+        labels = drifting(prepared.work[at], of_series)
         points = tuple(
             _point(series[at], prepared, at, one, next(ranges), threshold=threshold, drift=drift)
-            for one, drift in zip(own, labels, strict=True)
+            for one, drift in zip(of_series, labels, strict=True)
         )
         verdicts.append(_verdict(series[at], prepared, at, points, threshold))
     return verdicts
@@ -62,7 +62,7 @@ def _point(
     prepared: Prepared,
     at: int,
     change: Change,
-    places: tuple[int, int],
+    position_range: tuple[int, int],
     *,
     threshold: float,
     drift: bool,
@@ -79,11 +79,11 @@ def _point(
     )
     return ChangePoint(
         index=change.at,
-        earliest=places[0],
-        latest=places[1],
+        earliest=position_range[0],
+        latest=position_range[1],
         state=ChangeState.CONFIRMED,
         kind=ChangeKind.DRIFT if drift else ChangeKind.STEP,
-        judgement=named(upwards=change.difference > 0, better=series.better),
+        judgement=direction_judgement(upwards=change.difference > 0, better=series.better),
         effect=scale.effect(change.difference),
         interval=(scale.effect(change.difference - half), scale.effect(change.difference + half)),
         z=change.z,
@@ -146,7 +146,7 @@ def _suspected(series: Series, scale: Scale, ahead: Prediction, start: int) -> C
         latest=index,
         state=ChangeState.SUSPECTED,
         kind=ChangeKind.STEP,
-        judgement=named(upwards=high > low, better=series.better),
+        judgement=direction_judgement(upwards=high > low, better=series.better),
         effect=scale.effect(high - low),
         interval=(scale.effect(high - low - half), scale.effect(high - low + half)),
         z=abs(high - low) / error,

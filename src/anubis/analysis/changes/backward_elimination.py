@@ -1,4 +1,4 @@
-"""Stage 2 of change detection: of the candidates keep those that are strong and large, each in its best place."""
+"""Stage 2 of change detection: removes weak and small candidates, and moves the others to their best position."""
 
 import math
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from anubis.analysis.changes.localization import place
+from anubis.analysis.changes.localization import localize
 from anubis.analysis.changes.scores import score
 from anubis.analysis.changes.windows import SIDE, Noise, Rows
 
@@ -15,17 +15,17 @@ Floats = NDArray[np.float64]
 #: (series, first point of the old side, first point of the new side, end of the new side)
 Key = tuple[int, int, int, int]
 
-#: How often survivors are moved to their best place and judged again.
+#: Number of rounds in which the remaining candidates are moved to their best position and judged again.
 ROUNDS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change of level that was strong enough, in working units."""
+    """One significant change of level, in working units."""
 
     #: First point of the new level.
     at: int
-    #: First point of the old side and end of the new side that were looked at.
+    #: First point of the old side and end of the new side that were compared.
     low: int
     high: int
     #: Size in standard errors.
@@ -37,20 +37,20 @@ class Change:
     deviation: float
 
 
-class Pruning:
-    """The candidates of many series, judged together; what was computed is kept while its points stay the same."""
+class BackwardElimination:
+    """Judges the candidates of many series together. Results are cached while the points are unchanged."""
 
     def __init__(self, work: Floats, noise: Noise) -> None:
         """``work`` has shape (series, points), in working units."""
         self._scores: dict[Key, Change] = {}
         self._places: dict[Key, int] = {}
         self._kept: list[list[int]] = []
-        #: Number of points from which on the same candidates could be judged otherwise.
+        #: Number of points from which on the same candidates may be judged differently.
         self.next_look: float = math.inf
         self.grow(work, noise)
 
     def grow(self, work: Floats, noise: Noise) -> None:
-        """Go on with more points of the same series under the same noise."""
+        """Continue with more points of the same series under the same noise."""
         self._work = work
         self._noise = noise
         self._points = work.shape[1]
@@ -60,7 +60,7 @@ class Pruning:
     ) -> list[list[Change]]:
         """The changes of every series, ascending, with z of at least ``threshold``.
 
-        ``edges`` are, for every series, the differences down and up from which a change is large enough.
+        ``edges`` are, for every series, the smallest differences down and up of a large enough change.
         """
         self.next_look = math.inf
         self._kept = [list(one) for one in candidates]
@@ -98,7 +98,7 @@ class Pruning:
     def _remove_weak(
         self, open_series: list[int], threshold: float, edges: Sequence[tuple[float, float]]
     ) -> None:
-        """Remove the weakest change and judge its neighbours again, until all that is left is strong and large."""
+        """Remove the weakest change and judge its neighbours again, until all remaining changes are strong and large."""
         while open_series:
             keys = {
                 series: [self._key(series, k) for k in range(len(self._kept[series]))]
@@ -115,7 +115,7 @@ class Pruning:
             open_series = changed
 
     def _move(self, open_series: list[int]) -> list[int]:
-        """Move every change to its best place, neighbours in turns; the series in which one moved."""
+        """Move every change to its best position, neighbours alternately. Returns the series with moved changes."""
         moved = set()
         for turn in (0, 1):
             spots = [(series, k) for series in open_series for k in range(turn, len(self._kept[series]), 2)]
@@ -123,7 +123,7 @@ class Pruning:
             fresh = [key for key in keys if key not in self._places]
             if fresh:
                 self._places.update(
-                    zip(fresh, place(self._work, Rows.of(fresh), self._noise).tolist(), strict=True)
+                    zip(fresh, localize(self._work, Rows.of(fresh), self._noise).tolist(), strict=True)
                 )
             for (series, k), key in zip(spots, keys, strict=True):
                 if self._places[key] != key[2]:
@@ -133,9 +133,9 @@ class Pruning:
 
 
 def _whole(count: int) -> tuple[int, float]:
-    """How many of the newest ``count`` points are looked at, and the count from which on it will be more.
+    """The number of the newest ``count`` points that are used, and the count from which on more are used.
 
-    All of the first 16, then in steps of an eighth at most, up to SIDE: a new level is not judged again at every point.
+    All of the first 16, then in steps of at most an eighth, up to SIDE, so that a new level is not judged at every point.
     """
     if count >= SIDE:
         return SIDE, math.inf

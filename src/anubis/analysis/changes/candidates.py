@@ -1,4 +1,4 @@
-"""Stage 1 of change detection: where levels may have changed, for many series at once."""
+"""Stage 1 of change detection: candidate positions of changes, for many series at once."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +8,7 @@ from anubis.analysis.changes.levels import RUNG, Costs, rungs_for
 
 Floats = NDArray[np.float64]
 
-#: Cells (points x series x levels) that are worked on together, to stay inside the processor's cache.
+#: Cells (points x series x levels) that are processed together, to fit the cache of the processor.
 CELLS = 800_000
 
 
@@ -17,21 +17,21 @@ def fit(scaled: Floats, deviations: Floats | None, costs: Costs, fewest: int = 3
 
     ``scaled`` has shape (series, points) in sigmas; ``deviations``, where repeats are known, the standard
     deviation of each point in the same unit. Changes with fewer than ``fewest`` points before or after them in the
-    whole series are not offered.
+    whole series are left out.
     """
     weights = None if deviations is None else 1 / (deviations * deviations)
     reach = np.sqrt(costs.bound)[:, None] * (1.0 if deviations is None else deviations)
     reach = np.broadcast_to(reach, scaled.shape)
     ladders = _ladders(scaled, reach)
-    found: list[list[int]] = [[] for _ in ladders]
+    candidates: list[list[int]] = [[] for _ in ladders]
     for group in _groups([len(rungs) for rungs in ladders], scaled.shape[1]):
-        own = None if weights is None else weights[group]
+        of_group = None if weights is None else weights[group]
         constants = Costs(costs.penalty[group], costs.bound[group])
         fitted = _alone if len(group) == 1 else _together
-        changes = fitted(scaled[group], own, [ladders[at] for at in group], constants)
-        for at, places in zip(group, changes, strict=True):
-            found[at] = [place for place in places if fewest <= place <= scaled.shape[1] - fewest]
-    return found
+        changes = fitted(scaled[group], of_group, [ladders[at] for at in group], constants)
+        for at, positions in zip(group, changes, strict=True):
+            candidates[at] = [one for one in positions if fewest <= one <= scaled.shape[1] - fewest]
+    return candidates
 
 
 def _alone(scaled: Floats, weights: Floats | None, ladders: list[Floats], costs: Costs) -> list[list[int]]:
@@ -56,7 +56,7 @@ def _together(scaled: Floats, weights: Floats | None, ladders: list[Floats], cos
 
 
 def _groups(sizes: list[int], points: int) -> list[list[int]]:
-    """Series of similar grid size together, as many as fit the cache."""
+    """Groups of series with similar grid size, as many as fit the cache."""
     groups: list[list[int]] = []
     group: list[int] = []
     for at in sorted(range(len(sizes)), key=sizes.__getitem__):
@@ -68,7 +68,7 @@ def _groups(sizes: list[int], points: int) -> list[list[int]]:
 
 
 def _ladders(scaled: Floats, reach: Floats) -> list[Floats]:
-    """Rungs for each series, only between the extremes of its points: no other level is ever the best one."""
+    """Rungs for each series, only between the extremes of its points, because the best level is always between them."""
     ordered = np.sort(scaled, axis=1)
     gapless = (np.diff(ordered, axis=1) <= 2 * reach.min(axis=1, keepdims=True)).all(axis=1)
     first, last = np.floor(ordered[:, 0] / RUNG), np.ceil(ordered[:, -1] / RUNG)

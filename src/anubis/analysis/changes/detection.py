@@ -1,4 +1,4 @@
-"""Change points of series: all of one, or of many at once.
+"""Change points of one series or of many series at once.
 
 ``anubis.analysis.changes.online.Detector`` is the same algorithm point by point; all three forms give the same changes.
 """
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anubis.analysis.changes.assessment import report, too_short
-from anubis.analysis.changes.backward_elimination import Change, Pruning
+from anubis.analysis.changes.backward_elimination import BackwardElimination, Change
 from anubis.analysis.changes.candidates import fit
 from anubis.analysis.changes.scaling import FEWEST_POINTS, Prepared, check_finite, prepare
 from anubis.model.errors import BadInputError
@@ -18,7 +18,7 @@ from anubis.model.series import Sensitivity, Series, SeriesVerdict
 
 Floats = NDArray[np.float64]
 
-#: Standard errors a change must have; verdicts.md in docs/concepts has the false alarms and the power of each.
+#: Required size of a change in standard errors; docs/concepts/verdicts.md has the false alarm rates and the power.
 THRESHOLDS = {Sensitivity.QUIET: 5.5, Sensitivity.NORMAL: 4.5, Sensitivity.SENSITIVE: 4.0}
 
 
@@ -35,7 +35,7 @@ def judge_series(
 def judge_many(
     series: Sequence[Series], *, sensitivity: Sensitivity = Sensitivity.NORMAL, min_effect: float = 0.02
 ) -> list[SeriesVerdict]:
-    """``judge_series`` of many series at once, much cheaper per series."""
+    """``judge_series`` for many series at once, with much less time per series."""
     verdicts = [too_short(one) for one in series]
     for group, prepared in _groups(series):
         changes = confirmed(prepared, THRESHOLDS[sensitivity], min_effect)
@@ -48,30 +48,30 @@ def judge_many(
 def find_changes(
     series: Sequence[Series], *, sensitivity: Sensitivity = Sensitivity.NORMAL, min_effect: float = 0.02
 ) -> list[list[int]]:
-    """Only where the levels of each series change: first points of new levels, ascending."""
-    found: list[list[int]] = [[] for _ in series]
+    """The change positions of each series: first points of new levels, ascending."""
+    positions: list[list[int]] = [[] for _ in series]
     for group, prepared in _groups(series):
         for at, changes in zip(group, confirmed(prepared, THRESHOLDS[sensitivity], min_effect), strict=True):
-            found[at] = [change.at for change in changes]
-    return found
+            positions[at] = [change.at for change in changes]
+    return positions
 
 
 def confirmed(prepared: Prepared, threshold: float, min_effect: float) -> list[list[Change]]:
-    """Both stages for series of equal length."""
+    """Run both stages for series of equal length."""
     candidates = fit(prepared.scaled, prepared.noise.relative, prepared.costs)
-    return prune(prepared, candidates, threshold, min_effect)
+    return eliminate(prepared, candidates, threshold, min_effect)
 
 
-def prune(
+def eliminate(
     prepared: Prepared, candidates: Sequence[Sequence[int]], threshold: float, min_effect: float
 ) -> list[list[Change]]:
-    """Stage 2 alone."""
+    """Run stage 2 alone."""
     edges = [scale.smallest(min_effect) for scale in prepared.scales]
-    return Pruning(prepared.work, prepared.noise).run(candidates, threshold, edges)
+    return BackwardElimination(prepared.work, prepared.noise).run(candidates, threshold, edges)
 
 
 def _groups(series: Sequence[Series]) -> list[tuple[list[int], Prepared]]:
-    """Series of equal length, with or without errors, together; those too short to change are left out."""
+    """Groups of series with equal length, with or without errors; series too short for a change are left out."""
     alike: dict[tuple[int, bool], list[int]] = defaultdict(list)
     for at, one in enumerate(series):
         _check_lengths(one)
@@ -101,11 +101,11 @@ def _check_finite(series: Series) -> None:
 
 
 def _check_lengths(series: Series) -> None:
-    for what, given in (("errors", series.errors), ("subjects", series.subjects)):
-        if given and len(given) != len(series.values):
+    for what, values in (("errors", series.errors), ("subjects", series.subjects)):
+        if values and len(values) != len(series.values):
             raise BadInputError(
-                f"{_name(series)} has {len(series.values)} values and {len(given)} {what}",
-                remedy="give one for every value, or none",
+                f"{_name(series)} has {len(series.values)} values and {len(values)} {what}",
+                remedy="give one for every value, or leave them out",
             )
 
 

@@ -1,4 +1,4 @@
-"""Steps or a slope: several small changes in one direction are often one drift."""
+"""Detection of drifts: several small changes in one direction that a slope explains as well."""
 
 import math
 from itertools import groupby, pairwise
@@ -18,9 +18,9 @@ FEWEST_CHANGES = 2
 def drifting(work: Floats, changes: list[Change]) -> list[bool]:
     """For each change of one series, whether it is part of a drift; ``work`` has shape (points,).
 
-    Consecutive changes in one direction are a drift where a straight line explains the points no worse than the
-    steps do, once each is charged log n for every free number it has (Schwarz' criterion; for change points Yao
-    1988, Statist. Probab. Lett. 6:181-189): a level and a place for every step, a slope for the line.
+    Consecutive changes in one direction are a drift if a straight line explains the points no worse than the
+    steps, with a penalty of log n for every free parameter (Schwarz' criterion; for change points Yao
+    1988, Statist. Probab. Lett. 6:181-189): a level and a position for every step, a slope for the line.
     """
     labels: list[bool] = []
     for _, group in groupby(changes, key=lambda change: change.difference > 0):

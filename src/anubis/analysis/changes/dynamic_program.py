@@ -1,9 +1,9 @@
-"""Stage 1 of change detection: the piecewise-constant fit that costs least, with bounded loss, over a grid of levels.
+"""Stage 1 of change detection: the piecewise-constant fit with the least cost and bounded loss, over a grid of levels.
 
 Minimises the sum of min(((x_t - level_t) / sigma_t)^2, bound) + penalty * changes. Bounded loss after Fearnhead &
 Rigaill 2019, J. Amer. Statist. Assoc. 114:169-183; levels on a grid make it a Viterbi recursion (Viterbi 1967, IEEE
-Trans. Inf. Theory 13:260-269) with one vector operation per point, the same whether points come at once or one by one.
-A lone outlier costs at most the bound, which is less than the two changes a segment of its own would cost.
+Trans. Inf. Theory 13:260-269) with one vector operation per point, with the same result for all points at once or one by one.
+A single outlier costs at most the bound, which is less than the two changes of a separate segment.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from anubis.analysis.changes.levels import RUNG
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 
-#: Cells (points x levels) of one series that are held at once, 32 MB.
+#: Cells (points x levels) of one series that are in memory at once, 32 MB.
 BLOCK = 4_000_000
 
 
@@ -29,10 +29,10 @@ def sweep_one(
     *,
     before: tuple[Floats, float] | None = None,
 ) -> tuple[Floats, Floats]:
-    """Least cost of ending at each level after each point, and the cost of changing after it.
+    """The least cost of ending at each level after each point, and the cost of changing after it.
 
     ``scaled`` has shape (points,) in sigmas, ``weights`` (1 / variance in sigmas squared) the same; ``before`` is
-    the last row and the last limit of the points that went before. Returns shapes (points, levels) and (points,).
+    the last row and the last limit of the preceding points. Returns shapes (points, levels) and (points,).
     """
     table = rungs * RUNG - scaled[:, None]
     table *= table
@@ -53,8 +53,8 @@ def sweep_one(
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
-    """What the recursion has come to after the last of some points."""
+class RecursionState:
+    """The state of the recursion after the last point."""
 
     #: Start of the last segment of the cheapest history after every point.
     origins: list[int]
@@ -67,8 +67,8 @@ class Ending:
 
 def sweep_through(
     scaled: Floats, weights: Floats | None, rungs: Floats, penalty: float, bound: float
-) -> Ending:
-    """``sweep_one`` in blocks: however many points and levels there are, memory stays small."""
+) -> RecursionState:
+    """``sweep_one`` in blocks, with bounded memory for any number of points and levels."""
     points, levels = len(scaled), len(rungs)
     block = max(1, BLOCK // levels)
     cost, starts, limit = np.zeros(levels), np.zeros(levels, dtype=np.int32), 0.0
@@ -84,11 +84,11 @@ def sweep_through(
         np.maximum.accumulate(entries, axis=0, out=entries)
         origins += entries[np.arange(len(table)), table.argmin(axis=1)].tolist()
         cost, starts, limit = table[-1].copy(), entries[-1].copy(), float(limits[-1])
-    return Ending(origins, cost, starts, limit)
+    return RecursionState(origins, cost, starts, limit)
 
 
 def chain(origins: list[int]) -> list[int]:
-    """Where the cheapest history changes, as ``trace`` says it: every segment was the cheapest when it ended."""
+    """The changes of the cheapest history, equal to those of ``trace``."""
     changes = []
     start = origins[-1]
     while start > 0:
@@ -100,7 +100,7 @@ def chain(origins: list[int]) -> list[int]:
 def sweep_many(
     scaled: Floats, weights: Floats | None, rungs: Floats, penalty: Floats, bound: Floats
 ) -> tuple[Floats, Floats]:
-    """``sweep_one`` over many series at once: (series, points), (series, levels) and (series,) go in.
+    """``sweep_one`` for many series at once; inputs have shapes (series, points), (series, levels) and (series,).
 
     Returns shapes (points, series, levels) and (points, series, 1).
     """
@@ -123,7 +123,7 @@ def sweep_many(
 
 
 def trace(table: Floats, limits: Floats) -> list[int]:
-    """Where the cheapest history of one series changes: first points of new levels, ascending."""
+    """The changes of the cheapest history of one series: first points of new levels, ascending."""
     changes: list[int] = []
     end = len(table) - 1
     while True:

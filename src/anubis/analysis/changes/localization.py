@@ -1,4 +1,4 @@
-"""Where exactly a change is, for many candidates at once."""
+"""The exact positions of changes, for many candidates at once."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,25 +10,25 @@ Ints = NDArray[np.int64]
 
 #: Loss of one point, in local variances.
 BOUND = 6.0
-#: Weight of what exceeds the bound: enough to decide between equals, too little for anything else.
+#: Weight of the loss beyond the bound, only to break ties.
 TIE = 1e-3
-#: -2 log(1 - sqrt(.95)): see ``place_range``.
+#: -2 log(1 - sqrt(.95)): see ``localize_range``.
 LOSS_RANGE = 7.35
 
 _PLACES = np.arange(2 * SIDE)
 
 
-def place(work: Floats, rows: Rows, noise: Noise) -> Ints:
-    """The index at which each candidate splits its own sides at the least bounded loss, levels held."""
+def localize(work: Floats, rows: Rows, noise: Noise) -> Ints:
+    """The index at which each candidate splits its sides with the least bounded loss, at fixed levels."""
     losses = _split_losses(gather(work, rows, noise))
     found = np.isfinite(losses).any(axis=1)
     return np.where(found, rows.at + losses.argmin(axis=1) - SIDE + 1, rows.at)
 
 
-def place_range(work: Floats, rows: Rows, noise: Noise) -> tuple[Ints, Ints]:
-    """Earliest and latest index that hold the true place with 95 % confidence.
+def localize_range(work: Floats, rows: Rows, noise: Noise) -> tuple[Ints, Ints]:
+    """The 95 % confidence interval of each position: earliest and latest index.
 
-    All places whose loss is within LOSS_RANGE of the least: twice the log likelihood ratio of a place follows
+    All positions whose loss is within LOSS_RANGE of the least: twice the log likelihood ratio of a position follows
     P(D <= x) = (1 - exp(-x / 2))^2 (Siegmund 1988, Adv. Appl. Probab. 20:277-301).
     """
     losses = _split_losses(gather(work, rows, noise))
@@ -44,7 +44,7 @@ def place_range(work: Floats, rows: Rows, noise: Noise) -> tuple[Ints, Ints]:
 
 
 def _split_losses(sides: Sides) -> Floats:
-    """Loss of splitting after each column, up to a constant; infinity where a side would be too short."""
+    """Loss of splitting after each column, up to a constant; infinity if a side would be too short."""
     scale = sides.deviation[:, None] * (1.0 if sides.relative is None else sides.relative)
     to_left = _bounded((sides.values - sides.level_left[:, None]) / scale)
     to_right = _bounded((sides.values - sides.level_right[:, None]) / scale)
@@ -56,7 +56,7 @@ def _split_losses(sides: Sides) -> Floats:
 
 
 def _bounded(distance: Floats) -> Floats:
-    """Squared distances up to BOUND; beyond it almost flat, so that a point far from both levels is the nearer one's."""
+    """Squared distances up to BOUND, almost flat beyond it, so that a distant point belongs to the nearer level."""
     squared = distance**2
     loss: Floats = np.minimum(squared, BOUND) + TIE * np.log1p(squared)
     return loss

@@ -1,4 +1,4 @@
-"""How much the points of a series scatter around its levels, without knowing the levels."""
+"""Estimation of the noise of a series around its levels, without knowledge of the levels."""
 
 from dataclasses import dataclass
 
@@ -9,24 +9,25 @@ from anubis.analysis.samples.spread import MAD_TO_SIGMA
 
 Floats = NDArray[np.float64]
 
-#: Points in the running median: long enough to be quiet, short enough to follow a level.
+#: Points in the running median: long enough for low noise, short enough to follow a level.
 WINDOW = 15
-#: In fewer points the running median cannot follow a level near either end, and what a step leaves there would pass
-#: for noise that is large and autocorrelated. Differences of neighbours see a step once, so they are used instead.
+#: Minimum number of points for the running median. With fewer points it cannot follow a level near the ends, and the
+#: residuals of a step would look like large, autocorrelated noise. Differences of neighbours are used instead: they
+#: contain a step only once.
 FEW = 2 * WINDOW
-#: Lag-1 autocorrelation of so few points: they cannot tell, and histories of real machines have some.
+#: Assumed lag-1 autocorrelation of few points, which do not suffice for an estimate; typical for real machines.
 RHO_OF_FEW = 0.2
-#: The upper quartile of a normal deviate's size: differences between two modes are seldom among the smaller half.
+#: Upper quartile of the absolute value of a normal deviate; it also reflects differences between two modes.
 QUARTILE = 1.1503
-#: No series of measurements is quieter than this, as a ratio of its level.
+#: Minimum noise of a series, as a ratio of its level.
 FLOOR = 0.001
 #: Residuals beyond this many deviations are outliers, and residuals are clipped here before they are averaged.
 OUTLIER, CLIP = 3.0, 2.5
 OUTLIER_SHARES = (0.005, 0.35)
-#: What the running median does to the lag-1 autocorrelation of white and of AR(1) noise, by simulation:
-#: seen = BIAS + SLOPE * true for true values from 0 to 0.6.
+#: Effect of the running median on the lag-1 autocorrelation of white and of AR(1) noise, by simulation:
+#: observed = BIAS + SLOPE * true for true values from 0 to 0.6.
 BIAS, SLOPE = -0.042, 0.79
-#: Residuals to a median that contains the point itself are a little too small; by simulation of white noise.
+#: Correction of residuals to a median that contains the point itself; by simulation of white noise.
 OWN_SHARE = 1.08
 
 
@@ -36,16 +37,16 @@ class NoiseModel:
 
     #: Standard deviation of a typical point around its level.
     sigma: Floats
-    #: The part of it that repeats inside a run do not explain; equals sigma where no errors are known.
+    #: The part of sigma that repeats inside a run do not explain; equal to sigma without known errors.
     between: Floats
-    #: Share of points that belong to no level.
+    #: Share of outliers.
     outliers: Floats
     #: Lag-1 autocorrelation.
     rho: Floats
 
 
 def estimate_noise(work: Floats, errors: Floats | None = None) -> NoiseModel:
-    """Noise of series of equal length from residuals to a running median, which level changes do not disturb.
+    """Estimate the noise of series of equal length from residuals to a running median, which follows level changes.
 
     ``work`` and ``errors`` (standard error of each point's own repeats, 0 where unknown) have shape
     (series, points). Sigma is 1.4826 MAD (Rousseeuw & Croux 1993); with errors, each point's variance is
@@ -60,9 +61,9 @@ def estimate_noise(work: Floats, errors: Floats | None = None) -> NoiseModel:
         deviations = between[:, None]
         sigma = between
     else:
-        own = np.sqrt((errors[:, 1:] ** 2 + errors[:, :-1] ** 2) / 2) if few else errors
-        between = _between(residuals, own, few=few)
-        deviations = np.sqrt(between[:, None] ** 2 + own**2)
+        repeat_errors = np.sqrt((errors[:, 1:] ** 2 + errors[:, :-1] ** 2) / 2) if few else errors
+        between = _between(residuals, repeat_errors, few=few)
+        deviations = np.sqrt(between[:, None] ** 2 + repeat_errors**2)
         sigma = np.median(np.sqrt(between[:, None] ** 2 + errors**2), axis=1)
     if few:
         shares = (np.abs(residuals / deviations) > OUTLIER).mean(axis=1)
@@ -96,7 +97,7 @@ def _residuals(work: Floats) -> Floats:
 
 
 def _scale(size: Floats, *, few: bool) -> Floats:
-    """Standard deviation of what has these sizes, whatever the largest of them are."""
+    """Robust standard deviation of residuals with these absolute values."""
     scale: Floats = MAD_TO_SIGMA * np.median(size, axis=1)
     return np.maximum(scale, np.quantile(size, 0.75, axis=1) / QUARTILE) if few else scale
 

@@ -1,4 +1,4 @@
-"""Change points of a series that grows: one vector operation for one more point."""
+"""Change points of a growing series, with one vector operation per point."""
 
 import math
 
@@ -14,9 +14,9 @@ from anubis.model.series import Sensitivity, Series, SeriesVerdict
 
 
 class Detector:
-    """The detector of one series, fed point by point in subject order.
+    """The change point detector of one series; points are appended in subject order.
 
-    After every point ``changes`` and ``verdict()`` are what ``judge_series`` says about the points so far.
+    After every point ``changes`` and ``verdict()`` equal the result of ``judge_series`` for the points so far.
     """
 
     def __init__(
@@ -44,13 +44,13 @@ class Detector:
         return tuple(change.at for change in self._changes)
 
     def append(self, value: float, error: float = 0.0, subject: str = "") -> bool:
-        """Add the next point; whether ``changes`` is now another than before.
+        """Add the next point. Returns whether ``changes`` is different now.
 
         ``error`` is the standard error of the value from its own repeats, 0 where unknown. Raises BadInputError
-        for what is not finite, and for an error below 0; nothing was added then.
+        for values that are not finite and for an error below 0; then nothing is added.
         """
         if not (math.isfinite(value) and 0 <= error < math.inf):
-            check_finite([value, error], "what was appended")
+            check_finite([value, error], "the appended values")
             raise BadInputError(
                 f"the standard error {error} is below 0", remedy="give 0 where the error is not known"
             )
@@ -70,7 +70,7 @@ class Detector:
         return self.changes != before
 
     def verdict(self) -> SeriesVerdict:
-        """Everything that is known now, with intervals and words."""
+        """The verdict about the points so far."""
         series = Series(
             values=tuple(self._values),
             errors=tuple(self._errors) if any(self._errors) else (),

@@ -1,4 +1,4 @@
-"""What the current level of a series predicts, and whether its newest points keep to it."""
+"""The prediction interval of the current level of a series, and the newest points outside of it."""
 
 import math
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from anubis.analysis.changes.windows import PSEUDO_POINTS
 from anubis.analysis.samples.spread import median, noise_floor
 
-#: A level of fewer points predicts nothing.
+#: Minimum number of points of a level for a prediction.
 FEWEST_TO_PREDICT = 6
 #: Half-width of the 99 % prediction interval, in standard deviations.
 PREDICTION = 2.5758
@@ -15,25 +15,25 @@ PREDICTION = 2.5758
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """In working units."""
+    """The prediction of a level, in working units."""
 
     level: float
-    #: Of one point around the level.
+    #: Standard deviation of one point around the level.
     deviation: float
     #: Half-width of the interval that holds 99 % of further points.
     margin: float
-    #: Points of the level, without the newest that lie outside.
+    #: Number of points of the level, without the newest points outside.
     n: int
-    #: The newest points that all lie outside, on one side.
+    #: Number of newest points that all lie outside, on one side.
     outside: int
 
 
 def predict(points: Sequence[float], sigma: float) -> Prediction | None:
-    """Judge the newest of ``points``, all of the current level as far as is known; None with too few of them.
+    """Judge the newest of ``points``, all from the current level; None with too few points.
 
-    The level is their median, the deviation is drawn towards ``sigma``, the noise of the whole series; both stand a
-    few points that have left already. The margin is z.995 * deviation * sqrt(1 + 1 / n) (Hahn & Meeker 1991,
-    Statistical Intervals, 4.8).
+    The level is their median; the deviation is shrunk towards ``sigma``, the noise of the whole series. Both are robust to
+    a few points of a new level. The margin is z.995 * deviation * sqrt(1 + 1 / n) (Hahn & Meeker 1991, Statistical
+    Intervals, 4.8).
     """
     count = len(points)
     if count < FEWEST_TO_PREDICT:

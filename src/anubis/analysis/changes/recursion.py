@@ -1,4 +1,4 @@
-"""Stage 1 of change detection kept alive between points: the state of the fit after the newest one."""
+"""Incremental stage 1 of change detection: the state of the fit after the newest point."""
 
 import math
 from dataclasses import replace
@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from anubis.analysis.changes.backward_elimination import Change, Pruning
-from anubis.analysis.changes.dynamic_program import Ending, chain, sweep_through
+from anubis.analysis.changes.backward_elimination import BackwardElimination, Change
+from anubis.analysis.changes.dynamic_program import RecursionState, chain, sweep_through
 from anubis.analysis.changes.levels import RUNG, rungs_for
 from anubis.analysis.changes.scaling import FARTHEST, Prepared
 from anubis.analysis.changes.windows import FEWEST
@@ -16,10 +16,10 @@ Floats = NDArray[np.float64]
 
 
 class Recursion:
-    """The cheapest history of one series under a noise model that stands still, extended point by point."""
+    """The cheapest history of one series under a fixed noise model, extended point by point."""
 
     def __init__(self, prepared: Prepared, capacity: int) -> None:
-        """``prepared`` holds one series; room is made for ``capacity`` points."""
+        """``prepared`` contains one series; memory is allocated for ``capacity`` points."""
         self._start = prepared
         count = self._count = int(prepared.work.shape[1])
         self._scale = prepared.scales[0]
@@ -33,19 +33,19 @@ class Recursion:
         self._relative = None if relative is None else np.empty((1, capacity))
         if self._relative is not None and relative is not None:
             self._relative[:, :count] = relative
-        self._pruning = Pruning(prepared.work, prepared.noise)
+        self._elimination = BackwardElimination(prepared.work, prepared.noise)
         ending = self._sweep(prepared.scaled[0], None if relative is None else relative[0])
         self._limit, self._origins = ending.limit, ending.origins
         self._head = self._newest()
 
     def accepts(self, value: float, error: float) -> bool:
-        """Whether this point can be added without looking at all of them anew."""
+        """Whether this point can be added without a new preparation of all points."""
         if error and self._relative is None:
             return False
         return value > 0 if self._scale.logs else abs(value) * 1e-100 <= self._scale.unit
 
     def step(self, value: float, error: float) -> bool:
-        """Add one point; whether ``decide`` could now say something else than before."""
+        """Add one point. Returns whether the result of ``decide`` may be different now."""
         work = self._work_of(value) - self._origin
         scaled = min(max(work / self._sigma, -FARTHEST), FARTHEST)
         at = self._count
@@ -74,17 +74,17 @@ class Recursion:
         if start != self._head:
             self._head = start
             return True
-        return self._count >= self._pruning.next_look
+        return self._count >= self._elimination.next_look
 
     def decide(self, threshold: float, min_effect: float) -> list[Change]:
-        """Stage 2 on the candidates of the cheapest history."""
+        """Run stage 2 on the candidates of the cheapest history."""
         now = self.prepared()
         candidates = [at for at in chain(self._origins) if FEWEST <= at <= self._count - FEWEST]
-        self._pruning.grow(now.work, now.noise)
-        return self._pruning.run([candidates], threshold, [now.scales[0].smallest(min_effect)])[0]
+        self._elimination.grow(now.work, now.noise)
+        return self._elimination.run([candidates], threshold, [now.scales[0].smallest(min_effect)])[0]
 
     def prepared(self) -> Prepared:
-        """What the recursion was started with, with all points up to now."""
+        """The prepared series with all points so far."""
         count = self._count
         relative = None if self._relative is None else self._relative[:, :count]
         noise = replace(self._start.noise, relative=relative)
@@ -97,7 +97,7 @@ class Recursion:
             start = self._origins[start - 1]
         return start
 
-    def _sweep(self, scaled: Floats, relative: Floats | None) -> Ending:
+    def _sweep(self, scaled: Floats, relative: Floats | None) -> RecursionState:
         """Run through the points so far."""
         reach = math.sqrt(self._bound) * (1.0 if relative is None else relative)
         rungs = rungs_for(scaled, reach)
@@ -115,7 +115,7 @@ class Recursion:
         self._gapless = len(rungs) == self._highest - self._lowest + 1
 
     def _cover(self, scaled: float, reach: float) -> None:
-        """Add the levels near a point. Until now every point cost them the bound: entering them is changing."""
+        """Add the levels near a point. Entering a new level is a change, because every earlier point cost it the bound."""
         low, high = math.ceil((scaled - reach) / RUNG), math.floor((scaled + reach) / RUNG)
         rungs = self._rungs
         if self._gapless:

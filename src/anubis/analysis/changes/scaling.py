@@ -1,4 +1,4 @@
-"""From values as they were measured to the numbers the detector works on."""
+"""Conversion of measured values to the working values of the detector."""
 
 import math
 from collections.abc import Sequence
@@ -14,20 +14,20 @@ from anubis.model.errors import BadInputError
 
 Floats = NDArray[np.float64]
 
-#: Shorter series have no changes: each side needs three points.
+#: Minimum number of points of a series: each side of a change needs three.
 FEWEST_POINTS = 6
-#: Autocorrelation is underestimated as often as not, and only that costs false alarms.
+#: Margin on the estimated autocorrelation, because an underestimate causes false alarms.
 RHO_MARGIN = 0.05
-MOST_RHO = 0.66
-#: Working values this far from the first, in sigmas, are as far as can be.
+MAX_RHO = 0.66
+#: Limit of working values, in sigmas from the first.
 FARTHEST = 1e6
 
 
 def checkpoint(length: int) -> int:
-    """How many points the noise is estimated from when a series has ``length``: the last of 8 12 16 24 32 48 64 128 256 ...
+    """Number of points for the noise estimate of a series of ``length``: the largest of 8 12 16 24 32 48 64 128 256 ...
 
-    Between checkpoints the model stands still, so that a point that is appended costs one vector operation and
-    still leads to exactly what judging the whole series would say.
+    Between checkpoints the model is fixed, so that an appended point costs one vector operation and yields exactly the
+    same result as judging the whole series.
     """
     if length < 8:
         return length
@@ -50,16 +50,16 @@ def check_finite(values: Sequence[float] | Floats, what: str) -> None:
         at = int(np.flatnonzero(~np.isfinite(array))[0])
         raise BadInputError(
             f"point {at} of {what} is {float(array[at])}, which is not a finite number",
-            remedy="leave the points without a value out, or mend the benchmark that printed it",
+            remedy="leave out the points without a value, or correct the benchmark",
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Working values are log ratios where all values are positive, else differences in units of a typical value."""
+    """The scale of working values: log ratios if all values are positive, else differences in units of a typical value."""
 
     logs: bool
-    #: What differences are divided by; 1 on logs.
+    #: Divisor of the values; 1 for logs.
     unit: float
 
     @classmethod
@@ -79,11 +79,11 @@ class Scale:
         return errors / values if self.logs else errors / self.unit
 
     def effect(self, difference: float) -> float:
-        """A working difference as the ratio minus one that people read."""
+        """A working difference as a ratio minus one."""
         return math.expm1(min(difference, 709.0)) if self.logs else difference
 
     def smallest(self, min_effect: float) -> tuple[float, float]:
-        """Working differences down and up from which an effect counts."""
+        """The smallest working differences down and up that count as an effect."""
         if not self.logs:
             return -min_effect, min_effect
         return math.log1p(-min_effect) if min_effect < 1 else -math.inf, math.log1p(min_effect)
@@ -95,12 +95,12 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Series of equal length, ready for both stages."""
+    """Series of equal length, prepared for both stages."""
 
     scales: list[Scale]
     #: Shape (series, points); the first point of every series is 0.
     work: Floats
-    #: What was subtracted for that; shape (series,).
+    #: The subtracted values of the first points; shape (series,).
     origin: Floats
     model: NoiseModel
     noise: Noise
@@ -113,7 +113,7 @@ class Prepared:
 
 
 def prepare(values: Floats, errors: Floats | None) -> Prepared:
-    """From values and their standard errors, both (series, points) with at least FEWEST_POINTS points."""
+    """Prepare values and their standard errors, both (series, points) with at least FEWEST_POINTS points."""
     scales = [Scale.of(row) for row in values]
     work = np.array([scale.work(row) for scale, row in zip(scales, values, strict=True)])
     origin = work[:, 0].copy()
@@ -124,6 +124,6 @@ def prepare(values: Floats, errors: Floats | None) -> Prepared:
     first = checkpoint(values.shape[1])
     model = estimate_noise(work[:, :first], None if known is None else known[:, :first])
     relative = None if known is None else deviations_of(model, known)
-    rho = np.clip(model.rho + RHO_MARGIN, 0.0, MOST_RHO)
+    rho = np.clip(model.rho + RHO_MARGIN, 0.0, MAX_RHO)
     noise = Noise(model.sigma, (1 + rho) / (1 - rho), relative)
     return Prepared(scales, work, origin, model, noise, costs_of(model, first))

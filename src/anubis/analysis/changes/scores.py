@@ -1,4 +1,4 @@
-"""How strong a change is, for many candidates at once."""
+"""The significance of changes, for many candidates at once."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-#: A side of so few points must be a level even without its most extreme one.
+#: A side with at most this many points must be significant even without its most extreme point.
 FRAIL = 4
 #: Residuals are clipped here, in local deviations, before they are averaged (Huber 1964, Ann. Math. Statist. 35:73-101).
 CLIP = 3.0
@@ -39,10 +39,10 @@ class Scores:
 def score(work: Floats, rows: Rows, noise: Noise) -> Scores:
     """The larger of the robust difference of means and the Mann-Whitney statistic, both in standard errors.
 
-    Clipped means see small shifts of quiet noise, ranks see them in heavy tails. Both are divided by the root of
-    the variance inflation that autocorrelated residuals bring. A side of which fewer than FEWEST points lie nearer to
-    its own level scores 0, and one of few points is judged without its most extreme one: spikes are no levels.
-    Where the points' own errors are known, means are weighted by inverse variance and ranks, which cannot be, rest.
+    Clipped means detect small shifts in low noise, ranks detect them in heavy tails. Both are divided by the root of the
+    variance inflation of autocorrelated residuals. A candidate scores 0 if fewer than FEWEST points of a side are nearer
+    to the level of that side, and a side with few points is judged without its most extreme one, because spikes are not
+    levels. If the errors of the points are known, means are weighted by inverse variance and ranks are not used.
     """
     sides = gather(work, rows, noise)
     limit = (CLIP * sides.deviation)[:, None]
@@ -67,7 +67,7 @@ def score(work: Floats, rows: Rows, noise: Noise) -> Scores:
 
 
 def _support(sides: Sides, difference: Floats) -> Ints:
-    """How many points of the weaker side lie nearer to the level of their own side; neighbouring spikes have two."""
+    """The number of points of the weaker side that are nearer to the level of their side; neighbouring spikes have two."""
     middle = (sides.level_left + sides.level_right)[:, None] / 2
     above = (sides.values > middle) == (difference > 0)[:, None]
     left = (sides.inside & ~above)[:, :SIDE].sum(axis=1)
@@ -77,9 +77,9 @@ def _support(sides: Sides, difference: Floats) -> Ints:
 
 
 def _without_extremes(sides: Sides, clipped: Floats, rises: Mask, limit: Floats) -> Floats:
-    """The difference of means in standard errors when a side of few points loses its most extreme one.
+    """The difference of means in standard errors, without the most extreme point of a side with few points.
 
-    Infinity where both sides have more than FRAIL points: there one point more or less changes little.
+    Infinity if both sides have more than FRAIL points.
     """
     n_left = np.maximum(sides.n_left - (sides.n_left <= FRAIL), 1)
     n_right = np.maximum(sides.n_right - (sides.n_right <= FRAIL), 1)
@@ -119,7 +119,7 @@ def _mann_whitney(sides: Sides) -> Floats:
 
 
 def _wins(first: Floats, second: Floats, n_second: Ints) -> Floats:
-    """How many pairs have the value of ``first`` at or below that of ``second``; rows are sorted."""
+    """The number of pairs whose value of ``first`` is at or below that of ``second``; rows are sorted."""
     order = np.argsort(np.concatenate([first, second], axis=1), axis=1, kind="stable")
     seconds = (order >= SIDE) & (order < (SIDE + n_second)[:, None])
     ranks: Floats = seconds @ _PLACES - n_second * (n_second - 1) / 2
@@ -127,5 +127,5 @@ def _wins(first: Floats, second: Floats, n_second: Ints) -> Floats:
 
 
 def _wins_strictly(sides: Sides) -> Floats:
-    """How many pairs have the left value below the right one."""
+    """The number of pairs whose left value is below the right one."""
     return sides.n_left * sides.n_right - _wins(sides.right, sides.left, sides.n_left)

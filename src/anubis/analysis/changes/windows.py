@@ -1,4 +1,4 @@
-"""The points around candidates for a change, for many candidates at once: up to SIDE before and after each."""
+"""The points around candidates, for many candidates at once: up to SIDE before and after each."""
 
 from dataclasses import dataclass
 
@@ -11,11 +11,11 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-#: Points looked at on each side of a candidate.
+#: Maximum number of points on each side of a candidate.
 SIDE = 80
-#: Fewer points are no level.
+#: Minimum number of points of a level.
 FEWEST = 3
-#: The series' noise counts as so many points beside the local residuals.
+#: Weight of the noise of the series relative to local residuals, in points.
 PSEUDO_POINTS = 4
 
 _OFFSETS = np.arange(-SIDE, SIDE)
@@ -23,7 +23,7 @@ _OFFSETS = np.arange(-SIDE, SIDE)
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Candidates: row of the series, first index of its left side, of its right side, and the end of that."""
+    """Candidates: row of the series, first index of the left side, first index of the right side, and its end."""
 
     series: Ints
     low: Ints
@@ -32,7 +32,7 @@ class Rows:
 
     @classmethod
     def of(cls, keys: list[tuple[int, int, int, int]]) -> "Rows":
-        """From (series, first old point, first new point, end of the new level), sides cut to SIDE points."""
+        """Create from (series, first old point, first new point, end of the new level); sides are limited to SIDE points."""
         columns = np.array(keys, dtype=np.int64).reshape(-1, 4).T
         at = columns[2]
         return cls(columns[0], np.maximum(columns[1], at - SIDE), at, np.minimum(columns[3], at + SIDE))
@@ -40,13 +40,13 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """What is known of the noise, in working units."""
+    """The noise of the series, in working units."""
 
     #: Standard deviation of a typical point; shape (series,).
     sigma: Floats
     #: Variance of a mean over that of independent points, at least 1; shape (series,).
     inflation: Floats
-    #: That of each point over sigma, where repeats are known; shape (series, points).
+    #: Standard deviation of each point over sigma, if repeats are known; shape (series, points).
     relative: Floats | None = None
 
 
@@ -119,14 +119,14 @@ def _weighted_medians(ends: Floats, relative: Floats) -> Floats:
 
 
 def medians(ordered: Floats, counts: Ints) -> Floats:
-    """Medians of rows that are sorted, of which only the first ``counts`` values are meant."""
+    """Medians of the first ``counts`` values of sorted rows."""
     rows = np.arange(len(ordered))
     middle: Floats = (ordered[rows, (counts - 1) // 2] + ordered[rows, counts // 2]) * 0.5
     return middle
 
 
 def _deviations(residuals: Floats, inside: Mask, counts: Ints, sigma: Floats) -> Floats:
-    """Robust local deviation, the wider of two, drawn towards the noise of the whole series."""
+    """Robust local deviation, the larger of two estimates, shrunk towards the noise of the whole series."""
     sizes = np.sort(np.where(inside, np.abs(residuals), np.inf), axis=1)
     middle = MAD_TO_SIGMA * medians(sizes, counts)
     rows, at = np.arange(len(sizes)), 0.9 * (counts - 1)

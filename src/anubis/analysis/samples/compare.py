@@ -1,7 +1,7 @@
-"""Two samples: whether the contender is better or worse than the baseline.
+"""Comparison of two samples: whether the contender is better or worse than the baseline.
 
-Every value stands for one run (its median over repeats). Repeats of one run share a process and its placement,
-so pooling them counts the same accident many times (Kalibera & Jones 2013, Rigorous Benchmarking in Reasonable Time).
+Every value is one run (its median over repeats). Repeats of one run share its placement and are not independent, so they
+are not pooled (Kalibera & Jones 2013, Rigorous Benchmarking in Reasonable Time).
 """
 
 import math
@@ -28,18 +28,18 @@ from anubis.model.verdict import Comparison, Judgement, Sides, Verdict
 
 __all__ = ["compare", "compare_many", "next_step", "render"]
 
-#: With fewer runs a side there is a ratio and no test.
+#: Minimum number of runs on each side for a test; with fewer runs there is only a ratio.
 FEWEST_RUNS = 3
-#: Log ratios beyond this have no finite ratio in a double.
-MOST_LOG = 709.0
+#: Largest log ratio whose ratio is finite in a double.
+MAX_LOG = 709.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """Where the arithmetic happens: on logs, or on differences in units of the baseline."""
+    """The scale of the computation: logs, or differences in units of the baseline."""
 
     logs: bool
-    #: What a value is divided by; 1 on logs.
+    #: Divisor of the values; 1 for logs.
     unit: float
 
     def work(self, values: Sequence[float]) -> list[float]:
@@ -49,8 +49,8 @@ class _Scale:
         return sorted(value / self.unit for value in values)
 
     def effect(self, difference: float) -> float:
-        """A difference of working values as the ratio minus one that people read."""
-        return math.expm1(min(difference, MOST_LOG)) if self.logs else difference
+        """A difference of working values as a ratio minus one."""
+        return math.expm1(min(difference, MAX_LOG)) if self.logs else difference
 
     def distance(self, effect: float) -> float:
         """The inverse of ``effect``."""
@@ -77,23 +77,24 @@ def compare(
       noise of the history and Student's t;
     - fewer without history: the ratio, and "not enough runs".
 
-    Where any value is zero or negative there is no logarithm: differences are taken instead, relative to the
-    absolute median of the baseline (of the contender, if that is zero). The judgement looks at the whole
-    95 % interval: beyond ``min_effect`` it is a change, inside it is none, else it is undecided.
+    If any value is zero or negative, differences replace log ratios, relative to the absolute median of the baseline (of
+    the contender, if that is zero). The judgement depends on the whole 95 % interval: beyond ``min_effect`` it is a
+    change, inside it is no change, else it is undecided.
 
     Raises BadInputError for a value that is not finite, and for a ``min_effect`` below 0.
     """
     _check(metric, baseline, contender, history, min_effect)
     scale = _scale(baseline, contender, history)
     old, new, past = scale.work(baseline), scale.work(contender), scale.work(history)
-    found, noise, detectable = _estimate(old, new, past)
+    difference, noise, detectable = _estimate(old, new, past)
     effect = interval = None
     judgement, more_runs = Judgement.UNDECIDED, None
-    if found is not None:
-        effect, interval = scale.effect(found.estimate), (scale.effect(found.low), scale.effect(found.high))
+    if difference is not None:
+        effect = scale.effect(difference.estimate)
+        interval = (scale.effect(difference.low), scale.effect(difference.high))
         judgement = _judgement(interval, min_effect, better)
         if judgement is Judgement.UNDECIDED:
-            gap = _gap(scale, found.estimate, min_effect)
+            gap = _gap(scale, difference.estimate, min_effect)
             more_runs = _more_runs(noise or 0.0, gap, min(len(old), len(new)))
     elif old and new:
         effect = scale.effect(median(new) - median(old))
@@ -104,7 +105,7 @@ def compare(
         judgement=judgement,
         effect=effect,
         interval=interval,
-        p=None if found is None else found.p,
+        p=None if difference is None else difference.p,
         n_baseline=len(old),
         n_contender=len(new),
         baseline=median(sorted(baseline)) if old else None,
@@ -118,9 +119,9 @@ def compare(
 
 
 def compare_many(sides: Iterable[Sides], *, false_discovery_rate: float = 0.05) -> Comparison:
-    """Judge many metrics together: a change must also hold among all of them (Benjamini-Hochberg).
+    """Judge many metrics together: a change must also be significant after adjustment (Benjamini-Hochberg).
 
-    A change that does not is undecided; twice the runs are proposed for it.
+    A change that is not significant after adjustment is undecided; twice the number of runs is proposed for it.
     """
     verdicts = [
         compare(
@@ -157,11 +158,11 @@ def _check(
         if bad is not None:
             raise BadInputError(
                 f"metric '{metric}' has the value {bad} in its {side}, which is not a finite number",
-                remedy="leave the runs without a value out, or mend the benchmark that printed it",
+                remedy="leave out the runs without a value, or correct the benchmark",
             )
     if not (math.isfinite(min_effect) and min_effect >= 0):
         raise BadInputError(
-            f"the minimum effect of metric '{metric}' is {min_effect}, which is no share of 0 or more",
+            f"the minimum effect of metric '{metric}' is {min_effect}; it must be 0 or more",
             remedy="give it as a ratio, 0.02 for 2 %",
         )
 
@@ -206,14 +207,14 @@ def _welch(old: list[float], new: list[float]) -> Shift:
     difference = mean(new) - mean(old)
     if variance == 0:
         return _student(difference, 0.0, 1.0)
-    freedom = 1 / math.fsum((part / variance) ** 2 / own for part, own in parts)
+    freedom = 1 / math.fsum((part / variance) ** 2 / degrees for part, degrees in parts)
     return _student(difference, math.sqrt(variance), freedom)
 
 
 def _student(difference: float, error: float, freedom: float) -> Shift:
     """Interval and p of a difference with this standard error.
 
-    Without any spread (a count that is the same in every run) what is seen is what is: an interval of one point.
+    Without any spread (a count that is the same in every run) the interval is a single point.
     """
     if error <= 1e-12 * abs(difference) or error == 0:
         return Shift(difference, difference, difference, 1.0 if difference == 0 else 0.0)
@@ -228,18 +229,18 @@ def _judgement(interval: tuple[float, float], min_effect: float, better: str) ->
         return Judgement.UNCHANGED
     if not (low >= min_effect and low > 0) and not (high <= -min_effect and high < 0):
         return Judgement.UNDECIDED
-    return named(upwards=low > 0, better=better)
+    return direction_judgement(upwards=low > 0, better=better)
 
 
-def named(*, upwards: bool, better: str) -> Judgement:
-    """What a change in this direction is called."""
+def direction_judgement(*, upwards: bool, better: str) -> Judgement:
+    """The judgement of a significant change in this direction."""
     if better == "none":
         return Judgement.CHANGED
     return Judgement.IMPROVED if upwards == (better == "higher") else Judgement.REGRESSED
 
 
 def _gap(scale: _Scale, difference: float, min_effect: float) -> float:
-    """How far the difference lies from the nearer edge of the minimum effect."""
+    """The distance of the difference from the nearer edge of the minimum effect."""
     return min(abs(difference - scale.distance(edge)) for edge in (-min_effect, min_effect))
 
 

@@ -1,4 +1,4 @@
-"""Many metrics at once: how often one of them looks changed by chance, and their mean change."""
+"""Many metrics at once: adjusted p values and the mean effect."""
 
 import math
 from collections.abc import Sequence
@@ -8,12 +8,12 @@ from scipy.special import stdtrit
 
 from anubis.model.verdict import Verdict
 
-#: Fewer ratios have no interval worth printing.
+#: Minimum number of ratios for an interval.
 FEWEST_RATIOS = 3
 
 
 def adjusted(probabilities: Sequence[float]) -> list[float]:
-    """P values adjusted so that calling changed what lies at or below q is wrong in a share q of the calls.
+    """Adjusted p values that control the false discovery rate.
 
     Step-up procedure of Benjamini & Hochberg 1995, J. R. Statist. Soc. B 57:289-300; holds under the positive
     dependence that metrics of one run have (Benjamini & Yekutieli 2001, Ann. Statist. 29:1165-1188).
@@ -33,9 +33,9 @@ def adjusted(probabilities: Sequence[float]) -> list[float]:
 def mean_effect(verdicts: Sequence[Verdict]) -> tuple[float | None, tuple[float, float] | None, int]:
     """Geometric mean of the ratios minus one, its 95 % interval, and the number of ratios in it.
 
-    Ratios are turned so that up is better (Fleming & Wallace 1986, Comm. ACM 29:218-221, on why the mean is
-    geometric). Metrics without direction count, unturned, only where no metric has one. The interval is
-    Student's over the log ratios: it says how much the mean depends on which metrics were chosen.
+    Ratios are inverted where lower is better (Fleming & Wallace 1986, Comm. ACM 29:218-221, on why the mean is
+    geometric). Metrics without direction are included only if no metric has a direction. The interval is
+    Student's over the log ratios: it shows how much the mean depends on the choice of metrics.
     """
     ratios = [
         (math.log1p(verdict.effect), verdict.better)

@@ -1,4 +1,4 @@
-"""Rank statistics of two samples: the exact Mann-Whitney test and the interval that agrees with it."""
+"""Rank statistics of two samples: the exact Mann-Whitney test and the corresponding interval."""
 
 import math
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ Floats = NDArray[np.float64]
 
 #: Up to this many values in both samples together the counts of the null distribution fit 63 bits.
 EXACT_TOTAL = 64
-#: Above this many pairs the differences are searched instead of listed, to bound memory (8 MB here).
-MOST_PAIRS = 1_000_000
+#: Above this many pairs the differences are searched instead of listed, to limit memory to 8 MB.
+MAX_PAIRS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """How far the second sample lies above the first, in the unit of the samples."""
+    """The location difference of the second sample from the first, in the unit of the samples."""
 
     estimate: float
     low: float
@@ -60,7 +60,7 @@ def null_probability(u: int, m: int, n: int) -> float:
 
 @lru_cache(maxsize=1024)
 def critical_count(m: int, n: int, alpha: float = 0.05) -> int:
-    """How many of the smallest (and largest) pairwise differences lie outside the interval, at least."""
+    """The minimum number of smallest (and largest) pairwise differences outside the interval."""
     if m + n <= EXACT_TOTAL:
         return int(np.searchsorted(null_cdf(m, n), alpha / 2, side="right"))
     deviation = math.sqrt(m * n * (m + n + 1) / 12)
@@ -77,23 +77,23 @@ def shift(baseline: Floats, contender: Floats, alpha: float = 0.05) -> Shift:
 
     The estimate is the median of all pairwise differences (Hodges & Lehmann 1963, Ann. Math. Statist.
     34:598-611), the interval runs between two of them (Hollander, Wolfe & Chicken 2014, Nonparametric
-    Statistical Methods, 4.3). Pairs that tie count against the finding on both sides, which is never
-    optimistic and makes p and interval agree: the interval excludes 0 exactly when p <= alpha.
+    Statistical Methods, 4.3). Ties count against a difference on both sides, which is conservative and makes p and
+    interval consistent: the interval excludes 0 exactly if p <= alpha.
     Both samples have shape (any,), are sorted and finite, and hold at least one value.
     """
     m, n = len(baseline), len(contender)
     total, outside = m * n, critical_count(m, n, alpha)
-    wanted = (outside - 1, (total - 1) // 2, total // 2, total - outside)
-    if total <= MOST_PAIRS:
+    ranks = (outside - 1, (total - 1) // 2, total // 2, total - outside)
+    if total <= MAX_PAIRS:
         pairs = np.subtract.outer(contender, baseline).ravel()
         pairs.sort()
         not_above = int(pairs.searchsorted(0.0, side="right"))
         not_below = total - int(pairs.searchsorted(0.0, side="left"))
-        low, left, right, high = (float(pairs[min(max(at, 0), total - 1)]) for at in wanted)
+        low, left, right, high = (float(pairs[min(max(at, 0), total - 1)]) for at in ranks)
     else:
         not_above = int(np.searchsorted(contender, baseline, side="right").sum())
         not_below = total - int(np.searchsorted(contender, baseline, side="left").sum())
-        low, left, right, high = (_ranked_difference(baseline, contender, at) for at in wanted)
+        low, left, right, high = (_ranked_difference(baseline, contender, at) for at in ranks)
     if outside == 0:
         low, high = -math.inf, math.inf
     p = 2 * min(null_probability(not_above, m, n), null_probability(not_below, m, n))

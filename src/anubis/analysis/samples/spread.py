@@ -1,4 +1,4 @@
-"""Run-to-run noise, and what a number of runs can show in spite of it."""
+"""Run-to-run noise, and the effects that a number of runs can detect."""
 
 import math
 from collections.abc import Sequence
@@ -10,16 +10,16 @@ from scipy.special import stdtrit
 #: standard deviation (Rousseeuw & Croux 1993, J. Amer. Statist. Assoc. 88:1273-1283).
 MAD_TO_SIGMA = 1.4826
 Q90_TO_SIGMA = 1 / 1.6449
-#: From this many values on a robust spread is steadier than it is wasteful.
+#: Minimum number of values for the robust estimate of the spread.
 ROBUST_FROM = 6
-#: Of rank tests against t tests under normal noise (Hodges & Lehmann 1956, Ann. Math. Statist. 27:324-335).
+#: Efficiency of rank tests relative to t tests under normal noise (Hodges & Lehmann 1956, Ann. Math. Statist. 27:324-335).
 RANK_EFFICIENCY = 3 / math.pi
-#: Nobody orders more runs than this to settle one verdict.
-MOST_RUNS = 1000
+#: Maximum number of runs that is proposed for one verdict.
+MAX_RUNS = 1000
 
 
 def median(ordered: Sequence[float]) -> float:
-    """Median of values that are sorted already; at least one."""
+    """Median of sorted values; at least one."""
     n = len(ordered)
     low, high = ordered[(n - 1) // 2], ordered[n // 2]
     return low if low == high else low * 0.5 + high * 0.5
@@ -40,7 +40,7 @@ def noise_floor(values: Sequence[float]) -> float | None:
     """Standard deviation of one run around its level, in the unit of the values; None with fewer than 3.
 
     With 3 to 5 values the sample standard deviation; with more the larger of 1.4826 MAD and the scaled
-    90 % quantile of absolute residuals: one wild run moves neither, two clusters are seen by the second.
+    90 % quantile of absolute residuals: both are robust to one outlier, the second also reflects two clusters.
     """
     n = len(values)
     if n < 3:
@@ -66,11 +66,11 @@ def _factor(n_baseline: int, n_contender: int, freedom: float) -> float:
 def smallest_detectable(
     noise: float, n_baseline: int, n_contender: int, freedom: float | None = None
 ) -> float | None:
-    """Smallest difference that these numbers of runs show at 5 % (two-sided) with 80 % power.
+    """Smallest difference that these numbers of runs detect at 5 % (two-sided) with 80 % power.
 
     (t.975 + t.8) * noise * sqrt(1/n + 1/m) (Cohen 1988, Statistical Power Analysis, ch. 2), in the unit of
     ``noise``, divided by the root of the rank test's efficiency where the rank test is used. ``freedom`` are the
-    degrees of freedom of ``noise``, n + m - 2 unless told. None where nothing can be shown.
+    degrees of freedom of ``noise``; default: n + m - 2. None if no difference can be detected.
     """
     freedom = n_baseline + n_contender - 2 if freedom is None else freedom
     if min(n_baseline, n_contender) < 1 or freedom <= 0:
@@ -79,23 +79,23 @@ def smallest_detectable(
 
 
 def runs_needed(noise: float, difference: float) -> int | None:
-    """Runs a side that show this difference with 80 % power; None above MOST_RUNS."""
+    """Number of runs on each side that detect this difference with 80 % power; None above MAX_RUNS."""
     if not difference > 0:
         return None
-    low, high = 3, MOST_RUNS + 1
+    low, high = 3, MAX_RUNS + 1
     while low < high:
         n = (low + high) // 2
         if noise * _factor(n, n, 2 * n - 2) <= difference:
             high = n
         else:
             low = n + 1
-    return low if low <= MOST_RUNS else None
+    return low if low <= MAX_RUNS else None
 
 
 def smallest_shift(
     noise: float, n_before: int, n_after: int, *, threshold: float, inflation: float = 1.0
 ) -> float:
-    """Smallest change of level that reaches ``threshold`` standard errors four times in five, in the unit of ``noise``.
+    """Smallest change of level that reaches ``threshold`` standard errors with 80 % power, in the unit of ``noise``.
 
     (threshold + z.8) standard errors; ``inflation`` is the variance of a mean over that of independent points.
     """

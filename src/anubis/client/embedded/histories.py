@@ -24,7 +24,7 @@ class Histories(protocol.Histories):
         format_name: str | None = None,
         given: histories.ImportDefaults | None = None,
     ) -> histories.ImportResult:
-        return histories.import_files(addresses, owner=self._owner, format_name=format_name, given=given)
+        return histories.import_files(addresses, owner=self._owner, format_name=format_name, defaults=given)
 
     def store(self, imported: histories.ImportResult) -> int:
         return histories.store(self._world.runs, imported.history)

@@ -1,4 +1,4 @@
-"""Bounds of single values, as data: read by the checks, the JSON Schema and the reference page."""
+"""Limits of single values as data, used by the checks, the JSON Schema and the reference page."""
 
 import json
 import math
@@ -11,26 +11,26 @@ from anubis.describe.findings import Remark
 from anubis.describe.paths import Path
 from anubis.model.labels import LABEL
 
-#: Whole numbers of TOML have 64 bits.
+#: TOML integers have 64 bits.
 LARGEST = 1 << 63
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """What a value of the right kind must hold besides."""
+    """The limits of a value of the right type."""
 
     minimum: float | None = None
     #: The value must be larger than this.
     above: float | None = None
     maximum: float | None = None
-    #: Longest text, in characters.
+    #: Maximum length of a text, in characters.
     longest: int | None = None
-    #: Regular expression the whole text must match, and what it means in words.
+    #: Regular expression that the whole text must match, and its description.
     pattern: str | None = None
     meaning: str = ""
 
     def words(self) -> str:
-        """The limit in words, to stand after "must be"."""
+        """The limit as text that follows "must be"."""
         if self.minimum is not None and self.maximum is not None:
             return f"between {self.minimum:g} and {self.maximum:,.10g}"
         if self.minimum is not None:
@@ -62,7 +62,7 @@ _LABEL_VALUE = Limit(pattern=f"(?:{LABEL})?", meaning=f"empty, or {_LABEL.meanin
 _NOT_EMPTY = Limit(pattern=r"[\s\S]*\S[\s\S]*", meaning="more than white space")
 _ONE_WORD = Limit(pattern=r"\S+", meaning="one word without spaces")
 _COUNT = Limit(minimum=1)
-#: More machines, processes or executions than this are a slip of the finger.
+#: Maximum number of machines, processes and executions; larger values are typing errors.
 _MANY = 100_000
 _YEAR_S = 365 * 86_400
 _PORT = Limit(minimum=1, maximum=65535)
@@ -152,7 +152,7 @@ KEY_LIMITS: dict[str, Limit] = {"info.labels": _LABEL, "env.vars": _VARIABLE, "s
 
 
 def check(path: Path, pattern: str, value: Any) -> Remark | None:
-    """What is wrong with one value; None when nothing is."""
+    """The finding about one value; None if it is valid."""
     if isinstance(value, bool):
         return None
     if isinstance(value, float) and not math.isfinite(value):
@@ -160,7 +160,7 @@ def check(path: Path, pattern: str, value: Any) -> Remark | None:
     if isinstance(value, int) and abs(value) >= LARGEST:
         return Remark(message="the number is too large", remedy=_remedy(path))
     if isinstance(value, str) and "\0" in value:
-        return Remark(message="the text holds a NUL character", remedy="remove it")
+        return Remark(message="the text contains a NUL character", remedy="remove it")
     limit = LIMITS.get(pattern)
     if limit is None or not isinstance(value, (str, int, float)) or limit.holds(value):
         return None
@@ -168,7 +168,7 @@ def check(path: Path, pattern: str, value: Any) -> Remark | None:
 
 
 def check_key(path: Path, table: str) -> Remark | None:
-    """What is wrong with the last key of a path in a table with free keys; None when nothing is."""
+    """The finding about the last key of a path in a table with free keys; None if it is valid."""
     limit = KEY_LIMITS.get(table)
     if limit is None or limit.holds(path[-1]):
         return None
@@ -176,7 +176,7 @@ def check_key(path: Path, table: str) -> Remark | None:
 
 
 def quoted(value: Any) -> str:
-    """A value as a message shows it, cut short."""
+    """A value as JSON for a message, shortened."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 60 else f"{text[:57]}..."
 

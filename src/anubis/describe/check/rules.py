@@ -1,7 +1,7 @@
 """Rules between the fields of a descriptor.
 
-A rule reads the plain tree, not the Descriptor, so that it speaks even where another field is wrong; it keeps silent
-about values of the wrong kind, which the door reports.
+A rule reads the plain tree, not the Descriptor, so that it also works if another field is wrong; it ignores values of
+the wrong type, which the validation reports.
 """
 
 import posixpath
@@ -25,7 +25,7 @@ RuleFindings = Iterator[tuple[Path, Remark]]
 def check_rules(
     tree: Mapping[str, Any], findings: Findings, *, lenient: bool, instances: Instances | None = None
 ) -> None:
-    """Apply every rule to a tree in the model's shape. ``lenient``: the rules of old files."""
+    """Apply every rule to a tree in the shape of the model. ``lenient``: the rules of old files."""
     found = chain(
         _description(tree, lenient=lenient),
         _image(tree, lenient=lenient),
@@ -70,14 +70,14 @@ def _image(tree: Mapping[str, Any], *, lenient: bool) -> RuleFindings:
         remark = missing(("ml", "benchmark_code"))
         yield (
             ("ml", "benchmark_code"),
-            replace(remark, message="there is nothing to run: neither a command nor an image"),
+            replace(remark, message="the descriptor has neither a command nor an image to run"),
         )
 
 
 def _server(tree: Mapping[str, Any]) -> RuleFindings:
     inference = get(tree, ("hardware", "strategy")) == Strategy.INFERENCE
     if inference and "server" not in tree:
-        message = 'strategy = "inference" needs a server to ask'
+        message = 'strategy = "inference" needs a server'
         yield (
             ("hardware", "strategy"),
             Remark(
@@ -112,25 +112,25 @@ def _distributed(tree: Mapping[str, Any], instances: Instances | None, *, lenien
         yield (
             path,
             _warning(
-                'it is not used: the strategy is "single_node"', "choose another strategy, or remove it"
+                'this table is not used with strategy "single_node"', "choose another strategy, or remove it"
             ),
         )
     processes = distributed.get("processes_per_instance", "1")
     if strategy == Strategy.HOROVOD and distributed.get("num_instances") == 1 and processes == "1":
         remark = Remark(
-            message="horovod on one instance with one process distributes nothing",
+            message="horovod needs more than one process",
             remedy="raise num_instances or processes_per_instance",
             severity=Severity.WARNING if lenient else Severity.ERROR,
         )
         yield (*path, "num_instances"), remark
     if processes == "gpus" and _gpus(hardware, instances) == 0:
-        message = f"{quoted(hardware.get('instance_type'))} has no GPU, so there is no process for each"
+        message = f'processes_per_instance is "gpus", but {quoted(hardware.get("instance_type"))} has no GPU'
         remedy = "choose a machine with GPUs, or write a number"
         yield (*path, "processes_per_instance"), Remark(message=message, remedy=remedy)
 
 
 def _gpus(hardware: dict[str, Any], instances: Instances | None) -> int | None:
-    """GPUs of the machine asked for; None when nobody knows."""
+    """GPUs of the requested machine; None if unknown."""
     stated, instance_type = hardware.get("gpus"), hardware.get("instance_type")
     if isinstance(stated, int):
         return stated
@@ -145,14 +145,14 @@ def _zones(tree: Mapping[str, Any]) -> RuleFindings:
         return
     region = region_code(name)
     if region is not None and zone_id.partition("-")[0] != region:
-        message = f"{quoted(name)} and {quoted(zone_id)} lie in two regions"
+        message = f"{quoted(name)} and {quoted(zone_id)} are in different regions"
         yield ("hardware", "aws_zone_id"), Remark(message=message, remedy="keep one of the two")
 
 
 def region_code(zone_name: str) -> str | None:
-    """How zone ids begin in the region of a zone: ``use1`` for us-east-1a; None when the name is no zone's.
+    """The prefix of zone ids in the region of a zone: ``use1`` for us-east-1a; None if the name is not a zone.
 
-    Which zone of the region an id is differs from account to account, so no more can be compared here.
+    The mapping of zone ids to zones differs between accounts, so only the region can be compared.
     """
     match = re.match(r"([a-z]{2}(?:-gov|-iso[a-z]?)?)-([a-z]+)-(\d)", zone_name)
     if match is None:
@@ -179,13 +179,13 @@ def _sources(tree: Mapping[str, Any], *, lenient: bool) -> RuleFindings:
 
 
 def _shared(source: dict[str, Any], place: str, other: Path, src: Any, *, lenient: bool) -> Remark:
-    """Two sources at one path. The old system put their files into one folder, and old files rely on it."""
+    """The finding about two sources at one path, which the old system allowed and old files rely on."""
     both = f"{quoted(source.get('src'))} and {quoted(src)} ({shown(other)})"
     if lenient:
-        message = f"{both} share {quoted(place)}, where a file of one may replace a file of the other"
-        return _warning(message, "give each source a path of its own")
-    message = f"{both} would both be at {quoted(place)}"
-    return Remark(message=message, remedy="give each source a path of its own")
+        message = f"{both} share the path {quoted(place)}: a file of one may replace a file of the other"
+        return _warning(message, "give each source a different path")
+    message = f"{both} have the same path {quoted(place)}"
+    return Remark(message=message, remedy="give each source a different path")
 
 
 def _metrics(tree: Mapping[str, Any]) -> RuleFindings:
@@ -204,18 +204,20 @@ def _metrics(tree: Mapping[str, Any]) -> RuleFindings:
 def _threshold(path: Path, threshold: dict[str, Any]) -> RuleFindings:
     low, high = threshold.get("min"), threshold.get("max")
     if isinstance(low, (int, float)) and isinstance(high, (int, float)) and low > high:
-        message = f"no value can be at least {low} and at most {high}"
+        message = f"min {low} is larger than max {high}"
         yield (*path, "max"), Remark(message=message, remedy="swap min and max")
     change, least = threshold.get("change"), threshold.get("min_effect")
     if isinstance(change, (int, float)) and isinstance(least, (int, float)) and change < least:
-        message = f"a change of {change:.3g} can never be told: effects below {least:.3g} are ignored"
+        message = (
+            f"a change of {change:.3g} is never reported: effects below min_effect = {least:.3g} are ignored"
+        )
         yield (*path, "min_effect"), _warning(message, "make min_effect smaller than change")
 
 
 def _framework(tree: Mapping[str, Any]) -> RuleFindings:
     ml = _table(tree, "ml")
     if "framework_version" in ml and not ml.get("framework"):
-        message = "there is a framework_version but no framework"
+        message = "framework_version is set without a framework"
         yield (
             ("ml", "framework_version"),
             Remark(message=message, remedy='add framework = "pytorch", for example'),

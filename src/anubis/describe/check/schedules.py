@@ -1,7 +1,7 @@
-"""When a benchmark is due: cron expressions of five fields, their ``@`` names, and time zones.
+"""Schedules: cron expressions of five fields, their ``@`` names, and time zones.
 
-cronsim does the arithmetic: it follows Debian's cron, also where clocks change (a time that a change of clocks
-skips is due right after it, one that comes twice is due once).
+cronsim computes the due times. It follows Debian's cron, also for daylight saving time: a skipped time is due directly
+after the change, a repeated time is due once.
 """
 
 import re
@@ -13,7 +13,7 @@ from cronsim import CronSim, CronSimError
 from anubis.describe.findings import Remark, did_you_mean
 from anubis.model.descriptor import SINGLE_RUN
 
-#: What the names stand for (crontab(5)).
+#: Names and the corresponding fields (crontab(5)).
 NAMES = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
@@ -34,7 +34,7 @@ _EXAMPLE = 'for example "0 3 * * *" (every night at three), "@daily" or "single_
 
 
 def due_after(scheduling: str, timezone: str, after_s: float) -> float | None:
-    """The next time at which a schedule is due, after a moment; both in seconds since 1970. None: never.
+    """The next due time of a schedule after ``after_s``; both are seconds since 1970. None: never.
 
     ``scheduling`` and ``timezone`` are those of a descriptor that was read without errors.
     """
@@ -46,17 +46,17 @@ def due_after(scheduling: str, timezone: str, after_s: float) -> float | None:
 
 
 def expanded(scheduling: str) -> str:
-    """The five fields an ``@`` name stands for; everything else as it is."""
+    """The five fields of an ``@`` name; other schedules unchanged."""
     return NAMES.get(scheduling.lower(), scheduling)
 
 
 def zone(timezone: str) -> tzinfo:
-    """The zone of that IANA name. UTC needs no database of zones. Raises ZoneInfoNotFoundError or ValueError."""
+    """The zone with that IANA name. Raises ZoneInfoNotFoundError or ValueError. UTC needs no zone database."""
     return UTC if timezone == "UTC" else ZoneInfo(timezone)
 
 
 def check_schedule(scheduling: str) -> Remark | None:
-    """What is wrong with ``info.scheduling``; None when nothing is."""
+    """The finding about ``info.scheduling``; None if it is valid."""
     if scheduling == SINGLE_RUN:
         return None
     if scheduling.startswith("@"):
@@ -64,13 +64,13 @@ def check_schedule(scheduling: str) -> Remark | None:
     parts = scheduling.split()
     if len(parts) != len(_FIELDS):
         return Remark(
-            message=f"a cron expression has five fields, this has {len(parts)}",
+            message=f"a cron expression has five fields; found {len(parts)}",
             remedy=f"{did_you_mean(scheduling, [SINGLE_RUN])} or {_EXAMPLE}"
             if scheduling.startswith("single")
             else f"write minute, hour, day of month, month and day of week; {_EXAMPLE}",
         )
     if "?" in scheduling:
-        return Remark(message="`?` has no meaning in cron", remedy="write `*`")
+        return Remark(message="`?` is not supported in cron expressions", remedy="write `*`")
     return _check_fields(scheduling)
 
 
@@ -78,10 +78,8 @@ def _check_name(scheduling: str) -> Remark | None:
     if scheduling.lower() in NAMES:
         return None
     if scheduling.lower() == "@reboot":
-        return Remark(
-            message="@reboot has no meaning for a service that runs on many machines", remedy=_EXAMPLE
-        )
-    return Remark(message=f"`{scheduling}` is no known schedule", remedy=did_you_mean(scheduling, NAMES))
+        return Remark(message="@reboot is not supported: a service runs on many machines", remedy=_EXAMPLE)
+    return Remark(message=f"`{scheduling}` is not a known schedule", remedy=did_you_mean(scheduling, NAMES))
 
 
 def _check_fields(scheduling: str) -> Remark | None:
@@ -96,16 +94,16 @@ def _check_fields(scheduling: str) -> Remark | None:
     except (AssertionError, ValueError):  # cronsim on forms such as "L/2" and numbers of a thousand digits
         return Remark(message="the cron expression cannot be read", remedy=_EXAMPLE)
     if never:
-        return Remark(message="this day never comes, so the benchmark would never run", remedy=_EXAMPLE)
+        return Remark(message="the schedule is never due: this date does not exist", remedy=_EXAMPLE)
     return None
 
 
 def check_timezone(timezone: str) -> Remark | None:
-    """What is wrong with ``info.timezone``; None when nothing is."""
+    """The finding about ``info.timezone``; None if it is valid."""
     try:
         zone(timezone)
     except (LookupError, ValueError, OSError):
         close = did_you_mean(timezone, sorted(available_timezones()))
         remedy = close if close.startswith("did") else 'write an IANA name such as "Europe/Berlin"'
-        return Remark(message=f"there is no time zone of this name: {timezone[:60]!r}", remedy=remedy)
+        return Remark(message=f"unknown time zone {timezone[:60]!r}", remedy=remedy)
     return None

@@ -1,8 +1,8 @@
-"""The door: a plain tree becomes a Descriptor, or every mismatch is told in our words.
+"""Validation: converts a plain tree to a Descriptor, or reports every mismatch.
 
-pydantic checks types, unknown keys and missing fields of the plain dataclasses, all at once. It reads JSON, because
-there (and only there) its strict mode takes lists for tuples and words for enums. Dates, the one thing TOML has and
-JSON has not, belong nowhere in a descriptor and are refused before.
+pydantic checks types, unknown keys and missing fields of the plain dataclasses in one pass. Its input is JSON, because
+only there its strict mode accepts lists for tuples and strings for enums. Dates, which TOML has and JSON does not, are
+refused before.
 """
 
 import json
@@ -19,18 +19,18 @@ from anubis.describe.findings import Findings, Remark, did_you_mean, nearest
 from anubis.describe.paths import Path, get, shown
 from anubis.model.descriptor import Descriptor
 
-#: Beyond so many unknown keys the file is something else, and looking for what was meant only costs time.
-_MOST_SUGGESTIONS = 40
+#: Maximum number of unknown keys that get a suggestion; a file with more is probably not a descriptor.
+_MAX_SUGGESTIONS = 40
 
 
 @cache
 def _adapter() -> TypeAdapter[tuple[Descriptor]]:
-    # A plain dataclass takes no configuration of its own; inside a tuple it inherits the tuple's.
+    # A plain dataclass cannot have a configuration; inside a tuple it inherits that of the tuple.
     return TypeAdapter(tuple[Descriptor], config=ConfigDict(strict=True, extra="forbid"))
 
 
 def descriptor(tree: Mapping[str, Any], findings: Findings) -> Descriptor | None:
-    """The descriptor a tree in the model's shape holds; None, with the reasons in ``findings``, when it does not."""
+    """The descriptor of a tree in the shape of the model; None, with the reasons in ``findings``, if it is not valid."""
     try:
         return _adapter().validate_json(json.dumps([tree]))[0]
     except ValidationError as error:
@@ -40,7 +40,7 @@ def descriptor(tree: Mapping[str, Any], findings: Findings) -> Descriptor | None
             if detail["type"] == "missing":
                 findings.add(path, missing(path))
             elif detail["type"] == "unexpected_keyword_argument":
-                _tell_unknown(path, findings, suggest=unknown < _MOST_SUGGESTIONS)
+                _report_unknown(path, findings, suggest=unknown < _MAX_SUGGESTIONS)
                 unknown += 1
             else:
                 findings.add(path, mismatch(path, get(tree, path)))
@@ -48,7 +48,7 @@ def descriptor(tree: Mapping[str, Any], findings: Findings) -> Descriptor | None
 
 
 def missing(path: Path) -> Remark:
-    """What to say about a field that has to be there."""
+    """The finding about a missing required field."""
     key = str(path[-1])
     example = examples.toml(path)
     place = f" to {_section(path[:-1])}" if len(path) > 1 else " at the top of the file"
@@ -56,22 +56,22 @@ def missing(path: Path) -> Remark:
     return Remark(message=f"`{key}` is missing", remedy=remedy, missing=True)
 
 
-def _tell_unknown(path: Path, findings: Findings, *, suggest: bool) -> None:
+def _report_unknown(path: Path, findings: Findings, *, suggest: bool) -> None:
     key, section = str(path[-1]), section_of(kind_at(path[:-1])) or Descriptor
     remedy = "remove it"
     if suggest:
         known = members(section)
-        close, homes = nearest(key, known), _homes(key)
+        close, sections = nearest(key, known), _sections_with(key)
         if close is not None:
             findings.meant.add((*path[:-1], close))
-        remedy = did_you_mean(key, known) if close or not homes else f"write it in {' or '.join(homes)}"
+        remedy = did_you_mean(key, known) if close or not sections else f"write it in {' or '.join(sections)}"
     place = _section(path[:-1]) if len(path) > 1 else "a descriptor"
     findings.error(path, f"`{key}` is not a key of {place}", remedy)
 
 
 @cache
-def _homes(key: str) -> tuple[str, ...]:
-    """The sections that do have a key of this name."""
+def _sections_with(key: str) -> tuple[str, ...]:
+    """The sections that have a key of this name."""
     patterns = [found.pattern for found in all_fields() if found.name == key and "." in found.pattern]
     return tuple(_brackets(pattern.rpartition(".")[0]) for pattern in patterns)
 
@@ -81,43 +81,43 @@ def _brackets(pattern: str) -> str:
 
 
 def _section(path: Path) -> str:
-    """A table as its header names it."""
+    """The header of a table."""
     if path and isinstance(path[-1], int):
         return f"[[{shown(path[:-1])}]]"
     return f"[{shown(path)}]"
 
 
 def mismatch(path: Path, value: Any) -> Remark:
-    """What to say about a value of the wrong kind."""
+    """The finding about a value of the wrong type."""
     kind = kind_at(path)
     if isinstance(kind, type) and issubclass(kind, Enum) and isinstance(value, str):
         words = [member.value for member in kind]
-        return Remark(message=f"{json.dumps(value)} is none of its values", remedy=did_you_mean(value, words))
+        return Remark(message=f"{json.dumps(value)} is not a valid value", remedy=did_you_mean(value, words))
     return Remark(
-        message=f"expected {wanted(kind)}, found {found(value)}", remedy=_correction(kind, path, value)
+        message=f"expected {expected(kind)}, found {actual(value)}", remedy=_correction(kind, path, value)
     )
 
 
-def wanted(kind: Any) -> str:
-    """A kind in words."""
+def expected(kind: Any) -> str:
+    """The description of an expected type."""
     if isinstance(kind, type) and issubclass(kind, Enum):
         return "one of " + ", ".join(f'"{member.value}"' for member in kind)
     if section_of(kind) is not None or getattr(kind, "__origin__", None) is dict:
         return "a list of tables" if getattr(kind, "__origin__", None) is tuple else "a table"
     if getattr(kind, "__origin__", None) is tuple:
         return "a list"
-    words = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+    words = {bool: "true or false", int: "a whole number", float: "a number", str: "a string"}
     return words.get(kind, "another kind of value")
 
 
-def found(value: Any) -> str:
-    """A value in words, cut short."""
+def actual(value: Any) -> str:
+    """The description of a value, shortened."""
     if isinstance(value, (dict, list)):
         return "a table" if isinstance(value, dict) else "a list"
     text = json.dumps(value, ensure_ascii=False, default=str)
     text = text if len(text) <= 40 else text[:37] + "..."
     if isinstance(value, str):
-        return f"the text {text}"
+        return f"the string {text}"
     return text if isinstance(value, bool) else f"the number {text}"
 
 

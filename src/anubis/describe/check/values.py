@@ -1,4 +1,4 @@
-"""What single values must hold beyond their limits: commands split, patterns compile, schedules exist."""
+"""Checks of single values beyond their limits: commands can be split, patterns compile, schedules are valid."""
 
 import re
 import shlex
@@ -15,12 +15,12 @@ from anubis.model.alert import AlertKind
 from anubis.model.labels import is_reserved
 from anubis.model.problem import Severity
 
-#: What a notification may be about.
+#: Events that a notification can subscribe to.
 NOTIFY_ON = tuple(kind.value for kind in AlertKind)
 
 
 def check_values(tree: Mapping[str, Any], findings: Findings) -> None:
-    """Check every value of a tree in the model's shape; values of the wrong kind are left to the door."""
+    """Check every value of a tree in the shape of the model; values of the wrong type are left to the validation."""
     for path, value in leaves(tree):
         if path[0] == "matrix":
             continue
@@ -29,7 +29,7 @@ def check_values(tree: Mapping[str, Any], findings: Findings) -> None:
 
 
 def remarks(path: Path, value: Any) -> list[Remark]:
-    """What is wrong with one value, without knowing the others."""
+    """The findings about one value, independent of the others."""
     pattern = pattern_of(path)
     found = [check(path, pattern, value)]
     if pattern.endswith(".*"):
@@ -45,7 +45,7 @@ def remarks(path: Path, value: Any) -> list[Remark]:
 def _label_name(name: str) -> Remark | None:
     if not is_reserved(name):
         return None
-    message = f"the label {quoted(name)} belongs to the system, which files its runs under it"
+    message = f"the label {quoted(name)} is reserved for Anubis"
     return Remark(message=message, remedy="choose another name")
 
 
@@ -66,13 +66,13 @@ def _command(text: str) -> Remark | None:
 def _pattern(text: str) -> Remark | None:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python's hints about odd patterns are not the user's concern
+            warnings.simplefilter("ignore")  # deprecation hints of Python are not shown to the user
             compiled = re.compile(text)
     except re.error as error:
         at = "" if error.pos is None else f" at character {error.pos + 1}"
         return Remark(
             message=f"the pattern does not compile: {error.msg}{at}",
-            remedy="it is a Python regular expression; a literal ( [ . * + ? needs a \\ before it",
+            remedy="it must be a Python regular expression; write \\ before a literal ( [ . * + ?",
         )
     except (RecursionError, OverflowError):
         return Remark(message="the pattern is too deeply nested to compile", remedy="write a simpler one")
@@ -80,12 +80,12 @@ def _pattern(text: str) -> Remark | None:
         return None
     if compiled.groups == 0:
         message, remedy = (
-            "the pattern has no group, so all of the matched text is read as the number",
+            "the pattern has no group, so the whole match is read as the number",
             "put parentheses around the number",
         )
     else:
         message, remedy = (
-            f"the pattern has {compiled.groups} groups, of which the first is the value",
+            f"the pattern has {compiled.groups} groups; the first is the value",
             "name the group that is the value, (?P<value>...), or make the others (?:...)",
         )
     return Remark(message=message, remedy=remedy, severity=Severity.WARNING)
@@ -95,16 +95,17 @@ def _target(text: str) -> Remark | None:
     scheme, _, rest = text.partition(":")
     if scheme == "mailto" and "@" not in rest:
         return Remark(
-            message=f"{quoted(rest)} is no mail address", remedy='for example: to = "mailto:team@example.org"'
+            message=f"{quoted(rest)} is not a mail address",
+            remedy='for example: to = "mailto:team@example.org"',
         )
     return None
 
 
-def _occasion(text: str) -> Remark | None:
+def _event(text: str) -> Remark | None:
     if text in NOTIFY_ON:
         return None
     return Remark(
-        message=f"{quoted(text)} is nothing one can be told of", remedy=did_you_mean(text, NOTIFY_ON)
+        message=f"{quoted(text)} is not an event you can subscribe to", remedy=did_you_mean(text, NOTIFY_ON)
     )
 
 
@@ -118,5 +119,5 @@ _CHECKS: dict[str, Callable[[str], Remark | None]] = {
     "server.env.start_command_args": _command,
     "server.output.metrics[].pattern": _pattern,
     "notify[].to": _target,
-    "notify[].on[]": _occasion,
+    "notify[].on[]": _event,
 }

@@ -1,4 +1,4 @@
-"""Sweeps: the cross product of a matrix's axes, each cell a descriptor of its own."""
+"""Sweeps: the cross product of the axes of a matrix; each cell is a separate descriptor."""
 
 import copy
 import itertools
@@ -15,24 +15,24 @@ from anubis.describe.paths import Path, parsed, put
 from anubis.describe.rewriting import Rewriter
 from anubis.model.descriptor import Descriptor, Matrix
 
-#: More cells than this are a mistake, or belong in several sweeps.
-MOST_CELLS = 10_000
-#: More axes, or more entries of ``exclude``, than this.
-_MOST_ENTRIES = 500
-#: Sections that say nothing about one run.
+#: Maximum number of cells; larger sweeps must be split.
+MAX_CELLS = 10_000
+#: Maximum number of axes, and of entries of ``exclude``.
+_MAX_ENTRIES = 500
+#: Sections that a matrix cannot vary.
 FIXED = ("spec_version", "matrix", "notify")
 
 
 def normalise_matrix(rewriter: Rewriter) -> None:
-    """Bring ``[matrix]`` to the model's shape: the values of every axis as a list."""
+    """Convert ``[matrix]`` to the shape of the model: the values of every axis as a list."""
     tree, findings = rewriter.tree, rewriter.findings
     written = tree.get("matrix")
     if not isinstance(written, dict):
         return
     findings.moved[("matrix", "axes")] = ("matrix",)
     excluded = written.get("exclude", [])
-    if len(written) > _MOST_ENTRIES or (isinstance(excluded, list) and len(excluded) > _MOST_ENTRIES):
-        message = f"the matrix has more than {_MOST_ENTRIES} axes or entries of exclude"
+    if len(written) > _MAX_ENTRIES or (isinstance(excluded, list) and len(excluded) > _MAX_ENTRIES):
+        message = f"the matrix has more than {_MAX_ENTRIES} axes or entries of exclude"
         findings.error(("matrix",), message, "split it into several descriptors")
         del tree["matrix"]
         return
@@ -47,16 +47,16 @@ def normalise_matrix(rewriter: Rewriter) -> None:
         findings.error(
             ("matrix",), "the matrix has no axis", 'add one, such as "env.vars.BATCH" = ["16", "32"]'
         )
-    if (count := math.prod(map(len, axes.values()))) > MOST_CELLS:
+    if (count := math.prod(map(len, axes.values()))) > MAX_CELLS:
         shown = f"{count:,} cells, more" if count < 10**15 else "far more cells"
-        message = f"the matrix has {shown} than {MOST_CELLS:,}"
+        message = f"the matrix has {shown} than {MAX_CELLS:,}"
         findings.error(("matrix",), message, "take fewer values, or split it into several descriptors")
     elif axes and next(combinations(Matrix(axes=_tuples(axes), exclude=tuple(exclude))), None) is None:
-        findings.error(("matrix", "exclude"), "every cell is excluded", "remove some of exclude")
+        findings.error(("matrix", "exclude"), "every cell is excluded", "remove entries of exclude")
 
 
 def axis_path(key: str) -> Path:
-    """The path an axis varies."""
+    """The path that an axis varies."""
     path = parsed(key)
     assert path is not None, key
     return path
@@ -71,7 +71,7 @@ def combinations(matrix: Matrix) -> Iterator[dict[str, Any]]:
 
 
 def cell_tree(base: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The base with the values of one cell; None when a value has no place in it."""
+    """The base with the values of one cell; None if a path does not exist in it."""
     tree = copy.deepcopy({key: value for key, value in base.items() if key != "matrix"})
     placed = [put(tree, axis_path(key), copy.deepcopy(value)) for key, value in values.items()]
     return tree if all(placed) else None
@@ -82,19 +82,19 @@ def _tuples(axes: dict[str, list[Any]]) -> dict[str, tuple[Any, ...]]:
 
 
 def _axis(key: str, written: Any, findings: Findings) -> list[Any] | None:
-    """The values of one axis; None, with the reason in ``findings``, when it is not valid."""
+    """The values of one axis; None, with the reason in ``findings``, if it is not valid."""
     at: Path = ("matrix", key)
     path = parsed(key)
     before = findings.errors
     if isinstance(written, dict) and written and not written.keys() & {"from", "to", "step", "times"}:
         remedy = f'write it in quotes: "{key}.{next(iter(written))}" = [...]'
-        findings.error(at, "the path of an axis is one key", remedy)
+        findings.error(at, "the path of an axis must be one quoted key", remedy)
     elif path is None or path[0] in FIXED or kind_at(path) is UNKNOWN:
-        findings.error(at, f"{quoted(key)} is no path that a matrix can vary", _path_remedy(path))
+        findings.error(at, f"a matrix cannot vary {quoted(key)}", _path_remedy(path))
     elif isinstance(written, dict):
         written = _range(at, written, findings)
     elif not isinstance(written, list):
-        findings.error(at, "an axis is a list of values or a range", f"write [{quoted(written)}]")
+        findings.error(at, "an axis must be a list of values or a range", f"write [{quoted(written)}]")
     elif not written:
         findings.error(at, "the axis has no value", "add one, or remove the axis")
     if path is None or findings.errors > before:
@@ -126,14 +126,14 @@ def _path_remedy(path: Path | None) -> str:
 
 
 def fitting(path: Path, value: Any) -> Any:
-    """The value as the field it goes to wants it: numbers become text where the field holds text."""
+    """The value converted for its field: numbers become text for text fields."""
     if kind_at(path) is str and isinstance(value, (int, float)):
         return str(value).lower() if isinstance(value, bool) else str(value)
     return value
 
 
 def _range(at: Path, written: dict[str, Any], findings: Findings) -> list[Any] | None:
-    """``{ from, to, step }`` or ``{ from, to, times }`` as values; ``to`` is among them if a step meets it."""
+    """The values of ``{ from, to, step }`` or ``{ from, to, times }``; includes ``to`` if a step reaches it exactly."""
     keys = written.keys()
     numbers = all(
         isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < LARGEST
@@ -141,7 +141,7 @@ def _range(at: Path, written: dict[str, Any], findings: Findings) -> list[Any] |
     )
     if not numbers or keys not in ({"from", "to", "step"}, {"from", "to", "times"}):
         remedy = "write { from = 16, to = 256, times = 2 } or { from = 16, to = 256, step = 16 }"
-        findings.error(at, "a range has the numbers from, to and either step or times", remedy)
+        findings.error(at, "a range needs the numbers from, to and either step or times", remedy)
         return None
     low, high = _decimal(written["from"]), _decimal(written["to"])
     whole = all(isinstance(value, int) for value in written.values())
@@ -151,19 +151,19 @@ def _range(at: Path, written: dict[str, Any], findings: Findings) -> list[Any] |
         values = _multiplied(low, high, _decimal(written["times"]))
     if values is None:
         findings.error(
-            at, "the range never ends", "let the step lead from `from` to `to`; times must be above 1"
+            at, "the range is infinite", "step must not be 0; times must be above 1 and `from` above 0"
         )
         return None
-    found = list(itertools.islice(values, MOST_CELLS + 1))
-    if not found or len(found) > MOST_CELLS:
-        message = f"the range has more than {MOST_CELLS:,} values" if found else "the range has no value"
+    found = list(itertools.islice(values, MAX_CELLS + 1))
+    if not found or len(found) > MAX_CELLS:
+        message = f"the range has more than {MAX_CELLS:,} values" if found else "the range has no value"
         findings.error(at, message, "change from, to or the step")
         return None
     return [int(value) if whole else float(value) for value in found]
 
 
 def _decimal(number: float) -> Decimal:
-    """The number as it is written, so that ten steps of 0.1 make 1."""
+    """The number as written, so that ten steps of 0.1 add up to 1."""
     return Decimal(repr(number))
 
 
@@ -187,14 +187,14 @@ def _multiplied(low: Decimal, high: Decimal, times: Decimal) -> Iterator[Decimal
 def _exclude(written: Any, axes: dict[str, list[Any]], findings: Findings) -> list[dict[str, Any]]:
     at: Path = ("matrix", "exclude")
     if not isinstance(written, list) or not all(isinstance(entry, dict) and entry for entry in written):
-        findings.error(at, "exclude is a list of tables", 'write [{ "env.vars.BATCH" = "256" }]')
+        findings.error(at, "exclude must be a list of tables", 'write [{ "env.vars.BATCH" = "256" }]')
         return []
     kept = []
     for index, entry in enumerate(written):
         unknown = [key for key in entry if key not in axes]
         for key in unknown:
             findings.error(
-                (*at, index, key), f"{quoted(key)} is no axis of this matrix", did_you_mean(key, axes)
+                (*at, index, key), f"{quoted(key)} is not an axis of this matrix", did_you_mean(key, axes)
             )
         if unknown:
             continue
@@ -202,14 +202,16 @@ def _exclude(written: Any, axes: dict[str, list[Any]], findings: Findings) -> li
         for key, value in fitted.items():
             if value not in axes[key]:
                 findings.warn(
-                    (*at, index, key), f"the axis never has {quoted(value)}", "use one of its values"
+                    (*at, index, key),
+                    f"the axis does not have the value {quoted(value)}",
+                    "use one of its values",
                 )
         kept.append(fitted)
     return kept
 
 
 def _check_overlap(axes: Mapping[str, Any], findings: Findings) -> None:
-    """Two axes of one field, or of a field and its section, would overwrite each other."""
+    """Report axes that overwrite each other: of one field, or of a field and its section."""
     places = {key: axis_path(key) for key in axes}
     for (one, first), (other, second) in itertools.combinations(places.items(), 2):
         short = min(len(first), len(second))

@@ -1,4 +1,4 @@
-"""The cells of a matrix: checking them while a file is read, and making their descriptors."""
+"""The cells of a matrix: their checks while a file is read, and their descriptors."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,23 +22,23 @@ from anubis.model.plain import to_plain
 
 #: The version of the old system's files, which are read leniently.
 OLD = "0.1.0"
-#: Of a larger sweep, only so many cells, and one for each value of an axis, are checked while reading.
+#: Number of cells checked while reading; of a larger sweep, also one cell for each further value of an axis.
 _CHECKED_WHILE_READING = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One combination of a matrix, as a descriptor of its own."""
+    """One combination of a matrix as a separate descriptor."""
 
     descriptor: Descriptor
-    #: Axis -> the value it has in this cell; empty where there is no matrix.
+    #: Axis -> its value in this cell; empty without a matrix.
     values: dict[str, Any]
 
 
 def cells(descriptor: Descriptor, *, instances: Instances | None = None) -> tuple[Cell, ...]:
-    """Every combination of the descriptor's matrix, each checked like a file of its own; without a matrix, itself.
+    """Every cell of the matrix, each checked like a separate file; without a matrix, the descriptor itself.
 
-    The last axis changes first. Raises BadInputError with the problems of every cell that is not valid.
+    The last axis varies fastest. Raises BadInputError with the problems of every cell that is not valid.
     """
     if descriptor.matrix is None:
         return (Cell(descriptor=descriptor, values={}),)
@@ -50,7 +50,7 @@ def cells(descriptor: Descriptor, *, instances: Instances | None = None) -> tupl
     found = [(check.descriptor(values), values) for values in combinations(descriptor.matrix)]
     if findings.errors:
         raise BadInputError(
-            "The matrix has cells that are not valid",
+            "the matrix has cells that are not valid",
             remedy="exclude them, or correct their values",
             problems=findings.problems(),
         )
@@ -58,17 +58,17 @@ def cells(descriptor: Descriptor, *, instances: Instances | None = None) -> tupl
 
 
 def check_cells(tree: Mapping[str, Any], findings: Findings, instances: Instances | None) -> None:
-    """Check enough cells of a tree in the model's shape to see every value of every axis once."""
+    """Check enough cells of a tree in the shape of the model to cover every value of every axis."""
     matrix = Matrix(
         axes={key: tuple(values) for key, values in tree["matrix"]["axes"].items()},
         exclude=tuple(tree["matrix"]["exclude"]),
     )
     check = CellCheck(base=tree, matrix=matrix, findings=findings, instances=instances)
-    for values in _telling(matrix):
+    for values in _covering(matrix):
         check.descriptor(values)
 
 
-def _telling(matrix: Matrix) -> Iterator[dict[str, Any]]:
+def _covering(matrix: Matrix) -> Iterator[dict[str, Any]]:
     every = combinations(matrix)
     yield from islice(every, _CHECKED_WHILE_READING)
     unseen = {(key, repr(value)) for key, values in matrix.axes.items() for value in values}
@@ -81,15 +81,15 @@ def _telling(matrix: Matrix) -> Iterator[dict[str, Any]]:
 
 @dataclass(slots=True, kw_only=True)
 class CellCheck:
-    """Checks cells of one base; what is wrong is told once, at the axis it comes from."""
+    """Checks the cells of one base; each finding is reported once, at the axis that causes it."""
 
     base: Mapping[str, Any]
     matrix: Matrix
     findings: Findings
     instances: Instances | None
-    #: What is wrong with the base already: not the cells' doing.
+    #: Findings about the base itself.
     _shared: set[tuple[Path, Remark]] = field(init=False)
-    _told: set[tuple[Path, Remark]] = field(init=False, default_factory=set)
+    _reported: set[tuple[Path, Remark]] = field(init=False, default_factory=set)
 
     def __post_init__(self) -> None:
         base = Findings()
@@ -101,37 +101,37 @@ class CellCheck:
         return self.base.get("spec_version") == OLD
 
     def descriptor(self, values: Mapping[str, Any]) -> Descriptor | None:
-        """The descriptor of one cell; None, with the reasons in ``findings``, when it is not valid."""
+        """The descriptor of one cell; None, with the reasons in ``findings``, if it is not valid."""
         tree = cell_tree(self.base, values)
         if tree is None:
             for key in values:
                 if cell_tree(self.base, {key: values[key]}) is None:
                     self.findings.error(
                         ("matrix", key),
-                        f"{quoted(key)} leads to no place in this file",
-                        "name an entry the list has",
+                        f"{quoted(key)} does not exist in this file",
+                        "use the index of an existing list entry",
                     )
             return None
-        own = Findings()
-        rewriter = Rewriter(tree, own, lenient=self._lenient)
+        cell = Findings()
+        rewriter = Rewriter(tree, cell, lenient=self._lenient)
         respell_strategy(rewriter)
         normalise(rewriter)
-        check_values(tree, own)
-        check_rules(tree, own, lenient=self._lenient, instances=self.instances)
-        found = validation.descriptor(tree, own)
-        for path, remark in own.remarks:
-            self._tell(path, remark, values)
-        return None if own.errors else found
+        check_values(tree, cell)
+        check_rules(tree, cell, lenient=self._lenient, instances=self.instances)
+        descriptor = validation.descriptor(tree, cell)
+        for path, remark in cell.remarks:
+            self._report(path, remark, values)
+        return None if cell.errors else descriptor
 
-    def _tell(self, path: Path, remark: Remark, values: Mapping[str, Any]) -> None:
+    def _report(self, path: Path, remark: Remark, values: Mapping[str, Any]) -> None:
         axis = next((key for key in values if _touches(path, axis_path(key))), None)
         if axis is not None:
             index = self.matrix.axes[axis].index(values[axis])
             self.findings.add(("matrix", axis, index), remark)
         elif (path, remark) in self._shared:
             self.findings.add(path, remark)
-        elif (path, remark) not in self._told:
-            self._told.add((path, remark))
+        elif (path, remark) not in self._reported:
+            self._reported.add((path, remark))
             cell = ", ".join(f"{key} = {quoted(value)}" for key, value in values.items())
             self.findings.add(path, replace(remark, message=f"{remark.message} (in the cell {cell})"))
 

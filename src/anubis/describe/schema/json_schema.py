@@ -1,4 +1,4 @@
-"""The JSON Schema of 1.0 descriptors, made from the model: editors complete and explain by it."""
+"""The JSON Schema of 1.0 descriptors, generated from the model; editors use it for completion and help."""
 
 import typing
 from enum import Enum
@@ -14,10 +14,10 @@ from anubis.model.plain import to_plain
 Schema = dict[str, Any]
 
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
-#: Required in new files though the model, which old files share, has a default.
+#: Required in new files, although the model has a default for old files.
 REQUIRED = {"output.metrics[].units", "server.output.metrics[].units", "spec_version"}
 _PERCENT = {"type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*%\s*$"}
-#: What may be written besides the model's own shape (``forms.py``).
+#: Shorthand forms accepted besides the form of the model (``shorthand.py``).
 _FORMS: dict[str, list[Schema]] = {
     "output.metrics[].threshold.change": [_PERCENT],
     "output.metrics[].threshold.min_effect": [_PERCENT],
@@ -45,7 +45,7 @@ def json_schema() -> Schema:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "urn:anubis:descriptor:1.0",
         "title": "Anubis descriptor 1.0",
-        "description": "What to weigh. Files of the old system (0.1.0) are not described here: upgrade them.",
+        "description": "A benchmark. Files of the old system (0.1.0) are not covered: upgrade them.",
         **schema,
     }
 

@@ -1,4 +1,4 @@
-"""The reference page of the descriptor, made from the model, the limits and the examples."""
+"""The reference page of the descriptor, generated from the model, the limits and the examples."""
 
 import dataclasses
 import typing
@@ -12,20 +12,20 @@ from anubis.describe.check.schedules import NAMES
 from anubis.describe.check.values import NOTIFY_ON
 from anubis.describe.fields import Field, all_fields, docs, members, section_of
 from anubis.describe.legacy import PROBES, STRATEGIES
-from anubis.describe.matrix.axes import MOST_CELLS
+from anubis.describe.matrix.axes import MAX_CELLS
 from anubis.describe.schema.json_schema import REQUIRED
 from anubis.model.descriptor import Descriptor, Matrix
 from anubis.model.labels import SYSTEM_LABELS, SYSTEM_PREFIX
 
 _TYPES = {bool: "true or false", int: "whole number", float: "number", str: "text"}
-#: What to know beyond meaning and limit, by field pattern.
+#: Notes in addition to meaning and limit, by field pattern.
 _NOTES = {
     "spec_version": '`"0.1.0"` is the version of the old system\'s files.',
     "info.execution_engine": "`anubis doctor` lists the installed engines.",
-    "info.labels": "The system's own names cannot be used, see below.",
+    "info.labels": "Reserved names cannot be used, see below.",
     "hardware.distributed.processes_per_instance": "A number may be written without quotes.",
     "env.docker_image": "Needed on engines that run containers only.",
-    "ml.benchmark_code": "Needed where there is no image.",
+    "ml.benchmark_code": "Needed without an image.",
     "ml.framework_version": "Only with a framework.",
     "data.sources[].digest": 'An MD5 may also be written as `md5 = "..."`.',
     "server.models[].digest": 'An MD5 may also be written as `md5 = "..."`.',
@@ -39,7 +39,7 @@ _NOTES = {
 
 
 def reference_markdown() -> str:
-    """Every section and field of a 1.0 descriptor, and what else the reader accepts, as Markdown."""
+    """Every section and field of a 1.0 descriptor and the accepted old spellings, as Markdown."""
     parts = [_table(Descriptor, "")]
     for found in all_fields():
         section = section_of(found.kind)
@@ -133,38 +133,38 @@ def _rows(*columns: str, rows: Iterator[tuple[str, ...]]) -> str:
 
 
 def _schedules() -> str:
-    names = _rows("Name", "Stands for", rows=((f"`{name}`", f"`{fields}`") for name, fields in NAMES.items()))
+    names = _rows("Name", "Fields", rows=((f"`{name}`", f"`{fields}`") for name, fields in NAMES.items()))
     return f"{_SCHEDULES}\n\n{names}"
 
 
 def _labels() -> str:
     names = ", ".join(f"`{name}`" for name in sorted(SYSTEM_LABELS))
     return (
-        f"## Labels of the system\n\nA label cannot have one of these names, nor one that begins with `{SYSTEM_PREFIX}-`. "
-        f"`-`, `.` and `_` count as one character here, and so do small and capital letters: {names}."
+        f"## Reserved labels\n\nA label must not have one of these names, or a name that begins with `{SYSTEM_PREFIX}-`. "
+        f"`-`, `.` and `_` are equivalent here, and case is ignored: {names}."
     )
 
 
 def _old_spellings() -> str:
     spellings = [
         ("`info.task_name`, `info.labels.task_name`", "`info.name`, made a label"),
-        ("no name at all", "`info.name` from the description"),
+        ("no name", "`info.name` from the description"),
         ("`uri`", "`src`"),
         *((f"`server.env.{old}`", f"`server.env.{new}`") for old, new in PROBES.items()),
         ("`timout_seconds`", "`timeout_seconds`"),
         *((f'`strategy = "{old}"`', f'`strategy = "{new.value}"`') for old, new in STRATEGIES.items()),
         ('`num_instances = "4"`', "`num_instances = 4`"),
-        ('`md5 = ""`', "nothing"),
+        ('`md5 = ""`', "removed"),
         ('`md5 = "sha256:..."`', '`digest = "sha256:..."`'),
         ('`metrics = ["accuracy"]`', "one `[[output.metrics]]` for each, without a pattern"),
         ("a metric without `units`", '`units = "none"`'),
         ("a metric without `required`", "`required = false`"),
-        ("`data.id`", "nothing"),
+        ("`data.id`", "removed"),
         ('`path = "~/data"`, `path = "data"`', '`path = "/root/data"`, `path = "/data"`'),
-        ("two sources at one path", "a path for each; until then they share one folder"),
+        ("two sources at one path", "a different path for each; old files share one folder"),
         (
             "`server.hardware.availability_zone`, `aws_zone_id`",
-            "nothing: the server stands in the client's zone",
+            "removed: the server runs in the client's zone",
         ),
         ("`env.image` or `aws.ec2.image` on the engine `aws.ec2`", "`env.docker_image`"),
     ]
@@ -173,9 +173,9 @@ def _old_spellings() -> str:
 
 _MATRIX = f"""## [matrix]
 
-A sweep: every combination of the axes is a run of one family, except those that `exclude` names. An axis is the path of a
-field in quotes and its values: a list, or a range that multiplies (`times`) or adds (`step`). Numbers become text where the
-field holds text. At most {MOST_CELLS:,} combinations.
+A sweep: every combination of the axes is a run of one family, except the combinations in `exclude`. An axis is the quoted
+path of a field and its values: a list, or a range that multiplies (`times`) or adds (`step`). Numbers become text if the
+field is text. At most {MAX_CELLS:,} combinations.
 
 ```toml
 [matrix]
@@ -190,11 +190,11 @@ _SCHEDULES = """## Schedules
 `info.scheduling` is `single_run`, one of the names below, or a cron expression of five fields: minute (0-59), hour (0-23),
 day of month (1-31), month (1-12 or JAN-DEC), day of week (0-7 or SUN-SAT, 0 and 7 are Sunday). A field is `*`, a number, a
 range `1-5`, a list `1,3`, each with a step `/2`; `L` is the last day of the month, `MON#1` its first Monday, `5L` its last
-Friday. Times are read in `info.timezone`. Where clocks change, a time that is skipped is due right after, and one that comes twice
-is due once. `@reboot`, `?` and six fields are refused."""
+Friday. Times are in `info.timezone`. With daylight saving time, a skipped time is due directly after the change, and a repeated
+time is due once. `@reboot`, `?` and six fields are refused."""
 
 _OLD = """## Files of the old system
 
-A file with `spec_version = "0.1.0"` is read leniently: each of these is understood, with a warning that names the new
-spelling. In a file with `spec_version = "1.0"` they are errors (old names of strategies only a warning).
-`anubis validate --upgrade FILE` prints the file in the new spelling, comments kept."""
+A file with `spec_version = "0.1.0"` is read leniently: each of these is accepted, with a warning that names the new
+spelling. In a file with `spec_version = "1.0"` they are errors (old names of strategies: a warning).
+`anubis validate --upgrade FILE` prints the file in the new spelling, with its comments."""

@@ -1,8 +1,7 @@
-"""Where in a TOML text each key stands.
+"""The positions of keys in a TOML text.
 
-``tomllib`` gives values without positions, so this lexer walks the same text once more. It trusts the
-text to be valid TOML (``tomllib`` has read it); where it is not, it stops and keeps what it has, which is how
-a syntax error can be explained. Offsets count characters of the text.
+``tomllib`` returns values without positions, so this lexer reads the same text again. It expects valid TOML; at invalid
+text it stops and keeps the positions so far, from which syntax errors are explained. Offsets count characters.
 """
 
 import re
@@ -17,7 +16,7 @@ _SPACE = re.compile(r"[ \t]*+")
 _BLANK = re.compile(r"(?:[ \t\r\n]++|#[^\n]*+)*+")
 _KEY = re.compile(r"""(?P<bare>[A-Za-z0-9_-]++)|"(?:[^"\\\n]|\\[^\n])*+"|'[^'\n]*+'""")
 _SCALAR = re.compile(
-    # Not possessive: its alternatives look ahead, which Python forgets to take back before 3.11.5 (gh-106052).
+    # Not possessive because of a defect of Python before 3.11.5 with lookaheads (gh-106052).
     r'"""(?:\\.|"(?!"")|[^"\\])*"""(?:"{0,2})'
     r"|'''(?:'(?!'')|[^'])*'''(?:'{0,2})"
     r'|"(?!"")(?:[^"\\\n]|\\[^\n])*+"'
@@ -31,14 +30,14 @@ _SCALAR = re.compile(
 class Mark(NamedTuple):
     """Offsets of one key and its value; for a table, the value is the end of its header."""
 
-    #: First character of the statement the key belongs to.
+    #: First character of the statement that contains the key.
     statement: int
     #: The key itself: the last part of a dotted key; for a list item, the item.
     start: int
     end: int
     value_start: int
     value_end: int
-    #: The brace that opens the table around it; None outside of braces.
+    #: The brace that opens the enclosing table; None outside of braces.
     brace: int | None = None
 
 
@@ -52,11 +51,11 @@ class Scan:
     def __init__(self, text: str) -> None:
         self.text = text
         self.marks: dict[Path, Mark] = {}
-        #: Every place at which a key is written, also as a part of others: offsets.
+        #: Start and end offsets of every occurrence of a key, also as a part of other keys.
         self.written: dict[Path, list[tuple[int, int]]] = {}
-        #: The first key that is written a second time: its path, where first and where again.
+        #: The first duplicate key: its path and the offsets of both occurrences.
         self.duplicate: tuple[Path, int, int] | None = None
-        #: Offset of the innermost bracket or quote that was never closed, when the scan stopped.
+        #: Offset of the innermost unclosed bracket or quote, if the scan stopped.
         self.open_at: int | None = None
         self._at = 0
         self._defined: set[Path] = set()
@@ -91,7 +90,7 @@ class Scan:
         self._at += len(token)
 
     def _key(self) -> list[tuple[str, int, int]]:
-        """A dotted key: its parts with their offsets."""
+        """The parts of a dotted key with their offsets."""
         parts = []
         while True:
             self._skip(_SPACE)
@@ -106,7 +105,7 @@ class Scan:
             self._at += 1
 
     def _resolve(self, table: Path, part: str) -> Path:
-        """The path of a key in a table; a list of tables stands for its newest one."""
+        """The path of a key in a table; in a list of tables, the newest entry."""
         path = (*table, part)
         return (*path, self._lengths[path] - 1) if path in self._lengths else path
 
@@ -131,7 +130,7 @@ class Scan:
         return path
 
     def _pass(self, path: Path, mark: Mark) -> None:
-        """A key on the way to another one: it is there, but defined elsewhere or nowhere."""
+        """Record a key that is a part of another key and not defined by it."""
         self.marks.setdefault(path, mark)
         self.written.setdefault(path, []).append((mark.start, mark.end))
 
@@ -231,7 +230,7 @@ def _key_text(match: re.Match[str]) -> str:
 
 
 class Lines:
-    """Offsets of a text as 1-based lines and columns."""
+    """Conversion of offsets of a text to 1-based lines and columns."""
 
     def __init__(self, text: str) -> None:
         self._starts = [0, *(match.end() for match in re.finditer("\n", text))]

@@ -1,4 +1,4 @@
-"""From the bytes of a file to a plain tree, or the one problem that makes reading on pointless."""
+"""From the bytes of a file to a plain tree, or to the one problem that prevents further reading."""
 
 import re
 import tomllib
@@ -9,18 +9,18 @@ from anubis.describe.toml.positions import Scan
 from anubis.describe.toml.syntax import explain
 from anubis.model.problem import Problem
 
-#: A descriptor is a page of text; what is larger is something else.
-MOST_BYTES = 1 << 20
-#: The model is nine tables deep; hyper parameters may go deeper.
-_DEEPEST = 24
-_MOST_VALUES = 20_000
+#: Maximum size of a descriptor file.
+MAX_BYTES = 1 << 20
+#: Maximum nesting; the model has nine levels, hyper parameters may have more.
+_MAX_DEPTH = 24
+_MAX_VALUES = 20_000
 _CHECK_FILE = "check that this is the right file"
-#: A dotted key of very many parts: tomllib takes memory in the square of their number.
+#: A dotted key with very many parts: the memory that tomllib needs grows with the square of their number.
 _LONG_KEY = re.compile(
     r"""(?<![A-Za-z0-9_-])(?:(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){64}"""
 )
-_BEGIN = 'begin with spec_version = "1.0", [info], [hardware] and [ml]'
-#: Tables that give away other tools' files.
+_BEGIN = 'start with spec_version = "1.0", [info], [hardware] and [ml]'
+#: Tables by which files of other tools are recognised.
 _OTHER_FILES = {
     "pyproject.toml": {"project", "build-system", "tool"},
     "Cargo.toml": {"package", "workspace", "dependencies"},
@@ -30,10 +30,10 @@ _OTHER_FILES = {
 
 
 def open_text(text: str | bytes, filename: str) -> tuple[dict[str, Any], Scan] | Problem:
-    """The tables of a TOML text and the places of its keys."""
+    """The tables of a TOML text and the positions of its keys."""
     name = filename or "the text"
-    if len(text) > MOST_BYTES:
-        message = f"{name} has {len(text):,} bytes; a descriptor has at most {MOST_BYTES:,}"
+    if len(text) > MAX_BYTES:
+        message = f"{name} has {len(text):,} bytes; a descriptor has at most {MAX_BYTES:,}"
         return Problem(path="", message=message, remedy=_CHECK_FILE)
     decoded = _decoded(text, name)
     if isinstance(decoded, Problem):
@@ -49,12 +49,12 @@ def open_text(text: str | bytes, filename: str) -> tuple[dict[str, Any], Scan] |
     except ValueError as error:
         return explain(decoded, error)
     deepest, count = extent(tree)
-    if deepest > _DEEPEST:
+    if deepest > _MAX_DEPTH:
         return _too_deep(name)
-    if count > _MOST_VALUES:
-        message = f"{name} holds {count:,} values; a descriptor has at most {_MOST_VALUES:,}"
+    if count > _MAX_VALUES:
+        message = f"{name} has {count:,} values; a descriptor has at most {_MAX_VALUES:,}"
         return Problem(path="", message=message, remedy=_CHECK_FILE)
-    return _stranger(tree, name) or (tree, Scan(decoded))
+    return _other_file(tree, name) or (tree, Scan(decoded))
 
 
 def _decoded(text: str | bytes, name: str) -> str | Problem:
@@ -67,26 +67,26 @@ def _decoded(text: str | bytes, name: str) -> str | Problem:
         except UnicodeDecodeError as error:
             line = text.count(b"\n", 0, error.start) + 1
             column = error.start - text.rfind(b"\n", 0, error.start)
-            message = f"{name} is not UTF-8 text: byte 0x{text[error.start]:02x} cannot stand here"
+            message = f"{name} is not UTF-8 text: byte 0x{text[error.start]:02x} is not valid"
             return Problem(path="", message=message, remedy=remedy, line=line, column=column)
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        return Problem(path="", message=f"{name} holds characters that are no text", remedy=remedy)
+        return Problem(path="", message=f"{name} contains characters that are not valid text", remedy=remedy)
     return text.removeprefix("\ufeff")
 
 
 def _too_deep(name: str) -> Problem:
-    message = f"{name} nests tables or lists more than {_DEEPEST} deep"
+    message = f"{name} nests tables or lists more than {_MAX_DEPTH} deep"
     return Problem(path="", message=message, remedy=_CHECK_FILE)
 
 
-def _stranger(tree: dict[str, Any], name: str) -> Problem | None:
-    """A TOML file of another kind gets one sentence, not one for each of its keys."""
+def _other_file(tree: dict[str, Any], name: str) -> Problem | None:
+    """One problem for a TOML file of another kind, instead of one for each of its keys."""
     if {"spec_version", "info", "hardware"} & tree.keys():
         return None
     if not tree:
-        return Problem(path="", message=f"{name} holds nothing but comments", remedy=_BEGIN)
+        return Problem(path="", message=f"{name} contains only comments", remedy=_BEGIN)
     other = next((file for file, tables in _OTHER_FILES.items() if tables & tree.keys()), None)
-    looks = f": it looks like a {other}" if other else ", which has spec_version, [info] and [hardware]"
-    return Problem(path="", message=f"{name} is TOML but no descriptor{looks}", remedy=_BEGIN)
+    looks = f": it looks like a {other}" if other else ": it has no spec_version, [info] and [hardware]"
+    return Problem(path="", message=f"{name} is TOML but not a descriptor{looks}", remedy=_BEGIN)

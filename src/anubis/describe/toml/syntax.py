@@ -1,4 +1,4 @@
-"""Syntax errors of TOML in words that tell what to do."""
+"""Explanations and remedies for TOML syntax errors."""
 
 import re
 
@@ -11,7 +11,7 @@ _BARE_WORD = re.compile(r"[^\s,\]}#]+")
 
 
 def explain(text: str, error: ValueError) -> Problem:
-    """The one problem of a text that is not TOML."""
+    """The problem of a text that is not TOML."""
     scan, lines = Scan(text), Lines(text)
     place = _PLACE.search(str(error))
     offset = lines.offset(int(place[1]), int(place[2])) if place and place[1] else len(text)
@@ -20,10 +20,10 @@ def explain(text: str, error: ValueError) -> Problem:
     return Problem(path=_table_at(scan, offset), message=message, remedy=remedy, line=line, column=column)
 
 
-#: How tomllib's sentence begins -> what is wrong and what to do, where there is nothing to add.
+#: Start of a tomllib message -> message and remedy, for errors that need no details.
 _SIMPLE = {
     "Cannot": (
-        "this table or key is defined already, in another way",
+        "this table or key is already defined in another way",
         "write everything of one table in one place",
     ),
     "Expected '='": ("a key must be followed by = and a value", "write key = value, or [table]"),
@@ -35,15 +35,15 @@ _SIMPLE = {
 
 
 def _reason(text: str, error: str, scan: Scan, lines: Lines, offset: int) -> tuple[str, str, int]:
-    """What is wrong, what to do, and where it is."""
+    """Message, remedy and offset of an error."""
     if scan.duplicate and error.startswith(("Cannot", "Duplicate")):
         path, first, again = scan.duplicate
         message = f"`{shown(path)}` is written twice, first on line {lines.place(first)[0]}"
         return message, "keep one of the two", again
     if error.startswith("Unescaped"):
         return (
-            "a backslash in double quotes begins an escape, and this one is none",
-            "write the text in single quotes, where backslashes stand for themselves",
+            "a backslash in double quotes starts an escape sequence, and this one is not valid",
+            "write the text in single quotes, where backslashes are literal",
             max(text.rfind("\\", 0, offset), 0),
         )
     if (unclosed := _unclosed(text, error, scan, offset)) is not None:
@@ -58,7 +58,7 @@ def _reason(text: str, error: str, scan: Scan, lines: Lines, offset: int) -> tup
 
 
 def _unclosed(text: str, error: str, scan: Scan, offset: int) -> tuple[str, str, int] | None:
-    """A quotation mark, bracket or brace that is never closed; None when that is not what is wrong."""
+    """The explanation of an unclosed quotation mark, bracket or brace; None if that is not the error."""
     opened = scan.open_at
     if opened is None and error.startswith("Invalid initial character"):
         brace = text.rfind("{", 0, offset)
@@ -68,7 +68,7 @@ def _unclosed(text: str, error: str, scan: Scan, offset: int) -> tuple[str, str,
     if text[opened] in "\"'":
         return "the quotation mark is never closed", _close(text, opened), opened
     if text[opened] == "[":
-        return "the list is not closed, or a comma is missing", "check the ] and the commas", opened
+        return "the list is not closed, or a comma is missing", "check the brackets and commas", opened
     return (
         "the table in braces is not closed, or a comma is missing",
         "close it with } on the same line, or write it as a [table]",
@@ -84,7 +84,7 @@ def _close(text: str, opened: int) -> str:
 
 
 def _value(text: str, error: str, scan: Scan, lines: Lines, offset: int) -> tuple[str, str, int]:
-    """A value that is none, or has something after it."""
+    """The explanation of an invalid value, or of text after a value."""
     line = lines.place(min(offset, len(text)))[0]
     mark = next((mark for mark in reversed(scan.marks.values()) if lines.place(mark.start)[0] == line), None)
     start = offset if error.startswith("Invalid value") or mark is None else mark.value_start
@@ -92,24 +92,24 @@ def _value(text: str, error: str, scan: Scan, lines: Lines, offset: int) -> tupl
     if word is None:
         return "the value is missing", "write one after the =", min(start, len(text))
     if word[0].lower() in ("true", "false"):
-        return f"{word[0]} is no value of TOML", f"write {word[0].lower()}", start
+        return f"{word[0]} is not a TOML value", f"write {word[0].lower()}", start
     if word[0][0] in "\"'":
         return (
-            "there is something after the value",
+            "there is text after the value",
             "put each key on its own line; a quotation mark inside text needs a \\ before it",
             offset,
         )
     if re.fullmatch(r"[-+0-9._eE]+", word[0]):
         return (
-            f"{word[0][:40]!r} is no number",
+            f"{word[0][:40]!r} is not a valid number",
             "write it without leading zeros, or in quotes if it is text",
             start,
         )
     rest = text[start:].partition("\n")[0].partition("#")[0].strip()
-    return "the value is none of TOML's", f'write text in quotes: "{rest[:60]}"', start
+    return "the value is not valid TOML", f'write text in quotes: "{rest[:60]}"', start
 
 
 def _table_at(scan: Scan, offset: int) -> str:
-    """The key that is being written at an offset, as far as one can tell."""
+    """The key at an offset, as far as it is known."""
     before = [(mark.start, path) for path, mark in scan.marks.items() if mark.start <= offset]
     return shown(max(before, default=(0, ()))[1])

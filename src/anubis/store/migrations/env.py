@@ -1,4 +1,4 @@
-"""Alembic's entry: migrate the connection that ``upgrade`` (or a developer's test) hands over."""
+"""Entry point of Alembic: migrates the connection that ``upgrade`` (or a test) passes."""
 
 from alembic import context
 

@@ -1,4 +1,4 @@
-"""Runs the migrations that a database lacks. Alembic, and SQLAlchemy with it, is imported only here and below."""
+"""Applies missing migrations to a database. Alembic and SQLAlchemy are imported only in this folder."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ FOLDER = Path(__file__).parent
 
 
 def upgrade(driver: Driver, revision: str = "head") -> None:
-    """Bring a database to a revision, the newest by default, in one transaction and alone."""
+    """Migrate a database to a revision, by default the newest, in one exclusive transaction."""
     config = Config()
     config.set_main_option("script_location", str(FOLDER).replace("%", "%%"))
     engine = create_engine(f"{driver.dialect}://", creator=driver.connect, poolclass=NullPool)

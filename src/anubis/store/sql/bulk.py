@@ -1,4 +1,4 @@
-"""Statements that read much at once, for gates and audit trails. ``compile`` turns them into SQL."""
+"""Statements that read many rows, for gates and audit trails. ``compile`` converts them to SQL."""
 
 from sqlalchemy import Executable, func, literal_column, select
 
@@ -10,8 +10,8 @@ _pairs = select(points.c.metric, points.c.series).distinct().subquery("pairs")
 
 
 def statements() -> dict[str, Executable]:
-    """By name."""
-    # All points of a run are of one machine, so any of them says of which series they are.
+    """The statements by name."""
+    # All points of a run are from one machine, so any of them determines the series.
     of_series = (
         select(points.c.series).where(points.c.run == runs.c.no).limit(literal_column("1")).scalar_subquery()
     )
@@ -46,7 +46,7 @@ def statements() -> dict[str, Executable]:
         )
         .join_from(descriptors, _series_key, _series_key.c.id == descriptors.c.series_key)
         .distinct(),
-        # The pairs first, so that the index alone answers; the names afterwards.
+        # The pairs come from the index alone; the names are joined afterwards.
         "measured_series": select(series.c.series_key, metrics.c.name.label("metric"))
         .join_from(_pairs, series, series.c.id == _pairs.c.series)
         .join(metrics, metrics.c.id == _pairs.c.metric)

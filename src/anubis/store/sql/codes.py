@@ -1,4 +1,4 @@
-"""The numbers that stand for enums in the database. Append; never renumber."""
+"""The numbers of enum values in the database. Append new ones; never renumber."""
 
 from anubis.model.alert import AlertState
 from anubis.model.cause import Cause
@@ -6,7 +6,7 @@ from anubis.model.delivery import DeliveryStatus
 from anubis.model.metric import Better
 from anubis.model.status import Status
 
-#: Statuses from here on are final: an index and every claim rely on the order.
+#: First code of a final status: an index and every claim depend on the order.
 FIRST_FINAL = 100
 
 STATUS_CODES = {

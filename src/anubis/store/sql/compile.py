@@ -1,7 +1,7 @@
-"""Writes ``sqlite.sql`` and ``postgresql.sql``: what the store says to each database, for machines and for people.
+"""Writes ``sqlite.sql`` and ``postgresql.sql``: all statements of the store for each database.
 
-``python -m anubis.store.sql.compile`` after every change of ``schema``, ``queries`` or ``statements``; a test holds the files to them.
-Compiling ahead of time spares every start the import of SQLAlchemy (0.16 s) and every statement its share of it.
+Run ``python -m anubis.store.sql.compile`` after every change of ``schema``, ``queries``, ``bulk`` or ``statements``; a test
+compares them. Compiling ahead of time saves the import of SQLAlchemy (0.16 s) at every start, and the time to build statements.
 """
 
 from pathlib import Path

@@ -16,9 +16,9 @@ T = TypeVar("T")
 #: A named tuple: columns are attributes by the names that the statement gives them.
 Row = Any
 
-#: Most elements of one list: SQLite reads statements of up to a million bytes.
-MOST_LISTED = 10_000
-#: From this length on lists are written out: SQLite looks every named parameter up among all the others.
+#: Maximum number of elements of one list: SQLite accepts statements of up to a million bytes.
+MAX_LISTED = 10_000
+#: From this length on lists are written as literals, because SQLite looks up named parameters by linear search.
 _LONG_LIST = 500
 _ATTEMPTS = 5
 _LIST = re.compile(r"\{(\w+)\}")
@@ -33,7 +33,7 @@ def statements_of(database: str) -> Mapping[str, str]:
 
 
 def list_token(name: str) -> str:
-    """What stands in a statement in place of the elements of a list; ``Session`` fills it in."""
+    """The placeholder for the elements of a list in a statement; ``Session`` replaces it."""
     return f"{{{name}}}"
 
 
@@ -49,7 +49,7 @@ def transposed(rows: Sequence[Row]) -> Row:
     return rows[0]._make(zip(*rows, strict=True))
 
 
-def chunked(values: Iterable[T], size: int = MOST_LISTED) -> Iterator[list[T]]:
+def chunked(values: Iterable[T], size: int = MAX_LISTED) -> Iterator[list[T]]:
     """The values in lists of at most ``size``."""
     remaining = iter(values)
     while chunk := list(islice(remaining, size)):
@@ -62,29 +62,29 @@ class Session:
     def __init__(self, connection: Any, driver: Driver) -> None:
         self.connection = connection
         self.driver = driver
-        #: Not to be used again.
+        #: Whether the session must not be used again.
         self.broken = False
-        #: Whether commits wait for the disk; None: as the connection came.
+        #: Whether commits wait for the disk; None: the default of the connection.
         self.durable: bool | None = None
         self._sql = statements_of(driver.name)
 
     def rows(self, name: str, /, **values: Any) -> list[Row]:
-        """The rows of a statement that returns some."""
+        """The rows that a statement returns."""
         return self.ask(self._sql[name], values)
 
     def row(self, name: str, /, **values: Any) -> Row:
-        """The row of a statement that returns exactly one."""
+        """The row of a statement that returns exactly one row."""
         (row,) = self.rows(name, **values)
         return row
 
     def ask(self, sql: str, values: dict[str, Any]) -> list[Row]:
-        """The rows of a statement put together from named parts."""
+        """The rows of a statement that is composed of named parts."""
         cursor = self.connection.execute(self._with_lists(sql, values), values)
         make = _row_maker(tuple([column[0] for column in cursor.description]))
         return list(map(make, cursor.fetchall()))
 
     def write(self, name: str, /, **values: Any) -> int:
-        """Execute a statement that returns no rows; how many it changed."""
+        """Execute a statement that returns no rows. Returns the number of changed rows."""
         changed: int = self.connection.execute(self._with_lists(self._sql[name], values), values).rowcount
         return changed
 
@@ -95,7 +95,7 @@ class Session:
         cursor.close()
 
     def _with_lists(self, sql: str, values: dict[str, Any]) -> str:
-        """The statement with each list parameter written out; ``values`` then holds its elements."""
+        """The statement with the elements of each list parameter; short lists become parameters in ``values``."""
         if "{" not in sql:
             return sql
 
@@ -110,12 +110,12 @@ class Session:
         return _LIST.sub(written, sql)
 
     def _literal(self, item: int | bytes) -> str:
-        """Digits only, whatever it was: nothing in it can be mistaken for SQL."""
+        """The item as digits only, which cannot inject SQL."""
         return self.driver.blob.format(item.hex()) if isinstance(item, bytes) else f"{item:d}"
 
 
 class Database:
-    """A pool of connections: each is used by one thread at a time and kept for the next."""
+    """A pool of connections: each is used by one thread at a time and reused."""
 
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
@@ -127,17 +127,18 @@ class Database:
         return self._again(lambda session: session.rows(name, **values))
 
     def write(self, name: str, /, **values: Any) -> int:
-        """Execute one statement in a transaction of its own; how many rows it changed."""
+        """Execute one statement in a separate transaction. Returns the number of changed rows."""
         return self._again(lambda session: session.write(name, **values), durable=True)
 
     def lease(self, name: str, /, **values: Any) -> list[Row]:
-        """The rows of one statement in a transaction that need not survive the machine: whoever forgets a lease
-        because of a power cut is fenced off like anybody else.
+        """The rows of one statement in a transaction that need not be durable.
+
+        A lease that a power failure loses is fenced like any expired lease.
         """
         return self._again(lambda session: session.rows(name, **values), durable=False)
 
     def transact(self, work: Callable[[Session], T]) -> T:
-        """``work`` in one transaction: all of it, or nothing when it raises. It may be called again after a conflict."""
+        """Run ``work`` in one transaction, which is rolled back if it raises. It may be called again after a conflict."""
 
         def whole(session: Session) -> T:
             session.connection.execute(self.driver.begin)
@@ -153,13 +154,13 @@ class Database:
 
     @contextlib.contextmanager
     def session(self) -> Iterator[Session]:
-        """One connection in autocommit mode. Raises StoreError when the database is in trouble."""
+        """One connection in autocommit mode. Raises StoreError if the database fails."""
         session = self._take()
         try:
             yield session
         except self.driver.trouble as error:
             session.broken = True
-            self._drop_idle()  # what happened to one connection has happened to all of them
+            self._drop_idle()  # the other connections have probably failed too
             raise self._trouble(error) from error
         except (KeyboardInterrupt, SystemExit):  # perhaps in the middle of a statement
             session.broken = True
@@ -168,7 +169,7 @@ class Database:
             self._give_back(session)
 
     def close(self) -> None:
-        """Close the connections that nobody uses; those in use close when they are given back."""
+        """Close the idle connections; connections in use are closed when they are returned."""
         self._closed = True
         self._drop_idle()
 
@@ -215,5 +216,5 @@ class Database:
     def _trouble(self, error: Exception) -> StoreError:
         return StoreError(
             f"the database {self.driver.place} cannot be used: {str(error).strip()}",
-            remedy="look at its disk (space, permissions) or its server, then try again",
+            remedy="check its disk (space, permissions) or its server, then try again",
         )

@@ -1,4 +1,4 @@
-"""Where SQLite and PostgreSQL differ: connecting, beginning, and who may change the schema. Nowhere else."""
+"""All differences between SQLite and PostgreSQL: connections, transactions, and locks for schema changes."""
 
 import sqlite3
 from collections.abc import Callable
@@ -8,22 +8,22 @@ from typing import Any
 
 from anubis.model.errors import AnubisError, BadInputError, StoreError
 
-#: How long a statement waits for another writer before it gives up, seconds.
+#: Timeout of a statement that waits for another writer, seconds.
 BUSY_S = 60.0
 _OLDEST_SQLITE = (3, 35, 0)  # RETURNING
-#: Any number will do, as long as it never changes: whoever holds this advisory lock may change the schema.
+#: Key of the advisory lock for schema changes: an arbitrary number that must never change.
 _SCHEMA_LOCK = 0x616E7562
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Driver:
-    """One database behind the DB-API."""
+    """One database with a DB-API driver."""
 
     #: ``sqlite`` or ``postgresql``: the file of statements.
     name: str
     #: SQLAlchemy's name for it and its driver, for migrations.
     dialect: str
-    #: Where it is, without a password.
+    #: Location of the database, without a password.
     place: str
     #: A new connection in autocommit mode.
     connect: Callable[[], Any]
@@ -34,15 +34,15 @@ class Driver:
     #: Statements before the first transaction of a new database, and first in every one that changes the schema.
     prepare: tuple[str, ...]
     alone: tuple[str, ...]
-    #: Names of the tables that are there.
+    #: Statement that lists the names of existing tables.
     tables: str
     #: How a parameter is written, for ``str.format``.
     parameter: str
     #: How bytes are written out in hexadecimal, for ``str.format``.
     blob: str
-    #: The database is gone, busy or full.
+    #: Exceptions of a database that is unavailable, busy or full.
     trouble: tuple[type[Exception], ...]
-    #: Two transactions got in each other's way: the same again will do.
+    #: Exceptions of conflicting transactions, after which the transaction can be repeated.
     conflict: tuple[type[Exception], ...] = ()
 
 
@@ -54,7 +54,7 @@ def driver_for(url: str) -> Driver:
     if scheme in {"postgresql", "postgresql+psycopg", "postgres"} and separator:
         return _postgresql(f"postgresql://{rest}")
     raise BadInputError(
-        f"a database URL that begins with {scheme!r} is not known",
+        f"unknown database URL scheme {scheme!r}",
         remedy="set ANUBIS_DATABASE_URL to sqlite:////path/anubis.db or postgresql://user@host/name",
     )
 
@@ -78,9 +78,9 @@ def _sqlite(path: str) -> Driver:
         dialect="sqlite+pysqlite",
         place=str(Path(path).absolute()),
         connect=connect,
-        # FULL: what was acknowledged survives a power cut, at the price of an fdatasync for each transaction.
+        # FULL: a committed transaction survives a power failure, at the cost of one fdatasync per transaction.
         durable=("PRAGMA synchronous = NORMAL", "PRAGMA synchronous = FULL"),
-        begin="BEGIN IMMEDIATE",  # a transaction that reads first could not be upgraded once another wrote
+        begin="BEGIN IMMEDIATE",  # a transaction that reads first cannot be upgraded after another one wrote
         prepare=("PRAGMA journal_mode = WAL",),
         alone=(),
         tables="SELECT name FROM sqlite_master WHERE type = 'table'",

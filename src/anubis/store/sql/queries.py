@@ -1,4 +1,4 @@
-"""What listings ask, and the pieces that every statement is made of. ``compile`` turns them into SQL."""
+"""Statements of listings, and parts that all statements share. ``compile`` converts them to SQL."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def given(name: str) -> Any:
 
 
 def among(column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
-    """Whether the column is in a list, which ``database`` fills in."""
+    """Whether the column is in a list parameter."""
     return column.op("IN", precedence=5, is_comparison=True)(literal_column(f"({list_token(name)})"))
 
 
@@ -49,7 +49,7 @@ def alert_listing() -> Select[Any]:
 
 
 def alert_conditions() -> dict[str, ColumnElement[bool]]:
-    """What a listing of alerts may be narrowed by."""
+    """The conditions of a listing of alerts."""
     return {
         "states": among(alerts.c.state, "states"),
         "benchmark": alerts.c.benchmark == given("benchmark"),
@@ -58,9 +58,9 @@ def alert_conditions() -> dict[str, ColumnElement[bool]]:
 
 
 def listing(*, newest_first: bool) -> Select[Any]:
-    """Rows of a listing, without conditions: these belong before the first ORDER BY."""
+    """Rows of a listing, without conditions, which are inserted before the first ORDER BY."""
     order = (runs.c.created_s.desc(), runs.c.no.desc()) if newest_first else (runs.c.created_s, runs.c.no)
-    # Chosen first, joined afterwards: what is sorted and thrown away stays narrow.
+    # Selected first, joined afterwards, so that sorting handles only narrow rows.
     chosen = select(runs.c.no).order_by(*order).limit(given("most")).correlate(None)
     return (
         select(
@@ -88,7 +88,7 @@ def listing(*, newest_first: bool) -> Select[Any]:
 
 
 def conditions() -> dict[str, ColumnElement[bool]]:
-    """What a listing may be narrowed by; ``listing.find`` joins the ones it needs with AND."""
+    """The conditions of a listing; ``listing.find`` joins those it needs with AND."""
     of_metric = select(points.c.run).where(
         points.c.metric.in_(select(metrics.c.id).where(metrics.c.name == given("metric")))
     )
@@ -131,7 +131,7 @@ def conditions() -> dict[str, ColumnElement[bool]]:
 listed_place = select(runs.c.created_s, runs.c.no).where(runs.c.id == given("id"))
 
 
-#: The values of a listing's runs.
+#: The values of the runs of a listing.
 listed_values = (
     select(points.c.run, metrics.c.name, metrics.c.units, points.c.value)
     .join_from(points, metrics, metrics.c.id == points.c.metric)

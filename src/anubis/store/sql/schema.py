@@ -1,11 +1,11 @@
-"""The tables, as SQLAlchemy Core sees them. Their history is in ``migrations``.
+"""The tables in SQLAlchemy Core. Their history is in ``migrations``.
 
-Small on purpose: ids are 16 bytes, enums are numbers (``codes``), whatever repeats over runs (descriptors, names,
-series, metrics, subjects) is stored once and referred to by number, and a run that is final is in no index that
-only claims need. Times are UTC seconds since 1970 as float64, so that they come back exactly as given.
+Rows are small: ids are 16 bytes, enums are numbers (``codes``), values that repeat over runs (descriptors, names, series,
+metrics, subjects) are stored once and referenced by number, and final runs are not in the index for claims. Times are UTC
+seconds since 1970 as float64, which is lossless.
 
 Only ``compile``, the migrations and tests import this module: importing SQLAlchemy takes 0.16 s, more than
-anything the command line does with a database.
+any database operation of the command line.
 """
 
 from sqlalchemy import (
@@ -37,7 +37,7 @@ def _run() -> Column[int]:
     )
 
 
-#: Every short text that many rows share: clients, engines, families, folders, subjects, kinds of events.
+#: Short texts that many rows share: clients, engines, families, folders, subjects, kinds of events.
 words = Table(
     "words",
     metadata,
@@ -63,7 +63,7 @@ series = Table(
     UniqueConstraint("series_key", "fingerprint"),
 )
 
-#: Descriptors by digest: what listings show of them in columns, all of them in ``body`` (canonical JSON, zstd).
+#: Descriptors by digest: columns for listings, and the complete descriptor in ``body`` (canonical JSON, zstd).
 descriptors = Table(
     "descriptors",
     metadata,
@@ -77,7 +77,7 @@ descriptors = Table(
     Index("descriptors_name", "name"),
 )
 
-#: The labels of descriptors again, for looking runs up.
+#: The labels of descriptors, for queries.
 labels = Table(
     "labels",
     metadata,
@@ -127,7 +127,7 @@ runs = Table(
     Column("ended_s", Double),
     Column("reason", Text, nullable=False),
     Column("placement", Text),  # JSON
-    Column("holder", Text),  # who has the lease; NULL: nobody
+    Column("holder", Text),  # the holder of the lease; NULL: none
     Column("ready_s", Double),  # when the lease ends, else when it is due; NULL: final
     Column("cell", Text),  # JSON; NULL: none
     Index("runs_created", "created_s"),
@@ -157,8 +157,8 @@ events = Table(
     Index("events_run", "run"),
 )
 
-#: One row: the number of the last event. Whoever writes events holds this row until the commit, so that the order
-#: of numbers is the order of commits (see ``StoredEvents``).
+#: One row: the number of the last event. A writer of events locks this row until the commit, so that the order of numbers
+#: is the order of commits (see ``StoredEvents``).
 event_count = Table("event_count", metadata, Column("seq", BigInteger, nullable=False))
 
 points = Table(
@@ -178,7 +178,7 @@ points = Table(
     sqlite_with_rowid=False,
 )
 
-#: What is known about the samples of one metric without reading them; NULL: not a number.
+#: Summary of the samples of one metric; NULL: not a number.
 summaries = Table(
     "summaries",
     metadata,
@@ -192,8 +192,8 @@ summaries = Table(
     sqlite_with_rowid=False,
 )
 
-#: Samples in segments, as packed columns (``columns``). An ordinary table with row ids on SQLite: in one without
-#: them a blob of a hundred samples spills into pages of its own and takes six times the room.
+#: Samples in segments, as packed columns (``columns``). On SQLite the table has row ids: without them a blob of a hundred
+#: samples needs overflow pages and six times the space.
 samples = Table(
     "samples",
     metadata,
@@ -254,7 +254,7 @@ Index(
     postgresql_where=_pending,
 )
 
-#: Alembic's own table, so that a database made from ``metadata`` is one that Alembic can carry on from.
+#: The table of Alembic, so that Alembic can migrate a database that was created from ``metadata``.
 stamp = Table(
     "alembic_version",
     MetaData(),

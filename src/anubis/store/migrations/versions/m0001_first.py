@@ -1,4 +1,4 @@
-"""The first schema. What each table and column means stands in ``anubis.store.sql.schema``."""
+"""The first schema. ``anubis.store.sql.schema`` documents the tables and columns."""
 
 import sqlalchemy as sa
 from alembic import op
