@@ -230,7 +230,7 @@ deliveries = Table(
     Column("attempts", Integer, nullable=False),
     Column("error", Text),  # NULL: none
     Column("ended_s", Double),  # NULL: pending
-    Column("holder", Text),  # who has the lease; NULL: nobody
+    Column("holder", Text),  # who has the lease; NULL: no holder
     Column("until_s", Double),  # when the lease ends; NULL: no lease
     Index("deliveries_alert", "alert"),
     Index("deliveries_run", "run"),

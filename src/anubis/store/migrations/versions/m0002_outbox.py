@@ -1,4 +1,4 @@
-"""The outbox takes the place of cursors over events, and a run's cell gets a column of its own."""
+"""The outbox takes the place of cursors over events, and the cell of a run becomes a column."""
 
 import json
 from collections.abc import Iterator
