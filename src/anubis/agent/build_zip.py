@@ -1,7 +1,7 @@
-"""Builds ``anubis-agent.zip``: the agent and the emit library in one file that runs under any Python from 3.8 on.
+"""Builds ``anubis-agent.zip``: the agent and the emit library in one file that runs under Python 3.8 and later.
 
-``python3 -I -S anubis-agent.zip exec --record DIR -- COMMAND`` weighs a command. Every module is there as source and,
-for the Python that built the file, compiled; another Python compiles at each start (30 ms).
+``python3 -I -S anubis-agent.zip exec --record DIR -- COMMAND`` measures a command. The file contains every module as
+source and compiled for the Python that built the file; any other Python compiles them at each start (30 ms).
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import tempfile
 import zipfile
 
 _MAIN = b"from anubis.agent.entry import main\n\nmain()\n"
-#: Equal content makes an equal file.
+#: A fixed date, so that equal content makes an equal file.
 _DATE = (1980, 1, 1, 0, 0, 0)
 
 
 def build(path: str) -> None:
-    """Write the bundle to this path, atomically."""
+    """Write the zip file to this path, atomically."""
     part = f"{path}.{os.getpid()}"
     with zipfile.ZipFile(
         part, "w", zipfile.ZIP_STORED
@@ -32,7 +32,7 @@ def build(path: str) -> None:
 
 
 def _modules() -> dict[str, str]:
-    """Name in the bundle -> file."""
+    """Name in the zip file -> source file."""
     packages = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     names = ["anubis/__init__.py", "benchmarkai/__init__.py"]
     for package in ("anubis/agent", "anubis/record"):
@@ -43,7 +43,7 @@ def _modules() -> dict[str, str]:
 
 
 def _compiled(file: str, name: str) -> bytes:
-    """The compiled module, trusted without a look at its source."""
+    """The compiled module; Python loads it without comparing it with its source."""
     with tempfile.TemporaryDirectory() as folder:
         made = os.path.join(folder, "module.pyc")
         py_compile.compile(

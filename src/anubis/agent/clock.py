@@ -1,4 +1,4 @@
-"""UTC that never runs backwards: the time of day at the start of the process plus the monotonic clock."""
+"""UTC that never decreases: the time of day at the start of the process plus the monotonic clock."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _UTC_AT_ZERO_NS = time_ns() - monotonic_ns()
 
 
 def now_s() -> float:
-    """UTC, seconds since 1970; never smaller than at the call before."""
+    """UTC, seconds since 1970; never smaller than at the previous call."""
     return utc_ns(monotonic_ns()) / 1e9
 
 

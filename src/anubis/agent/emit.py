@@ -1,11 +1,12 @@
-"""``emit``: a benchmark hands out what it measured. ``benchmarkai.emit`` is the same function.
+"""``emit``: records the metrics of a benchmark. ``benchmarkai.emit`` is the same function.
 
-Speaks the protocol of the old client library: ``BENCHMARK_AI`` says where to (``stdout``, the default, or ``fifo``), one
-JSON object goes out per line and call. Under an agent the line also tells the time of the call, and step, units and labels
-where they are given (the extended protocol, see ``emitted``). Every call writes through: what a call has returned from is
-in the record a few milliseconds later, on its disk at most one second later, and there is nothing to flush at exit.
+Uses the protocol of the old client library: ``BENCHMARK_AI`` selects the channel (``stdout``, the default, or ``fifo``),
+and each call writes one line with one JSON object. Under an agent the line also contains the time of the call and, if
+given, step, units and labels (the extended protocol, see ``agent/extract/emit_lines.py``). Calls are not buffered: the
+values are in the record a few milliseconds after the call returns and on its disk at most one second later, without a
+flush at exit.
 
-Threads and forked processes may emit at the same time: a line of at most PIPE_BUF bytes (4096 on Linux) is written whole.
+Threads and forked processes may emit at the same time: a line of at most PIPE_BUF bytes (4096 on Linux) is atomic.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ if TYPE_CHECKING:
 
 __all__ = ["FifoNotCreatedInTimeError", "emit", "emit_many", "mode"]
 
-#: How long one call may wait for a reader that does not read, seconds. Later calls do not wait until it reads again.
+#: Longest wait of one call for the reader, seconds. Later calls do not wait until the reader reads again.
 PATIENCE_S = 10.0
 _ATOMIC_BYTES = getattr(select, "PIPE_BUF", 512)
 
 
 class FifoNotCreatedInTimeError(Exception):
-    """Nobody made the FIFO within BENCHMARK_AI_FIFO_MAX_WAIT_TIME seconds."""
+    """The FIFO was not created within BENCHMARK_AI_FIFO_MAX_WAIT_TIME seconds."""
 
 
 def emit(
@@ -42,10 +43,10 @@ def emit(
 ) -> None:
     """Record the value of each metric, now.
 
-    ``step`` is the benchmark's own counter (iteration, epoch), ``units`` a unit for some of the metrics, ``labels`` tell
-    several sources of one metric apart. Raises TypeError unless ``metrics`` is a mapping, ValueError when it is empty or
-    BENCHMARK_AI is neither stdout nor fifo, FifoNotCreatedInTimeError when there is no FIFO. Values are not looked at
-    here: what is no finite number is counted as rejected when the record is read.
+    ``step`` is a counter of the benchmark (iteration, epoch), ``units`` maps metrics to units, ``labels`` distinguish
+    several sources of one metric. Raises TypeError unless ``metrics`` is a mapping, ValueError when it is empty or
+    BENCHMARK_AI is neither stdout nor fifo, FifoNotCreatedInTimeError when there is no FIFO. Values are not checked
+    here: a value that is not a finite number is counted as rejected when the record is read.
     """
     _check(metrics)
     channel = _channel()
@@ -63,10 +64,10 @@ def emit_many(
     units: Mapping[str, str] | None = None,
     labels: Mapping[str, str] | None = None,
 ) -> None:
-    """Record many values of each metric at once: lists or arrays of one length (n,), as are ``steps`` and ``times_s``
-    (UTC seconds; now for all when left out). Ten times quicker than ``emit`` for each.
+    """Record many values of each metric at once; ten times faster than calling ``emit`` for each.
 
-    Raises ValueError when the lengths differ, otherwise as ``emit`` does.
+    The values, ``steps`` and ``times_s`` (UTC seconds; default: now for all) are lists or arrays of equal length (n,).
+    Raises ValueError when the lengths differ, and the errors of ``emit``.
     """
     _check(metrics)
     columns = {name: _listed(values) for name, values in metrics.items()}
@@ -84,7 +85,7 @@ def emit_many(
         which = None if step_list is None else _encoded(step_list[low:high])
         return _line(part, when, which, units, labels)
 
-    # 20 characters show any float64 or time, 8 most steps; what is longer all the same is cut in halves.
+    # A float64 or a time needs up to 20 characters, a step usually up to 8; a line that is still too long is halved.
     rows = max(1, (_ATOMIC_BYTES - 512) // (20 * (len(given) - (step_list is not None)) + 8))
     for low in range(0, len(given[0]), rows):
         for text in _halved(line, low, min(low + rows, len(given[0]))):
@@ -92,7 +93,7 @@ def emit_many(
 
 
 def _halved(line: Callable[[int, int], str], low: int, high: int) -> Iterator[str]:
-    """The rows from low to high as lines that a pipe takes whole."""
+    """The rows from low to high as lines that a pipe writes atomically."""
     text = line(low, high)
     if len(text) <= _ATOMIC_BYTES or high - low == 1:
         yield text
@@ -114,11 +115,11 @@ def _check(metrics: object) -> None:
     if not isinstance(metrics, Mapping):
         raise TypeError(f"metrics must be a mapping of names to values, not {type(metrics).__name__}")
     if not metrics:
-        raise ValueError("metrics is empty: there is nothing to emit")
+        raise ValueError("metrics is empty: emit() needs at least one metric")
 
 
 def _plain(value: Any) -> Any:
-    """NumPy's and other libraries' numbers as Python's."""
+    """A number of NumPy or another library as a Python number."""
     if hasattr(value, "item"):
         return value.item()
     if hasattr(value, "__float__"):
@@ -144,7 +145,7 @@ def _line(
     units: Mapping[str, str] | None,
     labels: Mapping[str, str] | None,
 ) -> str:
-    """One line of the extended protocol; times and steps come encoded."""
+    """One line of the extended protocol; times and steps are encoded already."""
     text = f'{{"anubis":1,"t":{when},"m":{_encoded(metrics)}'
     if which is not None:
         text += f',"s":{which}'
@@ -156,9 +157,9 @@ def _line(
 
 
 class _Stdout:
-    """The old default: lines among the benchmark's other output."""
+    """The default of the old client library: lines among the other output of the benchmark."""
 
-    #: The reader understands the extended protocol. In stdout the plain line is what people and other tools expect.
+    #: Whether to use the extended protocol. On stdout people and other tools expect the plain line.
     extended = False
 
     def send(self, line: str) -> None:
@@ -167,10 +168,10 @@ class _Stdout:
 
 
 class _Fifo:
-    """The agent's FIFO. It never holds the benchmark up for long: when nobody reads, samples are dropped and counted."""
+    """The agent's FIFO. Blocks the benchmark only briefly: without a reader, samples are dropped and counted."""
 
     def __init__(self) -> None:
-        #: Set by every agent, and by nothing that came before it.
+        #: Every agent sets this variable; the old tools do not.
         self.extended = "ANUBIS_RECORD" in os.environ
         self._path = os.environ.get("BENCHMARK_AI_FIFO_FILEPATH", "/tmp/benchmark-ai/fifo")  # noqa: S108  protocol
         self._fifo = -1
@@ -204,18 +205,18 @@ class _Fifo:
         while not os.path.exists(self._path):
             if waited_s > longest_s:
                 raise FifoNotCreatedInTimeError(
-                    f"nobody made {self._path} within {longest_s:g} s: is there an agent?"
+                    f"{self._path} was not created within {longest_s:g} s: run the benchmark under an agent"
                 )
             time.sleep(step_s)
             waited_s += step_s
 
     def _open(self) -> bool:
-        """Open the writing end, waiting for a reader; whether there is one."""
+        """Open the writing end, waiting for a reader; returns whether there is one."""
         until = time.monotonic() + self._patience_s
         while True:
             try:
                 self._fifo = os.open(self._path, os.O_WRONLY | os.O_NONBLOCK | os.O_APPEND | os.O_CLOEXEC)
-            except OSError:  # ENXIO: nobody has it open for reading
+            except OSError:  # ENXIO: no process has it open for reading
                 if time.monotonic() >= until:
                     return False
                 time.sleep(0.05)
@@ -223,7 +224,7 @@ class _Fifo:
                 return True
 
     def _write(self, data: bytes) -> bool:
-        """Write all of it; whether that was possible. A line that was cut off is ended before the next one."""
+        """Write all of it; returns whether that was possible. An incomplete line is ended before the next one."""
         until = time.monotonic() + self._patience_s
         rest = data
         while rest:
@@ -233,7 +234,7 @@ class _Fifo:
                 left_s = until - time.monotonic()
                 if left_s <= 0 or not self._writable(left_s):
                     break
-            except OSError:  # EPIPE: the reader is gone; another may come
+            except OSError:  # EPIPE: the reader has ended; a new one may open the FIFO later
                 os.close(self._fifo)
                 self._fifo = -1
                 break
@@ -255,16 +256,14 @@ class _Fifo:
         self._patience_s = 0.0
         if not self._told:
             self._told = True
-            sys.stderr.write(
-                "anubis: nobody reads the emitted metrics; they are dropped until somebody does.\n"
-            )
+            sys.stderr.write("anubis: no agent reads the emitted metrics; they are dropped until one does.\n")
 
 
 _chosen: _Stdout | _Fifo | None = None
 
 
 def _channel() -> _Stdout | _Fifo:
-    """Chosen at the first call, so that importing this module never fails."""
+    """The channel, selected at the first call so that importing this module cannot fail."""
     global _chosen  # noqa: PLW0603  one process has one agent
     if _chosen is None:
         _chosen = _Fifo() if mode() == "fifo" else _Stdout()

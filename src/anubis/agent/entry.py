@@ -1,5 +1,6 @@
-"""The agent's one entry: ``exec`` weighs a command, ``extract`` reads a record's output again, ``sample`` watches
-the machine. Each verb imports only what it needs, because every run pays for the start of one interpreter.
+"""Entry point of the agent: ``exec`` measures a command, ``extract`` reads samples from a record's output, ``sample``
+records telemetry of the machine, ``ship`` replicates the record. Each verb imports only the modules it needs, because
+every run includes the start of one interpreter.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ USAGE = """usage: anubis-agent exec --record DIR [--repeats N] [--warmups N] [--
 
 
 def main() -> None:
-    """Run one verb of ``sys.argv`` and leave the process with its exit code; 2 is a wrong command line."""
+    """Run the verb of ``sys.argv`` and exit with its exit code; 2: the command line is wrong."""
     code = _main(sys.argv[1:])
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(
         code
-    )  # nothing is left to tidy, and the interpreter's own farewell costs a null run half a millisecond
+    )  # needs no cleanup, and the interpreter's shutdown would add half a millisecond to a null run
 
 
 def _main(words: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""What the agent is asked to do: flags of its command line, and a file of JSON for the same options."""
+"""Options of the agent: flags of its command line, or a JSON file with the same options."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-#: Exit code of an extractor whose priority was lowered and cannot be raised again: a new one continues.
+#: Exit code of an extractor whose priority was lowered and cannot be raised without privileges: a new one continues.
 TOO_QUIET = 75
 
 
@@ -20,13 +20,14 @@ SHIP_VARIABLE = "ANUBIS_SHIP_TOKEN"
 
 
 class WrongOptionsError(ValueError):
-    """The options cannot be understood."""
+    """An option is unknown, or its value is not valid."""
 
 
 class Options:
-    """The options. An option is an attribute below: its name, type and default.
+    """The options: each attribute below is one, with its name, type and default.
 
-    ``--options FILE`` reads a JSON object of them; ``--timeout-s 60`` sets ``timeout_s``. A later word wins.
+    ``--options FILE`` reads a JSON object of them; ``--timeout-s 60`` sets ``timeout_s``. A later option overrides an
+    earlier one.
     """
 
     #: Folder of this role and rank; created if it does not exist.
@@ -40,18 +41,18 @@ class Options:
     #: Working folder of the benchmark; empty: the agent's.
     cwd: str = ""
     run_id: str = ""
-    #: Path of ``{metric: {"pattern": ..., "units": ...}}``; empty: the record's own, if it has any.
+    #: Path of a file with ``{metric: {"pattern": ..., "units": ...}}``; empty: the file in the record, if it exists.
     patterns: str = ""
     seed: int = 0
     #: Address of the receiver of the record; empty: the record stays on this machine.
     ship: str = ""
-    #: A private file with the token of the receiver; empty: it is in the environment.
+    #: Path of a private file with the receiver's token; empty: the token is in the environment.
     ship_token: str = ""
     #: Read the whole output again instead of continuing where the last extraction stopped.
     fresh: bool = False
 
     def __init__(self, words: list[str]) -> None:
-        #: Exec form.
+        #: The program and its arguments, without a shell.
         self.command: list[str] = []
         self._read(words)
         if not self.record:

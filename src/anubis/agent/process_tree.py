@@ -1,4 +1,4 @@
-"""The process tree of a benchmark: who belongs to it, and how it is ended."""
+"""The process tree of a benchmark: lists its processes and signals them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from signal import SIGKILL
 
 
 def table() -> dict[int, list[bytes]]:
-    """Every process by id: the fields of /proc/PID/stat from the state on (proc(5)); empty where there is no /proc."""
+    """Every process by id: the fields of /proc/PID/stat from the state onwards (proc(5)); empty without /proc."""
     rows = {}
     try:
         names = os.listdir("/proc")
@@ -24,7 +24,7 @@ def table() -> dict[int, list[bytes]]:
 
 
 def descendants(root: int, without: set[int], rows: dict[int, list[bytes]] | None = None) -> list[int]:
-    """Everything below ``root``, parents first, leaving out the branches that begin with ``without`` and zombies."""
+    """Descendants of ``root``, parents first, except zombies and the subtrees of the processes ``without``."""
     rows = table() if rows is None else rows
     children: dict[int, list[int]] = {}
     for pid, fields in rows.items():
@@ -44,7 +44,7 @@ def signal_all(pids: list[int], group: int, number: int) -> None:
     if group:
         try:
             os.killpg(group, number)
-        except OSError:  # the group is empty: everybody left it, or has ended
+        except OSError:  # the group has no processes left
             pass
     for pid in pids:
         try:
@@ -54,7 +54,7 @@ def signal_all(pids: list[int], group: int, number: int) -> None:
 
 
 def command_line(pid: int) -> str:
-    """What the process was started as, for people; empty when it is gone."""
+    """The command line of the process as text; empty when it has ended."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb", buffering=0) as file:
             return file.read(512).replace(b"\0", b" ").decode("utf-8", "replace").strip()
@@ -63,7 +63,7 @@ def command_line(pid: int) -> str:
 
 
 def of_record(record: str) -> list[int]:
-    """Processes whose environment names this record: what a killed agent left behind."""
+    """Processes with this record in their environment: those that a killed agent left running."""
     mark = b"\0ANUBIS_RECORD=" + record.encode("utf-8", "surrogateescape") + b"\0"
     found = []
     for pid in table():
@@ -71,13 +71,13 @@ def of_record(record: str) -> list[int]:
             with open(f"/proc/{pid}/environ", "rb") as file:
                 if mark in b"\0" + file.read() and pid != os.getpid():
                     found.append(pid)
-        except OSError:  # it ended, or it is somebody else's
+        except OSError:  # it has ended, or belongs to another user
             continue
     return found
 
 
 def end_orphans(record: str) -> int:
-    """Kill what a dead agent's benchmark left running; how many processes it was."""
+    """Kill the benchmark processes that a killed agent left running; returns their number."""
     ended: set[int] = set()
     for _ in range(10):  # a process may start another one meanwhile
         pids = of_record(record)

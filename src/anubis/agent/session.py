@@ -1,4 +1,4 @@
-"""``exec``: one run of the agent, from claiming the record to its last file, ``exit.json``."""
+"""``exec``: measures a command, from locking the record to writing its last file, ``exit.json``."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from anubis.agent.sidecars import Sidecars
 
 VERSION = 1
-#: Space kept for exit.json from the start, so that a full disk cannot keep the run from ending.
+#: Bytes reserved for exit.json at the start, so that it can be written to a full disk.
 _RESERVED = 1 << 14
-#: What a benchmark finds in its environment unless its descriptor or engine says otherwise.
+#: Defaults in the environment of the benchmark; descriptor and engine override them.
 _DEFAULTS = {
     "BENCHMARK_AI": "fifo",
     "BENCHMARK_AI_FIFO_MAX_WAIT_TIME": "60",
@@ -50,25 +50,25 @@ _DEFAULTS = {
 
 
 def run(options: Options) -> int:
-    """Weigh the command and keep the record; the benchmark's exit code, 0 at once when the record has an agent already."""
+    """Measure the command and write the record; returns the benchmark's exit code, or 0 if another agent has the record."""
     spare = 0
-    while spare <= 2:  # whoever starts agents may have closed stdin and friends
+    while spare <= 2:  # the parent may have closed stdin, stdout or stderr
         spare = os.open("/dev/null", os.O_RDWR)
     os.close(spare)
-    for number in (SIGHUP, SIGINT, SIGPIPE):  # the terminal's business, not the run's
+    for number in (SIGHUP, SIGINT, SIGPIPE):  # signals from the terminal do not end the run
         signal(number, SIG_IGN)
-    pthread_sigmask(SIG_UNBLOCK, (SIGTERM, SIGCHLD))  # whoever starts agents may have blocked them
+    pthread_sigmask(SIG_UNBLOCK, (SIGTERM, SIGCHLD))  # the parent may have blocked them
     for number in (SIGTERM, SIGCHLD):
         signal(number, _noted)
-    _keep_to_itself()
+    _stop_inheritance()
     _make_folder(options.record)
     lock = liveness.claim(options.record)
     if lock is None:
         return 0
     session = Session(options)
     try:
-        session.weigh()
-    except Exception as error:  # noqa: BLE001  whatever it is, the run must end with a cause
+        session.measure()
+    except Exception as error:  # noqa: BLE001  every run must end with a cause
         import traceback
 
         from anubis.agent.execute import failure_cause
@@ -78,8 +78,8 @@ def run(options: Options) -> int:
     return session.close()
 
 
-def _keep_to_itself() -> None:
-    """What the engine lent the agent (a slot's lock) must not live on in the benchmark."""
+def _stop_inheritance() -> None:
+    """Keep the benchmark from inheriting the descriptors that the agent inherited, such as the lock of a slot."""
     try:
         names = os.listdir("/dev/fd")
     except OSError:
@@ -88,7 +88,7 @@ def _keep_to_itself() -> None:
         if int(name) > 2:
             try:
                 os.set_inheritable(int(name), False)
-            except OSError:  # the listing's own
+            except OSError:  # the descriptor of the listing itself
                 continue
 
 
@@ -103,7 +103,7 @@ def _make_folder(path: str) -> None:
 
 
 class Session:
-    """The executions of one run and what they add up to."""
+    """The executions of one run and their common result."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
@@ -127,8 +127,8 @@ class Session:
         set_wakeup_fd(self._capture.wake_write, warn_on_full_buffer=False)
         self._write_early(self._exit, b" " * (_RESERVED + 1024 * (options.repeats + options.warmups)))
 
-    def weigh(self) -> None:
-        """Facts, then every execution until one fails."""
+    def measure(self) -> None:
+        """Store the facts, then run the executions until one fails."""
         prctl.adopt_orphans()
         if self._options.ship:
             from anubis.agent.ship import Shipping
@@ -147,17 +147,17 @@ class Session:
             from anubis.agent.observe.facts import gather
 
             facts.update(gather(self._memory, self._options.cwd or os.getcwd()))
-        except Exception as error:  # noqa: BLE001  a system nobody has seen yet: the benchmark can be weighed all the same
+        except Exception as error:  # noqa: BLE001  on an unknown system the benchmark can still be measured
             facts["error"] = repr(error)
         return facts
 
     def note_cause(self, cause: str | None, reason: str) -> None:
-        """The first cause stays."""
+        """Set cause and reason unless they are set already."""
         if self._cause is None:
             self._cause, self._reason = cause, reason
 
     def close(self) -> int:
-        """Complete the record and write exit.json; the exit code."""
+        """Complete the record and write exit.json; returns the exit code."""
         self._capture.finish()
         sidecars: dict[str, object] = {"extraction": "none", "sampling": "none", "cpu_s": 0.0}
         if self._sidecars or self._options.patterns or any(spool.size for spool in self._capture.spools):
@@ -186,7 +186,7 @@ class Session:
         }
         try:
             self._finish_exit(facts)
-        except OSError:  # no room for all of it: the last execution tells why the run ended
+        except OSError:  # no space for all executions: the last one explains why the run ended
             self._finish_exit({**facts, "executions": self._executions[-1:]})
         if self._shipping:
             self._shipping.finish(self._capture)
@@ -256,7 +256,7 @@ class Session:
         elif execution.ended_for == "timeout":
             limit = f"{self._options.timeout_s:g} s"
             self.note_cause(
-                failure_cause.TIMEOUT, f"The benchmark ran longer than its {limit} and was ended."
+                failure_cause.TIMEOUT, f"The benchmark exceeded its timeout of {limit} and was ended."
             )
         elif isinstance(code, int):
             kills = self._memory.kills()
@@ -266,10 +266,10 @@ class Session:
 
     def _check_losses(self) -> None:
         if any(spool.lost for spool in self._capture.spools):
-            self.note_cause("disk_full", "The disk of the record is full: a part of the output was lost.")
+            self.note_cause("disk_full", "The disk of the record is full: part of the output was lost.")
 
     def _beside(self) -> Sidecars:
-        """The sidecars, once they are wanted."""
+        """The sidecars, created at the first use."""
         if self._sidecars is None:
             from anubis.agent.sidecars import Sidecars
 
@@ -286,7 +286,7 @@ class Session:
         return expand(words, environment)
 
     def _environment(self, repeat: int) -> dict[str, str]:
-        """The engine's environment plus what a benchmark may rely on; BENCHMARK_AI is the user's to override."""
+        """The engine's environment plus the variables of the agent; a given BENCHMARK_AI overrides the default."""
         ours = {
             "BENCHMARK_AI_FIFO_FILEPATH": self._fifo,
             "ANUBIS_RECORD": self._record,
@@ -303,7 +303,7 @@ class Session:
         return {**_DEFAULTS, **given, **ours}
 
     def _open_fifo(self) -> None:
-        """Made in the record, or in a private folder where the record's file system has no FIFOs."""
+        """Create and open the FIFO in the record, or in a private folder if the file system does not support FIFOs."""
         self._fifo = f"{self._record}/{layout.FIFO}"
         try:
             os.mkfifo(self._fifo)
@@ -312,13 +312,13 @@ class Session:
             os.mkdir(folder, 0o700)
             self._fifo = f"{folder}/{layout.FIFO}"
             os.mkfifo(self._fifo)
-        # Open for writing too: writers may come and go, and the agent never sees an end.
+        # Opened for writing too, so that the agent never reads end of file when the last writer closes it.
         fifo = os.open(self._fifo, os.O_RDWR | os.O_NONBLOCK)
         enlarge(fifo)
         self._capture.listen(EMIT, fifo)
 
     def _disk_free_bytes(self) -> int:
-        """Space that unprivileged users have on the disk of the record."""
+        """Space available to unprivileged users on the disk of the record."""
         found = os.statvfs(self._record)
         return found.f_bavail * found.f_frsize
 
@@ -337,13 +337,13 @@ class Session:
     def _write_early(self, file: int, data: bytes) -> None:
         try:
             os.write(file, data)
-        except OSError:  # a full disk is reported by what it does to the output
+        except OSError:  # the loss of output reports a full disk
             pass
 
     def _store_facts(self) -> None:
         try:
             replace(self._record, layout.FACTS, dumps(self._facts()).encode() + b"\n")
-        except OSError:  # a full disk is reported by what it does to the output
+        except OSError:  # the loss of output reports a full disk
             pass
 
     def _finish_exit(self, facts: dict[str, object]) -> None:
@@ -358,5 +358,5 @@ _ARRIVED: set[int] = set()
 
 
 def _noted(number: int, _frame: object) -> None:
-    """Signals that arrived; the wake-up pipe ends whatever wait they arrive in."""
+    """Note a signal that arrived; the wake-up pipe ends the current wait."""
     _ARRIVED.add(number)

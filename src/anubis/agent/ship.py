@@ -1,4 +1,4 @@
-"""``ship``: replicates the record to a receiver while it is being written, and until it is complete there."""
+"""``ship``: replicates the record to a receiver while it is being written, until the copy is complete."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from anubis.agent.execute.execution import Family
     from anubis.agent.options import Options
 
-#: Exit code when the receiver refuses the record for good.
+#: Exit code when the receiver refuses the record permanently.
 REFUSED = 3
 #: How long the agent waits before it replaces a shipper that was killed.
 _RESTART_NS = 1_000_000_000
 
 
 def run(options: Options) -> int:
-    """Ship one record; 0 when the receiver has all of it."""
+    """Ship one record; 0 when the receiver has the whole record."""
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
-    os.nice(19)  # the processors belong to the benchmark
+    os.nice(19)  # the benchmark has priority
     try:
         receiver = Receiver(options.ship, _token(options.ship_token), time.sleep, _report)
         Sender(options.record, receiver, time.sleep).run()
@@ -39,7 +39,7 @@ def run(options: Options) -> int:
 def _report(text: str) -> None:
     try:
         os.write(2, f"anubis-agent: {text}\n".encode("utf-8", "replace"))
-    except OSError:  # the disk of the log is full, or its reader is gone
+    except OSError:  # the disk of the log is full, or its reader has ended
         pass
 
 
@@ -51,7 +51,7 @@ def _token(path: str) -> str:
 
 
 class Shipping:
-    """The shipper of a run as a process of its own. One that was killed is started again."""
+    """The shipper of a run, a separate process. It is restarted when it is killed."""
 
     def __init__(self, options: Options, family: Family) -> None:
         self._options = options
@@ -64,7 +64,7 @@ class Shipping:
             self._pid = self._start()
 
     def finish(self, capture: Capture) -> None:
-        """Wait until the receiver has all of the record, or refuses it."""
+        """Wait until the receiver has the whole record or refuses it."""
         while True:
             while self._pid not in self._family.ended and self._family.reap():
                 capture.pump(time.monotonic_ns() + _RESTART_NS)

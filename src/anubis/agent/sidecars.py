@@ -1,4 +1,4 @@
-"""The agent's other processes: the sampler beside a run that lasts, the extractor, and the one that waits for the disk."""
+"""The sidecar processes of the agent: the sampler, the extractor, and short-lived forks that call fsync."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from anubis.agent.options import Options
 
-#: The extractor reads 30 MB/s at its slowest; beyond this plus a minute it is stuck, and extraction can be repeated later.
+#: The extractor reads at least 30 MB/s. One that needs longer than at this rate plus a minute is stuck and is killed;
+#: extraction can be repeated later.
 _SLOWEST_BYTES_PER_S = 5_000_000
-#: Output searched for objects at one look: a few milliseconds, in which the pipes of the benchmark do not fill.
+#: Bytes of output searched for objects at one check: takes a few milliseconds, too short for a pipe to fill.
 _SEARCHED_AT_ONCE = 1 << 22
 
 
 class Sidecars:
-    """Started once the run has lasted a second, so that a short one does not pay for them."""
+    """Sampler and extractor, started after one second so that short runs have no overhead from them."""
 
     def __init__(self, options: Options, family: Family, capture: Capture) -> None:
         self._options = options
@@ -33,14 +34,14 @@ class Sidecars:
         self._capture = capture
         self._running: dict[str, int] = {}
         self._syncing = 0
-        #: How much of stdout was searched for objects, in vain.
+        #: Bytes of stdout that were searched and contain no object.
         self._searched = 0
         self._old_protocol = os.environb.get(b"BENCHMARK_AI", b"").lower() == b"stdout"
 
     def look(self, elapsed_s: float) -> None:
-        """Start what is wanted and not there yet; let what has arrived become safe on the disk."""
+        """Start the sidecars that are due, and sync the captured output to the disk."""
         sampler = self._running.get("sample")
-        if sampler is None or sampler in self._family.ended:  # while it lives, the sampler does it
+        if sampler is None or sampler in self._family.ended:  # a running sampler syncs the files itself
             self._sync()
         if elapsed_s < 1:
             return
@@ -50,7 +51,7 @@ class Sidecars:
             self._start("extract")
 
     def _sync(self) -> None:
-        """Write dirty files through to the disk from a short-lived fork: a slow disk must never stall the capture."""
+        """Sync files that have grown from a short-lived fork, because a slow disk must not block the capture."""
         if self._syncing and not self._family.forget(self._syncing):
             return
         self._syncing = 0
@@ -68,7 +69,7 @@ class Sidecars:
         self._family.own.add(self._syncing)
 
     def finish(self) -> dict[str, object]:
-        """End them, when the streams are complete; what became of them, and the CPU seconds they took."""
+        """End the sidecars once the streams are complete; returns their outcomes and their CPU seconds."""
         if "extract" not in self._running and self._has_samples(self._capture.spools[STDOUT].size):
             self._start("extract")
         for pid in self._running.values():
@@ -92,13 +93,13 @@ class Sidecars:
         for file in [*files, self._capture.index.file] if files else []:
             try:
                 os.fsync(file)
-            except OSError:  # the disk's own trouble is counted where it was written
+            except OSError:  # disk errors are counted where the data is written
                 continue
 
     def _has_samples(self, most: int) -> bool:
-        """Is there anything to extract? Metrics are declared, or were emitted in one of the two protocols.
+        """Whether metrics are declared, or were emitted in one of the two protocols.
 
-        Searches that many bytes of output beyond those it has searched before.
+        Searches at most so many bytes of output after those already searched.
         """
         if self._options.patterns or self._capture.spools[EMIT].size:
             return True
@@ -138,7 +139,7 @@ class Sidecars:
 
 
 def spawn(words: list[str], family: Family) -> int:
-    """Start a verb of the agent as a process of the agent; its id."""
+    """Start a verb of the agent as a sidecar; returns its process id."""
     start = f"import sys; sys.path.insert(0, {sys.path[0]!r}); from anubis.agent.entry import main; main()"
     command = [sys.executable, "-I", "-S", "-c", start, *words]
     pid = os.posix_spawn(sys.executable, command, os.environb, setpgroup=0, setsigmask=[SIGTERM])

@@ -1,4 +1,4 @@
-"""Starting the benchmark: its own session, its own stdout and stderr, and a stamp taken right before it begins."""
+"""Starts the benchmark in a new session with its stdout and stderr as pipes, and records its start time before exec."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from time import monotonic_ns
 from anubis.agent.execute.prctl import die_with_parent
 
 _FILE, _FOLDER = 0o100000, 0o040000  # stat(2), S_IFMT
-#: What the new process tells before it becomes the benchmark: when that is, and perhaps why it failed.
+#: The new process reports its start time in so many bytes before exec, followed by one byte, errno, if exec fails.
 _STAMP_BYTES = 8
 
 
 class CannotStartError(OSError):
-    """The command does not exist, or the system refuses to run it; the text is a sentence for people."""
+    """The command does not exist, or the system refuses to run it; the text is shown to users."""
 
 
 def find(program: str, path: str, cwd: str) -> str:
-    """Where the program lies: as the shell looks for it. Raises CannotStartError."""
+    """Path of the program, searched for as a shell does. Raises CannotStartError."""
     refused = ""
     places = [program] if "/" in program else [f"{folder or '.'}/{program}" for folder in path.split(":")]
     for place in [place if place.startswith("/") or not cwd else f"{cwd}/{place}" for place in places]:
@@ -29,12 +29,12 @@ def find(program: str, path: str, cwd: str) -> str:
             refused = refused or place
     if refused:
         raise CannotStartError(errno.EACCES, f"{refused} is not executable")
-    where = "there is no such file" if "/" in program else "it is in no folder of PATH"
+    where = "there is no such file" if "/" in program else "it is not in any folder of PATH"
     raise CannotStartError(errno.ENOENT, f"the program {program!r} was not found: {where}")
 
 
 def _kind(path: str) -> int:
-    """The type bits of stat(2); 0: there is nothing."""
+    """The type bits of stat(2); 0 if the path does not exist."""
     try:
         return os.stat(path).st_mode & 0o170000
     except OSError:
@@ -44,27 +44,30 @@ def _kind(path: str) -> int:
 def start(
     command: list[str], environment: dict[str, str], outputs: tuple[int, int], cwd: str
 ) -> tuple[int, int]:
-    """Start it: process id, and the monotonic time in ns right before it began. Raises CannotStartError."""
+    """Start the command; returns its process id and the monotonic time in ns right before exec.
+
+    Raises CannotStartError.
+    """
     if cwd and _kind(cwd) != _FOLDER:
         raise CannotStartError(errno.ENOENT, f"the working folder {cwd} does not exist")
     program = find(command[0], environment.get("PATH", "/bin:/usr/bin"), cwd)
-    report, report_write = os.pipe()  # closed by exec itself: its end means that the benchmark runs
+    report, report_write = os.pipe()  # exec closes it: end of file means that the benchmark runs
     parent = os.getpid()
     pid = os.fork()
     if pid == 0:
         _become(program, command, environment, outputs, cwd, report_write, parent)
     os.close(report_write)
-    told = b""
+    received = b""
     while True:
         part = os.read(report, 64)
         if not part:
             break
-        told += part
+        received += part
     os.close(report)
-    if len(told) <= _STAMP_BYTES:
-        return pid, int.from_bytes(told, "little") or monotonic_ns()
+    if len(received) <= _STAMP_BYTES:
+        return pid, int.from_bytes(received, "little") or monotonic_ns()
     os.waitpid(pid, 0)
-    number = told[-1]
+    number = received[-1]
     why = "its #! line names a missing interpreter" if number == errno.ENOENT else os.strerror(number)
     raise CannotStartError(number, f"{program} could not be started: {why}")
 
@@ -84,12 +87,8 @@ def _become(  # noqa: PLR0917  called once, in the new process
         if os.getppid() != parent:
             os._exit(127)
         os.setsid()
-        for number in (
-            SIGPIPE,
-            SIGXFSZ,
-            SIGHUP,
-            SIGINT,
-        ):  # ignored by Python or by the agent; that would be inherited
+        # Python or the agent ignores these signals, and exec would keep that.
+        for number in (SIGPIPE, SIGXFSZ, SIGHUP, SIGINT):
             signal(number, SIG_DFL)
         nothing = os.open("/dev/null", os.O_RDONLY)
         os.dup2(nothing, 0)

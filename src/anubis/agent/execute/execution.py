@@ -1,4 +1,4 @@
-"""One execution of the benchmark, from its start to the end of the last process it left behind."""
+"""One execution of the benchmark, from its start to the end of its last descendant process."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from anubis.agent.execute import child
 from anubis.agent.execute.capture import Capture
 from anubis.agent.observe.kernel import peak_of
 
-#: Processes that outlive the benchmark get this long to end by themselves (a ``tee`` that sees the end of its input).
+#: Processes that outlive the benchmark have this long to exit by themselves, as ``tee`` does at the end of its input.
 _SETTLE_NS = 200_000_000
-#: How long to go on killing what does not die (a process in an uninterruptible call to a dead disk).
+#: How long to repeat SIGKILL for a process that does not end (in an uninterruptible call to a failed disk).
 _KILL_NS = 5_000_000_000
 _SECOND_NS = 1_000_000_000
-#: Of so many it is written down what they were.
+#: Number of leftover processes that exit.json describes.
 _MOST_LEFTOVERS = 20
-#: How often somebody looks after a running execution.
+#: How often a running execution is checked.
 LOOK_NS = _SECOND_NS // 2
-#: ru_maxrss counts bytes on macOS and KiB elsewhere; nothing but the system's name tells.
+#: ru_maxrss is in bytes on macOS and in KiB elsewhere; only the name of the system distinguishes them.
 _RSS_UNIT = 1 if os.uname().sysname == "Darwin" else 1024
 
 
 class Family:
-    """The agent's children: which are its own sidecars, and the rusage of those that ended."""
+    """The child processes of the agent: its sidecars, and the rusage of the children that ended."""
 
     def __init__(self) -> None:
-        #: Sidecars: never part of the benchmark.
+        #: Process ids of sidecars, which do not belong to the benchmark.
         self.own: set[int] = set()
         #: Children reaped so far: (status, user s, system s, peak bytes, monotonic ns).
         self.ended: dict[int, tuple[int, float, float, int, int]] = {}
 
     def reap(self) -> bool:
-        """Take note of children that ended; False when no child is left at all."""
+        """Collect the children that ended; returns False when no child is left."""
         while True:
             try:
                 pid, status, usage = os.wait4(-1, os.WNOHANG)
@@ -52,14 +52,14 @@ class Family:
             )
 
     def forget(self, pid: int) -> bool:
-        """Drop a sidecar that has ended, so that its number may come again; whether it has."""
+        """Remove a child that has ended, since its process id may be reused; returns whether it has ended."""
         if self.ended.pop(pid, None) is None:
             return False
         self.own.discard(pid)
         return True
 
     def strangers(self) -> list[int]:
-        """Living descendants that are not sidecars; without any child at all, not even /proc is looked at."""
+        """Living descendants that are not sidecars; reads /proc only if the agent has a child."""
         if not self.reap():
             return []
         from anubis.agent import process_tree
@@ -67,8 +67,8 @@ class Family:
         return process_tree.descendants(os.getpid(), self.own)
 
     def signal_strangers(self, group: int, number: int) -> None:
-        """Send a signal to all of them, and to a process group as long as its leader has not been reaped: later its number
-        may be somebody else's.
+        """Send a signal to all of them, and to a process group unless its leader has been reaped: the id of the group
+        may then be reused.
         """
         from anubis.agent import process_tree
 
@@ -77,14 +77,14 @@ class Family:
 
 
 class Execution:
-    """Runs the command once. ``facts`` is what exit.json says of it."""
+    """Runs the command once. ``facts`` becomes its entry in exit.json."""
 
     def __init__(self, capture: Capture, family: Family, phase: str, repeat: int) -> None:
         self._capture = capture
         self._family = family
         self.facts: dict[str, object] = {"phase": phase, "repeat": repeat, "code": None, "signal": None}
         self.facts["offsets"] = {spool.name: [spool.size, None] for spool in capture.spools}
-        #: Why the agent ended it; empty while it did not.
+        #: Why the agent ended it; empty if it did not.
         self.ended_for = ""
         self.pid = 0
         self._start_ns = 0
@@ -93,7 +93,7 @@ class Execution:
         self._reap_at = 0
 
     def start(self, command: list[str], environment: dict[str, str], cwd: str) -> None:
-        """Raises child.CannotStartError."""
+        """Start the command. Raises child.CannotStartError."""
         outputs = self._capture.open_outputs()
         try:
             self.pid, self._start_ns = child.start(command, environment, outputs, cwd)
@@ -104,7 +104,7 @@ class Execution:
         self.facts["started_s"] = utc_ns(self._start_ns) / 1e9
 
     def alive(self) -> bool:
-        """Still running? Looks at the children that ended: when a signal came, and once a second in any case."""
+        """Whether it still runs. Reaps children after a signal, and at least once a second."""
         now = monotonic_ns()
         if self.pid not in self._family.ended and (self._capture.woken or now >= self._reap_at):
             self._capture.woken = False
@@ -113,30 +113,30 @@ class Execution:
         return self.pid not in self._family.ended
 
     def look(self) -> None:
-        """At each look: how much memory it has held at most."""
+        """Update its peak memory; called at each check."""
         self._peak = max(self._peak, peak_of(self.pid) or 0)
 
     def looks_due(self) -> int:
-        """How many times LOOK_NS have passed since its start."""
+        """Number of periods of LOOK_NS since its start."""
         return (monotonic_ns() - self._start_ns) // LOOK_NS
 
     def overdue(self, timeout_s: float) -> bool:
-        """Whether it has run longer than it may."""
+        """Whether it has run longer than its timeout."""
         return monotonic_ns() - self._start_ns > timeout_s * 1e9
 
     def end(self, why: str, grace_s: float) -> None:
-        """Ask the whole tree to end; once the grace is over, ``insist`` kills it."""
+        """Send SIGTERM to the whole tree; ``insist`` kills it after the grace period."""
         self.ended_for = why
         self._kill_at = monotonic_ns() + int(grace_s * 1e9)
         self._family.signal_strangers(self.pid, SIGTERM)
 
     def insist(self) -> None:
-        """Kill the tree when its grace is over; as often as needed, since it may grow meanwhile."""
+        """Kill the tree once the grace period is over; repeated, since the tree may grow meanwhile."""
         if self._kill_at and monotonic_ns() >= self._kill_at:
             self._family.signal_strangers(self.pid, SIGKILL)
 
     def next_look_ns(self, timeout_s: float) -> int:
-        """When something is due at the latest, monotonic ns: the timeout, the end of the grace, the next look."""
+        """Monotonic time in ns of the next event: the timeout, the end of the grace period, or the next check."""
         now = monotonic_ns()
         due = [now + LOOK_NS - (now - self._start_ns) % LOOK_NS]
         if self._kill_at:
@@ -146,11 +146,11 @@ class Execution:
         return min(due)
 
     def hopeless(self) -> bool:
-        """Killed for seconds, and still there: the kernel does not let go of it (a call to a dead disk)."""
+        """Whether it is still running seconds after SIGKILL: it is in an uninterruptible call (to a failed disk)."""
         return bool(self._kill_at) and monotonic_ns() > self._kill_at + _KILL_NS
 
     def finish(self, grace_s: float) -> None:
-        """After its end: end what it left behind, take the rest of its output, state what it used."""
+        """After its exit: end its leftover processes, read the rest of its output, record its resource usage."""
         ended_ns = self._family.ended[self.pid][4] if self.pid in self._family.ended else monotonic_ns()
         self.facts["leftovers"] = self._end_leftovers(grace_s)
         self._capture.close_outputs()
@@ -170,7 +170,7 @@ class Execution:
         self._note_offsets()
 
     def give_up(self) -> None:
-        """It never started: close what was opened for it."""
+        """Close the files of an execution that could not be started."""
         self._capture.close_outputs()
         self._note_offsets()
 
@@ -181,14 +181,14 @@ class Execution:
         self.facts["offsets"] = {name: [before[name][0], size] for name, size in offsets.items()}
 
     def _state_peak(self, peak: int) -> None:
-        """The kernel's ru_maxrss of a child begins at the agent's own size (fork), so below that it says nothing."""
+        """Record the peak memory. After fork, ru_maxrss of a child starts at the agent's size: up to it, VmHWM is used."""
         floor = peak_of(os.getpid()) or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT
         source = "rusage" if peak > floor else "VmHWM" if self._peak else None
         self.facts["peak_memory_bytes"] = {"rusage": peak, "VmHWM": self._peak}.get(source or "")
         self.facts["peak_memory_source"] = source
 
     def _end_leftovers(self, grace_s: float) -> list[dict[str, object]]:
-        """Find and end what still runs; what it was."""
+        """End the processes that still run; returns their ids and command lines."""
         if not self._wait_for_strangers(monotonic_ns() + _SETTLE_NS):
             return []
         from anubis.agent import process_tree
@@ -207,7 +207,7 @@ class Execution:
         return leftovers
 
     def _wait_for_strangers(self, until_ns: int) -> bool:
-        """Pump until nobody is left or the time has come; whether somebody is left."""
+        """Capture output until no descendant is left or the time is reached; returns whether one is left."""
         while self._family.strangers():
             now = monotonic_ns()
             if now >= until_ns:

@@ -1,4 +1,4 @@
-"""Two wishes to the Linux kernel that Python has no function for, without importing ctypes (8 ms)."""
+"""prctl options without a Python function: child subreaper and parent-death signal. Avoids importing ctypes (8 ms)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ def _prctl() -> int | None:
     try:
         import _ctypes
 
-        # typeshed knows neither dlopen's None (the program itself) nor, everywhere, these functions.
+        # None is the running program. typeshed does not declare it, nor these functions on every platform.
         return _ctypes.dlsym(_ctypes.dlopen(None, 2), "prctl")  # type: ignore[arg-type]
     except (ImportError, AttributeError, OSError):
         return None
@@ -27,10 +27,10 @@ def _call(option: int, value: int) -> bool:
 
 
 def adopt_orphans() -> bool:
-    """Become the parent of every descendant whose parent dies, so that daemons cannot get away; whether it was possible."""
+    """Become the parent of every descendant whose parent dies, daemons included; returns whether it was possible."""
     return _call(_SET_CHILD_SUBREAPER, 1)
 
 
 def die_with_parent(signal: int) -> bool:
-    """Ask for this signal when the parent dies, so that a killed agent leaves no benchmark; whether it was possible."""
+    """Receive this signal when the parent dies, so that a killed agent leaves no benchmark; returns success."""
     return _call(_SET_PDEATHSIG, signal)

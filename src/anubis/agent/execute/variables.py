@@ -1,9 +1,9 @@
-"""Variables in a command: ``${NAME}`` and ``$(NAME)`` are replaced by the benchmark's environment, in every word alone.
+"""Variables in a command: ``${NAME}`` and ``$(NAME)`` are replaced by values of the benchmark's environment.
 
-Nothing is split again afterwards, so a value with spaces stays one argument. A name that is not set stays as it is
-written; ``$$(NAME)`` and ``$${NAME}`` are ``$(NAME)`` and ``${NAME}``, unexpanded, as in Kubernetes
+Each word is expanded separately and not split afterwards, so a value with spaces stays one argument. A variable that is
+not set is kept as written; ``$$(NAME)`` and ``$${NAME}`` become ``$(NAME)`` and ``${NAME}``, unexpanded, as in Kubernetes
 (https://kubernetes.io/docs/tasks/inject-data-application/define-interdependent-environment-variables/). Every other
-dollar sign is left alone: a shell's ``$$`` is its process id.
+dollar sign is kept: in a shell ``$$`` is the process id.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Lines that ``emit`` wrote, into a FIFO or on stdout: the old client library's protocol and its extension.
+"""Reads the lines that ``emit`` wrote into a FIFO or on stdout: the old client library's protocol and its extension.
 
 Old: one JSON object of metric -> value. Extended: ``{"anubis": 1, "m": {metric: value}, "t": UTC ns, "s": step,
-"u": {metric: units}, "l": {label: value}}``, of which only ``m`` must be there; a batch has lists of equal length in
-``m``, and may have lists in ``s`` and ``t``. ``{"anubis": 1, "dropped": n}`` says that the writer had to give up n
-samples.
+"u": {metric: units}, "l": {label: value}}``, of which only ``m`` is required; a batch has lists of equal length in
+``m``, and may have lists in ``s`` and ``t``. ``{"anubis": 1, "dropped": n}`` means that the writer dropped n samples.
 """
 
 from __future__ import annotations
@@ -16,21 +15,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-#: How a line of the extended protocol begins.
+#: Start of a line of the extended protocol.
 PREFIX = b'{"anubis":1,'
 
 
 class Emitted:
-    """Turns lines into samples."""
+    """Parses emitted lines into samples."""
 
     def __init__(self, tallies: Tallies) -> None:
         self._tallies = tallies
-        #: Lines of the FIFO that were not understood, and samples that writers gave up.
+        #: Lines of the FIFO that are not valid, and samples that writers dropped.
         self.bad_lines = 0
         self.dropped = 0
 
     def take(self, line: bytes, time_s: float, repeat: int) -> None:
-        """A line of the FIFO."""
+        """Read a line of the FIFO."""
         try:
             content = json.loads(line)
         except (ValueError, RecursionError):
@@ -44,8 +43,10 @@ class Emitted:
                 self._tallies[metric, None, ()].take(value, time_s, None, repeat)
 
     def take_stdout(self, line: bytes, time_s: float, repeat: int) -> None:
-        """A line of stdout that begins like an object: it was emitted when every value is a number, or when it is of the
-        extended protocol; of any other only metrics count that are declared without a pattern.
+        """Read a line of stdout that starts like a JSON object.
+
+        It was emitted if it uses the extended protocol or every value is a number; otherwise only the metrics that are
+        declared without a pattern are read.
         """
         if line.startswith(PREFIX):
             self.take(line, time_s, repeat)
@@ -102,7 +103,7 @@ def _one(value: Any, default: float) -> float:
 
 
 def _spread(value: Any, default: Any, count: int) -> list[Any]:
-    """One value for each of ``count`` samples: a list is used as it is when its length fits."""
+    """One value for each of ``count`` samples: a list if its length matches, otherwise one value for all."""
     if isinstance(value, list):
         return (
             [default if item is None else item for item in value]

@@ -1,8 +1,8 @@
-"""``extract``: samples out of a record's output, by the declared patterns and the emitted lines.
+"""``extract``: reads samples from a record's output, by declared patterns and emitted lines.
 
-Runs beside the benchmark at the lowest priority, or after it, and may be repeated at any time: everything it writes is
-derived. It follows the time index, so that it sees the streams in the order in which they arrived, and goes on where an
-earlier extraction stopped.
+Runs during the benchmark at the lowest priority, or after it, and can be repeated at any time: everything it writes is
+derived. It reads the time index, so that it sees the streams in the order of arrival, and continues where an earlier
+extraction stopped.
 """
 
 from __future__ import annotations
@@ -30,17 +30,18 @@ if TYPE_CHECKING:
 
     from anubis.agent.options import Options
 
-#: Bytes of one stream that are looked at together.
+#: Bytes of one stream that are scanned together.
 _BATCH_BYTES = 1 << 20
 _LONGEST_EMIT = 1 << 20
-#: How far to read without writing down how far, when there is nothing else to write.
+#: Bytes to read before the state is written even though there are no new samples.
 _SAVE_BYTES = 1 << 24
-#: How long to wait for more output: at first so that figures are seen soon, later so that a long record stays small.
+#: How long to wait for more output: short at first, so that values are visible soon; longer later, so that the file
+#: of a long run stays small.
 _IDLE_S, _LONGEST_IDLE_S, _IDLE_GROWTH = 0.25, 1.0, 1.02
 
 
 def run(options: Options) -> int:
-    """Extract until the record is complete, or its agent is gone; 0 when all there is has been read."""
+    """Extract until the record is complete or its agent has ended; 0 when all of its output has been read."""
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     wake, wake_write = os.pipe()
@@ -74,11 +75,11 @@ def run(options: Options) -> int:
 
 
 def _noted(_number: int, _frame: object) -> None:
-    """SIGTERM says that the streams are complete; the wake-up pipe ends the wait."""
+    """SIGTERM means that the streams are complete; the wake-up pipe ends the wait."""
 
 
 def _set_priority(policy: str) -> bool:
-    """Whether it was possible: other systems have no such thing, and not everybody may rise again."""
+    """Set the scheduling policy; returns False where it does not exist or raising the priority needs privileges."""
     try:
         os.sched_setscheduler(0, getattr(os, policy), os.sched_param(0))
     except (AttributeError, OSError):
@@ -94,7 +95,7 @@ def _declared(path: str) -> dict[str, dict[str, Any]]:
 
 
 class Extraction:
-    """Reads on in a record's streams and writes ``samples``."""
+    """Reads the streams of a record incrementally and writes ``samples``."""
 
     def __init__(self, record: str, declared: dict[str, dict[str, Any]], *, fresh: bool = False) -> None:
         self._record = record
@@ -125,16 +126,12 @@ class Extraction:
                 continue
             try:
                 patterns.append(Pattern(metric, facts["pattern"]))
-            except (
-                re.error,
-                OverflowError,
-                RecursionError,
-            ) as error:  # the other metrics are found all the same
+            except (re.error, OverflowError, RecursionError) as error:  # does not affect the other metrics
                 self._tallies.reports[metric].error = str(error)
         return patterns
 
     def advance(self) -> bool:
-        """Read on, about a megabyte; False when there is nothing new."""
+        """Read about one more megabyte; False when there is no new output."""
         part = time_index.entries(self._files, self._index_at)
         taken = size = 0
         for end, time_ns, repeat, stream, kind in part:
@@ -161,8 +158,10 @@ class Extraction:
         return taken > 0
 
     def finish(self) -> None:
-        """Write metrics.json: what was found of each metric, and for those never seen the lines that came closest."""
-        if not self.complete:  # the agent was killed: what it wrote after its last entry arrived about then
+        """Write metrics.json: a report of each metric, with the most similar lines for a metric without samples."""
+        if (
+            not self.complete
+        ):  # the agent was killed: output after its last index entry arrived at about that time
             for stream in self._streams:
                 stream.grow(stream.size(), self._time_s)
             self._scan_all()
@@ -184,7 +183,7 @@ class Extraction:
         os.close(self._file)
 
     def _show_closest(self) -> None:
-        """For each declared metric without a sample: what the benchmark printed or emitted instead."""
+        """For each declared metric without samples, report similar lines or similar names of emitted metrics."""
         reports = self._tallies.reports
         others = [name for name, report in reports.items() if report.count and not report.declared]
         closest = Closest(self._record)
@@ -196,13 +195,13 @@ class Extraction:
                 )
 
     def _scan_all(self) -> None:
-        """Look at the complete lines of what has been taken."""
+        """Scan the complete lines of the data read so far."""
         for code, stream in enumerate(self._streams):
             for lines in stream.complete_lines(self._repeat or 0):
                 self._scan(code, lines)
 
     def _end_lines(self) -> None:
-        """An execution ended: what it left incomplete is a line."""
+        """Treat the incomplete last line of an execution that ended as a line."""
         for code, stream in enumerate(self._streams):
             lines = stream.last_line(self._repeat or 0, self._time_s)
             if lines:
@@ -216,7 +215,7 @@ class Extraction:
             self._emitted.take(line, lines.time_of(end), lines.repeat)
 
     def _write(self) -> None:
-        """Append what was found and how far was read, in one write."""
+        """Append the new samples and the read positions, in one write."""
         parts = []
         for tally in self._tallies.with_samples():
             if tally.number is None:
@@ -247,7 +246,7 @@ class Extraction:
             data = data[os.write(self._file, data) :]
 
     def _resume(self, fresh: bool) -> int:
-        """Open ``samples`` behind the last state that was written whole, and take that state up."""
+        """Open ``samples`` at the end of the last complete state, and restore that state."""
         path = os.path.join(self._record, layout.SAMPLES)
         file = os.open(path, os.O_RDWR | os.O_CREAT | (os.O_TRUNC if fresh else 0), 0o644)
         self._series: list[dict[str, Any]] = []
@@ -278,24 +277,22 @@ class Extraction:
 
 
 class Stream:
-    """One stream, from the beginning of its first line that is not complete. Of a longer line than ``longest`` bytes only
-    so much counts.
-    """
+    """One stream, read from the start of its first incomplete line. Only the first ``longest`` bytes of a line count."""
 
     def __init__(self, record: str, name: str, longest: int) -> None:
         self._longest = longest
         self._file = os.open(f"{record}/{name}", os.O_RDONLY)
-        #: Offset of the first byte not yet looked at; the bytes from there up to what was taken are in ``_held``.
+        #: Offset of the first byte that is not yet scanned; ``_held`` contains the bytes read from there on.
         self._at = 0
         self._held = b""
-        #: The beginning of this line was looked at already, or lost: wait for its end.
+        #: The start of the current line was scanned already, or is lost: skip to its end.
         self._skips = False
-        #: Until where the stream has grown, and when: offsets in the stream, UTC s.
+        #: End offsets of the chunks that are not yet scanned, and their arrival times (UTC s).
         self._ends: list[int] = []
         self._times: list[float] = []
 
     def grow(self, end: int, time_s: float) -> int:
-        """There are bytes up to this offset now; how many are new."""
+        """Extend the stream to this offset; returns the number of new bytes."""
         before = self._ends[-1] if self._ends else self._at + len(self._held)
         self._ends.append(end)
         self._times.append(time_s)
@@ -306,13 +303,13 @@ class Stream:
         return os.fstat(self._file).st_size
 
     def tear(self) -> None:
-        """Bytes are missing here: what stands on both sides must not become one line."""
+        """Note that bytes are missing here: the text before and after must not be joined to one line."""
         self._at += len(self._held)
         self._held = b""
         self._skips = True
 
     def complete_lines(self, repeat: int) -> list[Lines]:
-        """What has grown, up to the last line end."""
+        """The new data up to the last line end."""
         found = []
         while self._ends and self._at + len(self._held) < self._ends[-1]:
             have = self._at + len(self._held)
@@ -327,23 +324,23 @@ class Stream:
         return found
 
     def last_line(self, repeat: int, time_s: float) -> Lines | None:
-        """What is left, as a line of its own."""
+        """The rest of the data as a separate line."""
         body, skips = self._held, self._skips
         self._at += len(body)
         self._held, self._skips = b"", False
         return Lines(body, [len(body)], [time_s], repeat) if body and not skips else None
 
     def state(self) -> dict[str, Any]:
-        """Where to go on."""
+        """The position from which to continue."""
         return {"at": self._at, "held": len(self._held), "skips": self._skips}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on there."""
+        """Continue from that position."""
         self._at, self._skips = state["at"], state["skips"]
         self._held = os.pread(self._file, state["held"], self._at)
 
     def _cut(self, repeat: int) -> Lines | None:
-        """Take the complete lines out of what is held."""
+        """Remove the complete lines from ``_held``."""
         held = self._held
         start = 0
         if self._skips:
@@ -353,7 +350,7 @@ class Stream:
         cut = max(held.rfind(b"\n"), held.rfind(b"\r")) + 1
         if cut <= start:
             cut = start
-            if len(held) - start > self._longest:  # all that counts of this line is there
+            if len(held) - start > self._longest:  # the rest of this line does not count
                 cut, self._skips = len(held), True
         base, self._at, self._held = self._at, self._at + cut, held[cut:]
         if cut == start:

@@ -1,4 +1,4 @@
-"""What extraction found of each metric: its samples not yet written, and what became of everything else."""
+"""Buffers of the metrics during extraction: samples not yet written, and counts of rejected values."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _MOST_STEP = 2**63
 
 
 class RejectedError(ValueError):
-    """A text or JSON value is no sample; says why in two or three words."""
+    """A text or JSON value is not a valid sample; the message is a short reason."""
 
 
 def number(value: Any) -> float:
-    """The finite number that a match or an emitted value stands for. Raises RejectedError.
+    """The finite number in a match or an emitted value. Raises RejectedError.
 
-    Thousands separators (1,000 and 1_000) are no numbers: which of them a program means, nobody knows.
+    Text with separators (1,000 or 1_000) is rejected, because their meaning is ambiguous.
     """
     if isinstance(value, str):
         if "_" in value or not value.isascii():
@@ -37,7 +37,7 @@ def number(value: Any) -> float:
 
 
 def step_number(value: Any) -> int:
-    """A step that a match or an emit gave; NO_STEP for None. Raises RejectedError."""
+    """The step of a match or an emitted value; NO_STEP for None. Raises RejectedError."""
     if value is None:
         return NO_STEP
     try:
@@ -62,7 +62,7 @@ class Tally:
         self.number: int | None = None
 
     def take(self, value: Any, time_s: float, step: Any, repeat: int) -> None:
-        """Keep a sample, or count why it is none."""
+        """Add a sample, or count the reason why the value is rejected."""
         try:
             figure = number(value)
         except RejectedError as error:
@@ -70,14 +70,14 @@ class Tally:
             return
         try:
             counter = step_number(step)
-        except RejectedError as error:  # the value is good all the same
+        except RejectedError as error:  # the value itself is valid
             self.report.reject(str(error), step)
             counter = NO_STEP
         self.columns.append(figure, time_s, counter, repeat)
         self.report.count += 1
 
     def take_many(self, texts: list[str], times_s: list[float], repeat: int) -> None:
-        """The same for many matches, without steps."""
+        """Add many matches, without steps."""
         together = "".join(texts)
         try:
             figures = list(map(float, texts))
@@ -97,31 +97,31 @@ class Tally:
 
 
 class MetricReport:
-    """What metrics.json says of one metric."""
+    """The entry of one metric in metrics.json."""
 
     def __init__(self, units: str, pattern: str | None, declared: bool) -> None:
         self.units = units
         self.pattern = pattern
         self.declared = declared
         self.count = 0
-        #: Reason -> how many values, and the first of them.
+        #: Reason -> number of rejected values, and the first of these values.
         self.rejected: dict[str, int] = {}
         self.rejected_example: str | None = None
         self.slow_lines = 0
         self.switched_off = False
-        #: Why the pattern could not even be tried.
+        #: Why the pattern could not be compiled.
         self.error: str | None = None
         self.closest: list[str] = []
 
     def reject(self, reason: str, value: Any) -> None:
-        """Count a value that is no sample."""
+        """Count a rejected value."""
         self.rejected[reason] = self.rejected.get(reason, 0) + 1
         if self.rejected_example is None:
             self.rejected_example = str(value)[:100]
 
 
 class Tallies:
-    """All of them: by what declares or emits them."""
+    """The buffers of all metrics, declared or emitted, by metric, units and labels."""
 
     def __init__(self, declared: dict[str, dict[str, Any]]) -> None:
         self.reports = {
@@ -131,7 +131,7 @@ class Tallies:
         self._tallies: dict[tuple[str, str, tuple[tuple[str, str], ...]], Tally] = {}
 
     def __getitem__(self, key: tuple[str, str | None, tuple[tuple[str, str], ...]]) -> Tally:
-        """The tally of a metric; units None: the declared ones."""
+        """The buffer of a metric; units None: the declared units."""
         metric, units, labels = key
         report = self.reports.get(metric)
         if report is None:
@@ -143,11 +143,11 @@ class Tallies:
         return tally
 
     def with_samples(self) -> list[Tally]:
-        """Those that hold samples not yet written."""
+        """The buffers with samples that are not yet written."""
         return [tally for tally in self._tallies.values() if len(tally.columns)]
 
     def restore(self, series: list[dict[str, Any]], counters: dict[str, list[Any]]) -> None:
-        """Go on where an earlier extraction stopped."""
+        """Continue from the state of an earlier extraction."""
         for facts in series:
             self[facts["metric"], facts["units"], tuple(facts["labels"].items())].number = facts["id"]
         for name, values in counters.items():
@@ -155,5 +155,5 @@ class Tallies:
             report.count, report.rejected, report.rejected_example = values
 
     def counters(self) -> dict[str, list[Any]]:
-        """What ``restore`` needs to know of each metric, as JSON values."""
+        """The state of each metric for ``restore``, as JSON values."""
         return {name: [r.count, r.rejected, r.rejected_example] for name, r in self.reports.items()}

@@ -1,7 +1,7 @@
 r"""Patterns against many lines of one stream at once.
 
-Lines end at ``\n`` or ``\r``. Of a line only the first 16 KiB are matched: quadratic patterns exist, and programs that
-print a megabyte without a line end too.
+Lines end at ``\n`` or ``\r``. Only the first 16 KiB of a line are matched, because some patterns take quadratic time and
+some programs print a megabyte without a line end.
 """
 
 from __future__ import annotations
@@ -18,40 +18,40 @@ if TYPE_CHECKING:
     from typing import Iterator
 
 LONGEST_LINE = 16_384
-#: A pattern with more candidates than one in so many bytes is searched in bulk.
+#: A pattern with more than one candidate per so many bytes is searched in bulk.
 _DENSE_BYTES = 2048
-#: A byte is rare when there is less than one in so many.
+#: A byte is rare when it occurs less than once per so many bytes.
 _RARE_BYTES = 400
-#: How much of the lines is looked at to tell which it is.
+#: How many bytes are read to decide this.
 _PROBE_BYTES = 65_536
 _OBJECT = b'{"'
 
 
 class Lines:
-    """Complete lines of one stream: bytes, and when each part of them arrived."""
+    """Complete lines of one stream: their bytes and the arrival time of each part."""
 
     __slots__ = ("body", "ends", "has_returns", "repeat", "times")
 
     def __init__(self, body: bytes, ends: list[int], times: list[float], repeat: int) -> None:
         self.body = body
-        #: Offsets in ``body`` up to which bytes had arrived at ``times`` (UTC s), ascending; the last covers all.
+        #: End offsets in ``body`` of the parts that arrived at ``times`` (UTC s), ascending; the last covers all.
         self.ends = ends
         self.times = times
         self.repeat = repeat
         self.has_returns = b"\r" in body
 
     def time_of(self, end: int) -> float:
-        """When the line that ends at this offset was complete."""
+        """Arrival time of the end of the line that ends at this offset."""
         return self.times[min(bisect_right(self.ends, end), len(self.times) - 1)]
 
     def times_of(self, ends: list[int]) -> list[float]:
-        """The same for many."""
+        """The arrival times of many lines."""
         if not ends or self.ends[0] > ends[-1]:  # all of it arrived together
             return self.times[:1] * len(ends)
         return [self.time_of(end) for end in ends]
 
     def holding(self, literal: bytes) -> Iterator[tuple[bytes, int]]:
-        """Every line that holds the literal, cut to its longest length, with the offset of its end."""
+        """Every line that contains the literal, truncated to LONGEST_LINE, with the offset of its end."""
         body, at, size = self.body, 0, len(self.body)
         find, rfind = body.find, body.rfind
         rare = self._rare_byte(literal)
@@ -71,15 +71,15 @@ class Lines:
             at = end + 1
 
     def _rare_byte(self, literal: bytes) -> int:
-        """The position in the literal of a byte that hardly occurs here, else -1. Looking for one byte is ten times quicker
-        than looking for several.
+        """The position in the literal of a byte that is rare here, or -1. Searching for one byte is ten times faster than
+        searching for several.
         """
         probe = self.body[: _PROBE_BYTES // 8]
         count, at = min((probe.count(byte), at) for at, byte in enumerate(literal))
         return at if count * _RARE_BYTES < len(probe) else -1
 
     def _find_by(self, rare: int, literal: bytes, at: int) -> int:
-        """What ``find`` would find, by one byte of the literal."""
+        """The result of ``bytes.find`` for the literal, searched by one of its bytes."""
         body, byte = self.body, literal[rare : rare + 1]
         hit = body.find(byte, at + rare)
         while hit >= 0 and not body.startswith(literal, hit - rare):
@@ -87,7 +87,7 @@ class Lines:
         return hit - rare if hit >= 0 else -1
 
     def objects(self) -> Iterator[tuple[bytes, int]]:
-        """Every line that begins like a JSON object, with the offset of its end."""
+        """Every line that starts like a JSON object, with the offset of its end."""
         if b"{" not in self.body:
             return
         for line, end in self.holding(_OBJECT):
@@ -95,7 +95,7 @@ class Lines:
                 yield line, end
 
     def all(self) -> Iterator[tuple[bytes, int]]:
-        """Every line, cut to its longest length, with the offset of its end."""
+        """Every line, truncated to LONGEST_LINE, with the offset of its end."""
         at = 0
         for whole in self.body.split(b"\n"):
             for line in whole.split(b"\r") if self.has_returns else (whole,):
@@ -104,7 +104,7 @@ class Lines:
                     yield line[:LONGEST_LINE], at - 1
 
     def whole(self) -> Iterator[tuple[bytes, int]]:
-        """Every line as it is, with the offset of its end."""
+        """Every line, not truncated, with the offset of its end."""
         at = 0
         for line in self.body.split(b"\n"):
             at += len(line) + 1
@@ -112,7 +112,7 @@ class Lines:
                 yield line, at - 1
 
     def pieces(self) -> Iterator[tuple[str, float]]:
-        """The lines in one text for each moment of arrival."""
+        """The lines as one text per arrival time."""
         start = 0
         for end, time_s in zip(self.ends, self.times):
             cut = len(self.body) if end >= len(self.body) else self.body.rfind(b"\n", start, end) + 1
@@ -121,7 +121,7 @@ class Lines:
                 start = cut
 
     def are_short(self) -> bool:
-        """Whether no line is longer than the longest: each half of that length holds a line end."""
+        """Whether no line is longer than LONGEST_LINE: each half of that length contains a line end."""
         half = LONGEST_LINE // 2
         return all(self.body.find(b"\n", at, at + half) >= 0 for at in range(0, len(self.body) - half, half))
 
@@ -136,7 +136,7 @@ class Scanner:
         self._guard = guard
 
     def scan(self, lines: Lines, is_stdout: bool) -> None:
-        """Keep every sample these lines hold."""
+        """Add every sample of these lines."""
         for pattern in self._patterns:
             if not pattern.off and not self._scan_in_bulk(pattern, lines):
                 self._scan_by_line(pattern, lines)
@@ -145,7 +145,7 @@ class Scanner:
                 self._emitted.take_stdout(line, lines.time_of(end), lines.repeat)
 
     def _scan_in_bulk(self, pattern: Pattern, lines: Lines) -> bool:
-        """Search all lines at once where that finds the same and pays; whether it was done."""
+        """Search all lines at once if that gives the same matches and is faster; returns whether it was done."""
         if pattern.bulk is None or lines.has_returns:
             return False
         literal = pattern.literal

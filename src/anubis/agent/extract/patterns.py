@@ -1,4 +1,4 @@
-"""Declared patterns, compiled, with what makes them quick to look for: a text every match must hold."""
+"""Compiled patterns, each with a literal text that every match contains, which makes the search fast."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ except ImportError:  # before Python 3.11
     import sre_constants as _codes
     import sre_parse as _parser
 
-#: Over-budget lines after which a pattern is switched off.
+#: A pattern is switched off after it exceeded its time budget on so many lines.
 MOST_SLOW_LINES = 20
 
 
@@ -29,34 +29,34 @@ class Pattern:
         others = [number for number in range(1, self.regex.groups + 1) if number != named.get("step")]
         self.value_group = named.get("value", others[0] if others else 0)
         self.step_group = named.get("step", 0)
-        #: Bytes that every matching line holds; None: every line must be tried.
+        #: Bytes that every matching line contains; None: every line must be matched.
         self.literal = required_literal(self.regex)
-        #: The same pattern for many lines at once; None: some match might reach over the end of a line.
+        #: The same pattern for many lines at once; None: a match might extend over the end of a line.
         self.bulk = (
             re.compile(text, re.MULTILINE) if not self.step_group and stays_in_line(self.regex) else None
         )
-        #: Lines on which it took too long; it is off after MOST_SLOW_LINES.
+        #: Number of lines on which it exceeded its time budget; it is switched off after MOST_SLOW_LINES.
         self.slow_lines = 0
 
     @property
     def off(self) -> bool:
-        """Given up: it took too long too often."""
+        """Whether it is switched off because it exceeded its time budget too often."""
         return self.slow_lines >= MOST_SLOW_LINES
 
 
 def required_literal(regex: re.Pattern[str]) -> bytes | None:
-    """The longest ASCII text that must stand in every match; None when there is none to be sure of."""
+    """The longest ASCII text that every match contains; None if there is no such text, or if it is uncertain."""
     if regex.flags & re.IGNORECASE:
         return None
     try:
         best = max(_literals(_parser.parse(regex.pattern, regex.flags & ~re.UNICODE)), key=len, default="")
-    except Exception:  # noqa: BLE001  the parser is private: on any surprise every line is tried
+    except Exception:  # noqa: BLE001  the parser is a private module: after any error every line is matched
         return None
     return best.encode() or None
 
 
 def _literals(parsed: Iterable[Any]) -> list[str]:
-    """Texts that must occur, each uninterrupted; a group's own texts stand apart from what surrounds it."""
+    """Contiguous texts that every match contains; the texts of a group are separate from those around it."""
     found = [""]
     for code, argument in parsed:
         if code is _codes.LITERAL and argument < 128:
@@ -68,18 +68,18 @@ def _literals(parsed: Iterable[Any]) -> list[str]:
                 found += _literals(inner)
         elif code in (_codes.MAX_REPEAT, _codes.MIN_REPEAT) and argument[0] > 0:
             found += _literals(argument[2])
-        if code is not _codes.AT:  # an anchor takes no room
+        if code is not _codes.AT:  # an anchor has zero width
             found.append("")
     return found
 
 
 def stays_in_line(regex: re.Pattern[str]) -> bool:
-    """Whether searching many lines at once, ``^`` and ``$`` meaning line ends, finds what searching each line does."""
+    """Whether searching many lines at once, with re.MULTILINE, gives the same matches as searching each line."""
     if regex.flags & (re.DOTALL | re.MULTILINE | re.VERBOSE):
         return False
     try:
         return _stays(_parser.parse(regex.pattern, regex.flags & ~re.UNICODE))
-    except Exception:  # noqa: BLE001  the parser is private: on any surprise lines are searched one by one
+    except Exception:  # noqa: BLE001  the parser is a private module: after any error lines are searched one by one
         return False
 
 

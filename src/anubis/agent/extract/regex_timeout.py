@@ -1,8 +1,8 @@
-"""A CPU budget for regular expressions: a catastrophic pattern is stopped in the middle of a match.
+"""A CPU budget for regular expressions: stops a match with catastrophic backtracking.
 
-sre looks for signals while it backtracks, so a handler that raises ends the match. The timer runs all the time and the
-handler raises only when it finds the same attempt for the second time: an attempt costs one addition, and is stopped after
-one to two budgets of CPU time (``ITIMER_VIRTUAL`` counts this process's own). Works in the main thread only.
+The ``re`` module checks for signals while it backtracks, so a signal handler that raises ends the match. The timer runs
+permanently, and the handler raises only when it sees the same attempt for the second time: an attempt costs one addition
+and is stopped after one to two budgets of CPU time of this process (``ITIMER_VIRTUAL``). Works in the main thread only.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-#: CPU seconds between two looks.
+#: CPU seconds between two signals of the timer.
 BUDGET_S = 0.05
 
 
@@ -31,12 +31,12 @@ class Guard:
         self._before: Any = signal.SIG_DFL
 
     def start(self) -> None:
-        """Begin to look; matches before this are not guarded."""
+        """Start the timer; earlier matches are not guarded."""
         self._before = signal.signal(signal.SIGVTALRM, self._look)
         signal.setitimer(signal.ITIMER_VIRTUAL, BUDGET_S, BUDGET_S)
 
     def stop(self) -> None:
-        """Look no more; the signal is again what it was."""
+        """Stop the timer and restore the previous signal handler."""
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, self._before)
 

@@ -1,4 +1,4 @@
-"""For a metric that was never seen: the lines of the output that look most like its pattern."""
+"""For a metric without samples: the lines of the output that are most similar to its pattern."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 from anubis.record import layout
 
-#: How much of the beginning and of the end of each stream is looked at.
+#: Bytes that are read at the start and at the end of each stream.
 _BYTES = 1 << 20
 _MOST, _LONGEST = 3, 200
 _WORD = re.compile(r"[A-Za-z]{2,}")
@@ -15,14 +15,16 @@ _FIGURE = re.compile(r"\d+")
 
 
 class Closest:
-    """Reads the output once, when it is first asked. Of many lines that differ only in their figures it keeps the last."""
+    """Similar lines of the output, which is read once, at the first use. Of lines that differ only in numbers the last
+    is kept.
+    """
 
     def __init__(self, record: str) -> None:
         self._record = record
         self._lines: list[str] | None = None
 
     def lines(self, metric: str, pattern: str) -> list[str]:
-        """Up to three lines, best first; of equally good ones those that came last."""
+        """Up to three lines, most similar first, and later ones first among equally similar lines."""
         if self._lines is None:
             self._lines = list({_FIGURE.sub("0", line): line for line in _read(self._record)}.values())
         words = {word.lower() for word in _WORD.findall(_plain(pattern))} or {metric.lower()}
@@ -31,7 +33,7 @@ class Closest:
 
 
 def closest_names(metric: str, emitted: list[str]) -> list[str]:
-    """For a metric to be emitted: names that were emitted instead."""
+    """For a metric that must be emitted: similar names among the emitted metrics."""
     from difflib import get_close_matches
 
     return [f"emitted: {name}" for name in get_close_matches(metric, emitted, _MOST, 0.0)]
@@ -43,12 +45,12 @@ def _score(line: str, words: set[str]) -> int:
 
 
 def _plain(pattern: str) -> str:
-    """The pattern without group names, classes and escapes: the words it was written for."""
+    """The literal words of the pattern, without group names, classes and escapes."""
     return re.sub(r"\(\?P<\w+>|\\.|\[[^\]]*\]", " ", pattern)
 
 
 def _read(record: str) -> list[str]:
-    """Lines that are not blank, of the beginning and the end of both streams."""
+    """Non-blank lines from the start and the end of both streams."""
     lines: list[str] = []
     for name in (layout.STDOUT, layout.STDERR):
         with open(os.path.join(record, name), "rb") as file:

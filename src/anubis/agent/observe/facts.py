@@ -1,7 +1,7 @@
-"""``facts.json``: the machine as the benchmark finds it, read from a few dozen small files of the kernel in a millisecond.
+"""``facts.json``: facts about the machine, read from a few dozen small files of the kernel in a millisecond.
 
-What a system does not tell is null. ``fingerprint`` is a digest over ``fingerprint_inputs``: the facts that must match
-before two points are comparable.
+A fact that the system does not provide is null. ``fingerprint`` is a digest over ``fingerprint_inputs``, the facts that
+must match for two points to be comparable.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from anubis.agent.observe.kernel import MemoryGroup, cpu_limit, read
 from anubis.agent.observe.python_facts import benchmark_python
 
 _CPU = "/sys/devices/system/cpu/"
-#: CPU features that change what numerical code does; the digest covers all the others too.
+#: CPU features that affect numerical code; the digest covers all features.
 _FEATURES = ("avx", "amx", "sse4", "fma", "f16c", "sha_ni", "asimd", "sve", "bf16", "i8mm", "vnni", "neon")
 
 
@@ -87,7 +87,7 @@ def _cpu(machine: str) -> dict[str, object]:
 
 
 def _first_processor() -> dict[str, str]:
-    """The first block of /proc/cpuinfo: reading on costs a big machine milliseconds."""
+    """The first block of /proc/cpuinfo; reading all of it takes milliseconds on a large machine."""
     described = {}
     for line in read("/proc/cpuinfo", 4096).splitlines():
         name, _, value = line.partition(":")
@@ -134,7 +134,7 @@ def _memory(group: MemoryGroup) -> dict[str, object]:
 
 
 def _container() -> str | None:
-    """The kind of container, None outside."""
+    """The kind of container; None outside a container."""
     if os.access("/run/.containerenv", os.F_OK):
         return "podman"
     if b"KUBERNETES_SERVICE_HOST" in os.environb:
@@ -145,7 +145,7 @@ def _container() -> str | None:
 
 
 def _virtual_machine(cpu: dict[str, object]) -> str | None:
-    """Who makes the machine when it is a virtual one, else None."""
+    """Vendor and product of a virtual machine; None for a physical machine."""
     if not cpu["hypervisor"]:
         return None
     names = [_line("/sys/class/dmi/id/sys_vendor"), _line("/sys/class/dmi/id/product_name")]
@@ -182,7 +182,7 @@ def _fingerprint_inputs(
 
 
 def _memory_class(size: int) -> int:
-    """Twice the binary logarithm, rounded: kernels differ by a few MiB in what they call the total."""
+    """Twice the binary logarithm, rounded, because kernels report totals that differ by a few MiB."""
     from math import log2
 
     return round(2 * log2(size))

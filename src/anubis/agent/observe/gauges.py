@@ -1,4 +1,4 @@
-"""What the sampler reads once a second: the machine's counters and the benchmark's process tree, from /proc and /sys."""
+"""Values that the sampler reads once a second: counters of the machine and of the benchmark's process tree."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from anubis.agent.observe.kernel import folder, read
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _NAN = float("nan")
-#: CPU states of /proc/stat (proc(5)) that are shown, by position.
+#: CPU states of /proc/stat (proc(5)) that are recorded, by position.
 _CPU_STATES = {"user": 0, "nice": 1, "system": 2, "idle": 3, "iowait": 4, "steal": 7}
 
-#: Name and unit of every column. Counters are shown as rates over the interval, all CPUs together counting as 1.
+#: Name and unit of every column. Counters are recorded as rates over the interval; cpu_* ratios are of all CPUs together.
 COLUMNS = [
     *((f"cpu_{state}", "ratio") for state in _CPU_STATES),
     ("cpu_pressure", "ratio"),
@@ -46,7 +46,7 @@ COLUMNS = [
 
 
 class Gauges:
-    """Remembers the counters of the last look, so that the next one can tell rates."""
+    """Reads the gauges from /proc and /sys; keeps the counters of the last sample to compute rates."""
 
     def __init__(self, agent: int, record: str) -> None:
         self._agent = agent
@@ -59,7 +59,7 @@ class Gauges:
         self.sample()
 
     def sample(self) -> list[float]:
-        """One value for each of COLUMNS; rates are NaN at the first look."""
+        """One value for each of COLUMNS; rates are NaN in the first sample."""
         now = time.monotonic()
         self._elapsed, self._at = now - self._at, now
         self._values = {}
@@ -74,7 +74,7 @@ class Gauges:
     def _rate(self, name: str, counter: float, scale: float = 1.0) -> None:
         last = self._last.get(name)
         self._last[name] = counter
-        if last is not None and self._elapsed > 0:  # a counter that falls lost a process, not work
+        if last is not None and self._elapsed > 0:  # a sum decreases when a process ends
             self._values[name] = max(0.0, counter - last) * scale / self._elapsed
 
     def _machine_cpu(self) -> None:
@@ -96,7 +96,7 @@ class Gauges:
         self._values["load1"] = os.getloadavg()[0]
 
     def _pressure(self) -> None:
-        """Share of the time in which somebody waited (PSI)."""
+        """Share of the time in which at least one task waited (PSI, "some")."""
         for name in ("cpu", "memory", "io"):
             words = read(f"/proc/pressure/{name}").split()
             if words and words[0] == "some":
@@ -108,7 +108,7 @@ class Gauges:
         for number in range(os.cpu_count() or 1):
             speed = read(f"{cpus}/cpu{number}/cpufreq/scaling_cur_freq").strip()
             if not speed and number == 0:
-                break  # no cpufreq here (a virtual machine): do not ask for every CPU in vain
+                break  # no cpufreq (a virtual machine): skip the other CPUs
             speeds.append(int(speed or 0) * 1000)
             throttles.append(
                 int(read(f"{cpus}/cpu{number}/thermal_throttle/core_throttle_count").strip() or 0)
@@ -140,7 +140,7 @@ class Gauges:
         got = put = 0
         for line in disks:
             words = line.split()
-            if os.path.exists(f"/sys/block/{words[2]}/device"):  # whole devices only, or bytes count twice
+            if os.path.exists(f"/sys/block/{words[2]}/device"):  # without partitions, which would count twice
                 got += int(words[5]) * 512
                 put += int(words[9]) * 512
         if disks:
@@ -157,7 +157,7 @@ class Gauges:
             self._rate("network_sent", put)
 
     def _tree(self) -> None:
-        """The benchmark's processes: everything below the agent that does not run the agent's own code."""
+        """The processes of the benchmark: descendants of the agent without its sidecars."""
         rows = process_tree.table()
         if self._agent not in rows:
             return
@@ -187,7 +187,7 @@ class Gauges:
             self._values["others_cpus"] = max(0.0, busy - tree_cpus - own_cpus)
 
     def _is_own(self, pid: int) -> bool:
-        """Whether a child of the agent is a sidecar: it was started for the same record."""
+        """Whether a child of the agent is a sidecar, started for the same record."""
         try:
             with open(f"/proc/{pid}/cmdline", "rb", buffering=0) as file:
                 return b"\0--record\0" + self._record + b"\0" in file.read(65_536)

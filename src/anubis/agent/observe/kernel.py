@@ -1,4 +1,4 @@
-"""What the kernel tells in small files: the limits of control groups (versions 1 and 2), its counters, memory peaks."""
+"""Reads small files of the kernel: limits and counters of control groups (versions 1 and 2), peak memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _ROOT = "/sys/fs/cgroup"
 
 
 def read(path: str, most: int = 65_536) -> str:
-    """A small text file; empty when it is not there or not ours to read."""
+    """The text of a small file; empty when it does not exist or is not readable."""
     try:
         with open(path, "rb", buffering=0) as file:
             return file.read(most).decode("utf-8", "replace")
@@ -17,8 +17,9 @@ def read(path: str, most: int = 65_536) -> str:
 
 
 def folder(controller: str, counter: str) -> tuple[str, int]:
-    """Where the group of this process lies for a controller, told by a file it must hold, and the version of control
-    groups; empty and 0 when there is none. Inside a container the path may be that of the machine outside.
+    """Folder of this process's control group that contains the file ``counter``, and the version of control groups.
+
+    Empty and 0 when there is none. In a container /proc/self/cgroup may contain the host's path, so the root is tried too.
     """
     for line in read("/proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
@@ -32,7 +33,7 @@ def folder(controller: str, counter: str) -> tuple[str, int]:
 
 
 def cpu_limit() -> float | None:
-    """CPUs granted; None: as many as there are."""
+    """CPU limit of the control group, in CPUs; None: no limit."""
     place, _ = folder("cpu", "cpu.max")
     if place:
         words = read(place + "/cpu.max").split()
@@ -49,7 +50,7 @@ def cpu_limit() -> float | None:
 
 
 class MemoryGroup:
-    """The memory cgroup in which agent and benchmark live: kernel counters, versions 1 and 2."""
+    """The memory control group (version 1 or 2) of the agent and the benchmark."""
 
     def __init__(self) -> None:
         self.folder, self.version = folder("memory", "memory.events")
@@ -58,8 +59,10 @@ class MemoryGroup:
         self.alone = bool(self.folder) and read(self.folder + "/cgroup.procs").split() == [str(os.getpid())]
 
     def kills(self) -> int | None:
-        """How many processes the kernel has killed for want of memory in this group, or on this machine when there is
-        no group; None: the kernel does not tell. Only a difference means anything.
+        """Number of processes that the kernel has killed in this group because memory ran out.
+
+        Counts the whole machine when there is no group; None: the kernel has no such counter. Only differences are
+        meaningful.
         """
         name = {1: "/memory.oom_control", 2: "/memory.events"}.get(self.version, "")
         text = read(self.folder + name) if name else read("/proc/vmstat")
@@ -77,7 +80,7 @@ class MemoryGroup:
         return smallest
 
     def peak_bytes(self) -> int | None:
-        """Most memory the group ever used, file cache included; None when others live in it too."""
+        """Peak memory of the group, file cache included; None when the group contains other processes."""
         name = "/memory.peak" if self.version == 2 else "/memory.max_usage_in_bytes"
         text = read(self.folder + name).strip() if self.alone else ""
         return int(text) if text.isdigit() else None
@@ -91,7 +94,7 @@ def _number_after(text: str, name: str) -> int | None:
 
 
 def peak_of(pid: int) -> int | None:
-    """Most memory this living process ever held (VmHWM), bytes."""
+    """Peak memory of a running process (VmHWM), bytes."""
     for line in read(f"/proc/{pid}/status").splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024

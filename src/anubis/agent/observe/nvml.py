@@ -1,4 +1,4 @@
-"""NVIDIA accelerators through the driver's own library (NVML), where it is installed."""
+"""NVIDIA accelerators through the library of the driver (NVML), if installed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 #: Names and order follow nvml.h.
 _GRAPHICS_CLOCK, _MEMORY_CLOCK = 0, 2
 _CORE_TEMPERATURE = 0
-#: What is sampled of every device, with units.
+#: Gauges sampled from every device, with units.
 GAUGES = (
     ("util", "ratio"),
     ("memory_used", "B"),
@@ -29,7 +29,7 @@ class _Memory(ctypes.Structure):
 
 
 class Devices:
-    """The devices this process may see. Raises OSError when there is no working driver."""
+    """The devices visible to this process. Raises OSError when there is no working driver."""
 
     def __init__(self, library: str = "libnvidia-ml.so.1") -> None:
         self._nvml = ctypes.CDLL(library)
@@ -64,21 +64,23 @@ class Devices:
         ]
 
     def sample(self) -> list[float]:
-        """GAUGES of every device, in a row; NaN for what the device does not tell."""
+        """GAUGES of every device as one row; NaN for a gauge that a device does not provide."""
         row: list[float | None] = []
         for handle in self._handles:
             use = _Utilization()
-            known = self._nvml.nvmlDeviceGetUtilizationRates(handle, ctypes.byref(use)) == 0
+            has_use = self._nvml.nvmlDeviceGetUtilizationRates(handle, ctypes.byref(use)) == 0
             reasons = ctypes.c_ulonglong()
-            told = self._nvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle, ctypes.byref(reasons)) == 0
+            has_reasons = (
+                self._nvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle, ctypes.byref(reasons)) == 0
+            )
             row += [
-                use.gpu / 100 if known else None,
+                use.gpu / 100 if has_use else None,
                 self._memory(handle).used,
                 self._mega(self._whole("nvmlDeviceGetClockInfo", handle, _GRAPHICS_CLOCK)),
                 self._mega(self._whole("nvmlDeviceGetClockInfo", handle, _MEMORY_CLOCK)),
                 self._milli(self._whole("nvmlDeviceGetPowerUsage", handle)),
                 self._whole("nvmlDeviceGetTemperature", handle, _CORE_TEMPERATURE),
-                reasons.value if told else None,
+                reasons.value if has_reasons else None,
             ]
         return [float("nan") if value is None else float(value) for value in row]
 
@@ -109,7 +111,7 @@ class Devices:
 
 
 def describe_in_fork(longest_s: float = 10.0) -> list[dict[str, object]]:
-    """``Devices().describe()`` from a process of its own: the driver's library is large, and a sick driver hangs."""
+    """``Devices().describe()`` in a separate process: the library is large, and a faulty driver can block it."""
     import json
     import select
     import signal

@@ -1,4 +1,4 @@
-"""Which Python the benchmark would find, and what is installed in it, without starting it."""
+"""The Python that the benchmark would use and the distributions installed in it, without starting it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from anubis.agent.observe.kernel import read
 
 
 def benchmark_python(path: str, chosen: str, cwd: str) -> dict[str, object] | None:
-    """The first python3 (else python) of PATH: its real file and its installed distributions, as ``name-version`` with a
-    digest over them; None without any. Of wrapper scripts only pyenv's are followed, to the version that is chosen (in
-    PYENV_VERSION) or that a file names for the folder ``cwd``; behind others the distributions are null.
+    """The first python3 (else python) in PATH: its real file, its distributions as ``name-version``, and their digest.
+
+    None if there is none. Wrapper scripts of pyenv are followed to the version ``chosen`` (PYENV_VERSION) or the one
+    selected for the folder ``cwd``; for any other wrapper script the distributions are null.
     """
     for name in ("python3", "python"):
         for folder in path.split(":"):
@@ -37,7 +38,7 @@ def _describe(program: str, chosen: str, cwd: str) -> dict[str, object]:
 
 
 def _behind_pyenv(program: str, chosen: str, cwd: str) -> str | None:
-    """What pyenv's wrapper will start (https://github.com/pyenv/pyenv, "Understanding Python version selection")."""
+    """The file that pyenv's wrapper starts (https://github.com/pyenv/pyenv, "Understanding Python version selection")."""
     root, found, name = program.rpartition("/shims/")
     if not found:
         return None
@@ -55,7 +56,7 @@ def _first_word(path: str) -> str:
 
 
 def _resolve(path: str) -> str:
-    for _ in range(40):  # as many links as the kernel follows
+    for _ in range(40):  # the kernel's limit on symbolic links
         try:
             target = os.readlink(path)
         except OSError:
@@ -65,10 +66,10 @@ def _resolve(path: str) -> str:
 
 
 def _distributions(program: str, real: str) -> list[str]:
-    """Stems of the metadata folders in a virtual environment, else in the installation."""
-    found = []
-    own, base = (place.rpartition("/")[0].rpartition("/")[0] for place in (program, real))
-    prefix = own if os.access(own + "/pyvenv.cfg", os.R_OK) else base
+    """Names of the metadata folders, without suffix, in a virtual environment or else in the installation."""
+    distributions = []
+    environment, base = (path.rpartition("/")[0].rpartition("/")[0] for path in (program, real))
+    prefix = environment if os.access(environment + "/pyvenv.cfg", os.R_OK) else base
     for library in (f"{prefix}/lib", f"{prefix}/local/lib"):
         for name in _listed(library):
             if not name.startswith("python3"):
@@ -77,8 +78,8 @@ def _distributions(program: str, real: str) -> list[str]:
                 for entry in _listed(f"{library}/{name}/{folder}"):
                     stem, _, kind = entry.rpartition(".")
                     if kind in {"dist-info", "egg-info"}:
-                        found.append(stem)
-    return found
+                        distributions.append(stem)
+    return distributions
 
 
 def _listed(folder: str) -> list[str]:

@@ -1,5 +1,6 @@
-"""``sample``: once a second one row of telemetry, as long as the agent lives. Between them it lets the disk catch up:
-what the record took in is on it half a second later, and a slow disk stalls nobody but this process.
+"""``sample``: records one row of telemetry per second while the agent runs.
+
+Also syncs the record to the disk every half second; a slow disk blocks only this process.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _STREAMS = (*layout.STREAMS, layout.LINES)
 
 
 def run(options: Options) -> int:
-    """Sample until SIGTERM, or until the agent is gone."""
+    """Sample until SIGTERM or the end of the agent."""
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     wake, wake_write = os.pipe()
@@ -48,36 +49,36 @@ def run(options: Options) -> int:
         ended = bool(select.select([wake], [], [], min(left_s, PERIOD_S / 2))[0])
         if not ended and time.monotonic() < due:
             continue
-        due = max(due + PERIOD_S, time.monotonic())  # after a pause of the machine: no burst of rows
+        due = max(due + PERIOD_S, time.monotonic())  # after a suspend of the machine: no burst of rows
         values = gauges.sample() + (devices.sample() if devices else [])
         size += _append(file, size, telemetry.row(time.time(), values))
     return 0
 
 
 def _noted(_number: int, _frame: object) -> None:
-    """SIGTERM says that the benchmark has ended; the wake-up pipe ends the wait."""
+    """SIGTERM means that the benchmark has ended; the wake-up pipe ends the wait."""
 
 
 class Synced:
-    """A file that somebody else writes, and how much of it is safe on the disk."""
+    """A file that another process writes, and the size up to which it is synced to the disk."""
 
     def __init__(self, path: str) -> None:
         self._file = os.open(path, os.O_RDONLY)
         self._safe = 0
 
     def sync(self) -> None:
-        """Write it through to the disk when it has grown, but not by a flood."""
+        """Sync the file if it has grown by at most FLOOD_BYTES."""
         size = os.fstat(self._file).st_size
         if 0 < size - self._safe <= FLOOD_BYTES:
             try:
                 os.fsync(self._file)
-            except OSError:  # the disk's own trouble shows where it is written
+            except OSError:  # disk errors are reported where the data is written
                 return
         self._safe = size
 
 
 def _append(file: int, size: int, row: bytes) -> int:
-    """Add a row to a file of that size, whole or not at all (a full disk leaves a gap); how many bytes it took."""
+    """Append a row to a file of that size, completely or not at all (on a full disk); returns the bytes written."""
     try:
         if os.write(file, row) == len(row):
             return len(row)
@@ -94,7 +95,7 @@ def _devices() -> Devices | None:
 
     try:
         return Devices()
-    except (OSError, AttributeError):  # no driver, or one older than these functions
+    except (OSError, AttributeError):  # no driver, or one without these functions
         return None
 
 
