@@ -1,1 +1,1 @@
-"""The protocols between the pipeline and its surroundings, one module for each subject."""
+"""Protocols of engines, stores and other adapters, one module per subject."""

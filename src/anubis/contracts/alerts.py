@@ -1,4 +1,4 @@
-"""Alerts."""
+"""Stored alerts."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -12,7 +12,7 @@ TRAIL = ("alert", "delivered", "undelivered")
 
 
 class Alerts(Protocol):
-    """Alerts as they are now; their history is events."""
+    """Alerts in their current state; their history is stored as events."""
 
     def put(
         self, alerts: Sequence[Alert], events: Sequence[Event], deliveries: Sequence[Delivery] = ()
@@ -21,7 +21,7 @@ class Alerts(Protocol):
         ...
 
     def get(self, alert_id: str) -> Alert:
-        """By id or unique prefix; NotFoundError."""
+        """The alert with this id or unique prefix. Raises NotFoundError."""
         ...
 
     def trail(self, alert_id: str) -> Sequence[Event]:
@@ -35,5 +35,5 @@ class Alerts(Protocol):
         benchmark: str | None = None,
         series_key: str | None = None,
     ) -> Sequence[Alert]:
-        """Newest first; every condition that is set must hold."""
+        """The alerts that match every condition that is set, newest first."""
         ...

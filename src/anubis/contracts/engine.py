@@ -1,4 +1,4 @@
-"""Where a run runs."""
+"""Engines, which place runs on machines."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,19 +11,19 @@ from anubis.model.run import Observation, Placement, Run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mounting:
-    """Where the processes of an engine find the files of a launch, and how they reach each other."""
+    """Paths and host names that the processes of an engine use."""
 
-    #: Words that start the agent.
+    #: Command line prefix that starts the agent.
     agent: tuple[str, ...]
     #: Folder of all records on this machine; None: the engine's machines do not share this file system.
     records: str | None = None
-    #: Folder of this machine for extracted script archives; None: the engine extracts them where they are needed.
+    #: Folder on this machine for extracted script archives; None: the engine extracts them on its machines.
     scripts: str | None = None
-    #: Folder inside a container with the record and the scripts of its run; None: processes see this machine's paths.
+    #: Folder in a container with the record and the scripts of its run; None: processes use the paths of this machine.
     inside: str | None = None
     #: Further mounts of every replica, for example the agent.
     mounts: tuple[Mount, ...] = ()
-    #: Host name of a replica for the others; ``{run}``, ``{attempt}``, ``{role}`` and ``{rank}`` are filled in.
+    #: Host name at which other replicas reach a replica; a template of ``{run}``, ``{attempt}``, ``{role}``, ``{rank}``.
     address: str = "127.0.0.1"
 
     def __post_init__(self) -> None:
@@ -33,14 +33,14 @@ class Mounting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """What an engine can do, as data, so that submit can refuse what it cannot."""
+    """What an engine supports, as data, so that submit can refuse other descriptors."""
 
     strategies: frozenset[Strategy]
-    #: Where its processes find their files.
+    #: Paths and host names of its processes.
     mounting: Mounting
     #: The engine runs container images; without it an image in the descriptor is only recorded.
     images: bool = False
-    #: The engine runs nothing but images.
+    #: The engine runs only container images; a descriptor without an image is refused.
     image_required: bool = False
     #: The engine can put fetched datasets at their paths.
     data: bool = False
@@ -51,36 +51,36 @@ class Capabilities:
 
 
 class Engine(Protocol):
-    """Where a run runs. Engines only place agents; the agent measures.
+    """Places the agents of runs on machines; the agents measure.
 
-    Methods are called from several threads at the same time. A call may take long: it delays no run of another engine.
+    Methods are called from several threads at the same time. A slow call does not delay runs of other engines.
     """
 
     name: str
     capabilities: Capabilities
 
     def place(self, run: Run, launch: Launch) -> Placement:
-        """Start every replica. Placing one attempt twice starts once: names derive from run id and attempt.
+        """Start every replica. Placing one attempt twice starts it once: names derive from run id and attempt.
 
-        Raises NoCapacityError when there is no room now, StageError when it can never work.
+        Raises NoCapacityError when there is no capacity now, StageError when the run can never be placed.
         """
         ...
 
     def placed(self, run: Run) -> Placement | None:
-        """The placement that another reconciler may have started for this attempt; None: certainly nothing."""
+        """The placement that another reconciler may have started for this attempt; None: there is certainly none."""
         ...
 
     def observe(self, placements: Sequence[Placement]) -> Mapping[str, Observation]:
         """One observation for each placement, by placement name, from one bulk query.
 
-        Leaves out a placement that only another machine or home folder can see.
+        Leaves out placements that are visible only on another machine or in another home folder.
         """
         ...
 
     def cancel(self, placement: Placement) -> None:
-        """End it; no error if it has ended already. Returns before it has ended."""
+        """Request the end of the placement and return at once; no error if it has ended already."""
         ...
 
     def logs(self, placement: Placement) -> Iterator[bytes]:
-        """Messages of the engine itself, for a placement without a record."""
+        """Messages of the engine, for a placement without a record."""
         ...

@@ -1,4 +1,4 @@
-"""Files without an owner."""
+"""Files that garbage collection finds."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +8,7 @@ from pathlib import Path
 class Garbage:
     """A file or folder that garbage collection may delete or compress."""
 
-    #: record, packing, import, upload, script, script copy.
+    #: One of: record, packing, import, upload, script, script copy.
     kind: str
     path: Path
     size_bytes: int

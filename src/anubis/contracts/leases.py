@@ -1,4 +1,4 @@
-"""Who drives which run."""
+"""Leases of runs."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
@@ -7,38 +7,38 @@ from anubis.model.run import Run, Step
 
 
 class Leases(Protocol):
-    """Who drives which run. Everything that a stage decides about a run is written under its lease."""
+    """Leases of runs: only the owner of a run's lease drives it and writes its steps."""
 
     def claim(
         self, owner: str, *, now_s: float, lease_s: float, limit: int, without: Collection[str] = ()
     ) -> Sequence[Run]:
-        """Lease up to ``limit`` due runs that nobody holds, highest priority and oldest first.
+        """Lease up to ``limit`` due runs without a lease, highest priority and oldest first.
 
-        Runs of the engines ``without`` are left to others.
+        Skips runs of the engines ``without``.
         """
         ...
 
     def renew(
         self, owner: str, run_ids: Sequence[str], *, now_s: float, lease_s: float
     ) -> Mapping[str, bool]:
-        """Extend the leases still held: run id -> cancellation was asked for. A lost lease is absent."""
+        """Extend the leases that are still held: run id -> whether cancellation was requested. Lost leases are absent."""
         ...
 
     def release(self, owner: str, run_ids: Sequence[str] | None = None) -> None:
-        """Give leases back (None: all of this owner)."""
+        """Release leases (None: all of this owner)."""
         ...
 
     def owners(self) -> Sequence[str]:
-        """Who holds leases now: lets a reconciler release what a dead neighbour held."""
+        """The owners of the current leases, so that a reconciler can release those of a dead one."""
         ...
 
     def cancelled(self, owner: str) -> Sequence[str]:
-        """Which of the runs that ``owner`` holds are to be cancelled; only reads."""
+        """The runs leased to ``owner`` for which cancellation was requested; does not change anything."""
         ...
 
     def apply(self, owner: str, run: Run, step: Step, *, now_s: float) -> Run:
-        """Write the step in one transaction if ``owner`` still holds the run; the run as it is now.
+        """Write the step in one transaction if ``owner`` still has the lease; returns the updated run.
 
-        A final status drops the lease. Raises LeaseLostError, having written nothing.
+        A final status releases the lease. Raises LeaseLostError and writes nothing if the lease was lost.
         """
         ...

@@ -6,15 +6,15 @@ from anubis.model.alert import Alert
 
 
 class Notifier(Protocol):
-    """Delivers alerts to addresses. The name of its entry point is the scheme that it serves.
+    """Delivers alerts to addresses. The name of its entry point is the scheme of its addresses.
 
     A scheme is the part of an address before its first colon: mailto, slack, https ...
     """
 
     def notify(self, to: str, alert: Alert) -> None:
-        """Deliver the alert in its present state. Keyed by alert id and state, so that twice is seen once.
+        """Deliver the alert in its current state. Keyed by alert id and state, so that a repetition is shown once.
 
-        Called from several threads at the same time, but never twice at the same time for one address. Raises
-        NotifyError when it should be tried again later, or never (``permanent``).
+        Called from several threads at the same time, but never concurrently for one address. Raises NotifyError;
+        it is ``permanent`` if the delivery must not be retried.
         """
         ...

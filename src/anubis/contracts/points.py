@@ -1,4 +1,4 @@
-"""Points of series, and the samples behind them."""
+"""Points of series, and the samples from which they are computed."""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from anubis.model.points import Point, PointBlock, SampleBlock
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricSummary:
-    """What is known about one metric of one run without reading its samples."""
+    """Statistics of the samples of one metric of one run."""
 
     metric: str
     units: str
@@ -23,7 +23,7 @@ class MetricSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesRow:
-    """What a listing of series shows of those that share a key."""
+    """A row in a listing of series: those with the same key."""
 
     series_key: str
     benchmark: str
@@ -33,10 +33,10 @@ class SeriesRow:
 
 
 class Points(Protocol):
-    """Points of series, and the samples behind them."""
+    """Points of series, and the samples from which they are computed."""
 
     def series(self) -> Sequence[SeriesRow]:
-        """Everything that has points, by benchmark and series key."""
+        """All series that have points, by benchmark and series key."""
         ...
 
     def of(self, run_ids: Sequence[str]) -> Sequence[Point]:
@@ -46,7 +46,7 @@ class Points(Protocol):
     def history(
         self, series_key: str, metric: str, fingerprint: str | None = None, *, limit: int = 10_000
     ) -> Sequence[Point]:
-        """One series, oldest first; when there are more than ``limit`` points, the newest of them."""
+        """The points of one series, oldest first; at most the newest ``limit``."""
         ...
 
     def histories(
@@ -57,15 +57,18 @@ class Points(Protocol):
         before_s: float = math.inf,
         most: int = 10_000,
     ) -> Sequence[PointBlock]:
-        """Many series at once: a block for each series, machine, metric and unit that has points.
+        """The points of many series: one block for each series, machine, metric and unit that has points.
 
-        They are those of the newest ``most`` runs of each series and machine among the runs before ``before_s``, in
-        the order of ``Point.order_s`` (``Run.order_s``, else when it was submitted).
+        Contains the newest ``most`` runs of each series and machine before ``before_s``, in the order of
+        ``Point.order_s`` (``Run.order_s``, or else the time of submission).
         """
         ...
 
     def samples(self, run_id: str, metric: str, *, most: int | None = None) -> SampleBlock:
-        """The samples of one metric, thinned to at most ``most`` (each bucket keeps its extremes); NotFoundError."""
+        """The samples of one metric, thinned to at most ``most`` (each bucket keeps its extremes).
+
+        Raises NotFoundError.
+        """
         ...
 
     def summaries(self, run_id: str) -> Sequence[MetricSummary]:

@@ -1,4 +1,4 @@
-"""The records of runs: files that grow, read and appended by offset, wherever they are stored."""
+"""The records of runs: files that are read and appended to by offset, independent of where they are stored."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, order=True)
 class RecordKey:
-    """Names the record of one role and rank of an attempt."""
+    """The key of the record of one role and rank of an attempt."""
 
     run_id: str
     attempt: int
@@ -35,20 +35,20 @@ class RecordFile:
 
 
 class Records(Protocol):
-    """The records of runs. A name that no record can have is a ValueError; a store that fails is a StoreError."""
+    """The records of runs. Methods raise ValueError for a name that no record can have, StoreError if the store fails."""
 
     def append(self, key: RecordKey, file: str, offset: int, data: bytes) -> int:
-        """Append bytes to a file that grows; the new size. Bytes that are stored already are compared and skipped.
+        """Append bytes to a file; returns the new size. Bytes that are stored already are compared and skipped.
 
-        Raises GapError, which names the expected offset, when bytes before ``offset`` are missing, ConflictError
-        when other bytes are stored there, and FullError when the disk is full.
+        Raises GapError, with the expected offset, when bytes before ``offset`` are missing, ConflictError when other
+        bytes are stored there, and FullError when the disk is full.
         """
         ...
 
     def replace(self, key: RecordKey, file: str, data: bytes) -> None:
-        """Store a file of ``layout.REPLACED``: readers find the old content or all of the new one.
+        """Replace a file of ``layout.REPLACED`` atomically: readers see the old content or the new one.
 
-        When it returns for exit.json, all files of this role and rank are safe on the disk. Raises FullError.
+        After replacing exit.json, all files of this role and rank are synced to the disk. Raises FullError.
         """
         ...
 
@@ -69,21 +69,21 @@ class Records(Protocol):
         ...
 
     def url(self, key: RecordKey) -> str:
-        """The address of the files of one role and rank, for people."""
+        """The address of the files of one role and rank, shown to users."""
         ...
 
     def pack(self, run_id: str) -> int:
-        """Store the record of a final run in less space; the bytes freed. Reading unpacks it."""
+        """Compress the record of a final run; returns the bytes freed. Reading unpacks it."""
         ...
 
     def remove(self, run_id: str) -> None:
-        """Delete the records of all attempts; nothing happens where there are none."""
+        """Delete the records of all attempts; does nothing if there are none."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RoleFiles:
-    """The files of one role and rank: what the readers of ``anubis.record`` take."""
+    """The files of one role and rank, as ``Files`` for the readers in ``anubis.record``."""
 
     records: Records
     key: RecordKey

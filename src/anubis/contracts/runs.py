@@ -1,4 +1,4 @@
-"""Runs: what is read about them, and what clients change."""
+"""Stored runs: queries, and changes by clients."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,22 +11,22 @@ from anubis.model.status import Status
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunQuery:
-    """Which runs to find; every condition that is set must hold."""
+    """Conditions of a listing of runs; a run must match every condition that is set."""
 
     ids: tuple[str, ...] = ()
     statuses: tuple[Status, ...] = ()
     name: str | None = None
-    #: Commit or version, or the beginning of one.
+    #: Prefix of a commit or version.
     subject: str | None = None
     labels: dict[str, str] = field(default_factory=dict)
     family_id: str | None = None
     parent_id: str | None = None
     #: Runs with a point of this metric.
     metric: str | None = None
-    #: Created in this span, whose end is not part of it; UTC seconds.
+    #: Interval of the creation time, without its end; UTC seconds.
     since_s: float | None = None
     until_s: float | None = None
-    #: Id of a run: only runs that follow it in the order of the listing (the last run of a page gives the next page).
+    #: Id of a run: only runs after it in the order of the listing (the last run of a page selects the next page).
     after: str | None = None
     limit: int = 100
     newest_first: bool = True
@@ -34,7 +34,7 @@ class RunQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRow:
-    """What a listing shows of a run, without its descriptor."""
+    """A row in a listing of runs, without the descriptor."""
 
     id: str
     name: str
@@ -55,10 +55,10 @@ class RunRow:
 
 
 class RunReader(Protocol):
-    """What is read about runs."""
+    """Queries of runs."""
 
     def get(self, run_id: str) -> Run:
-        """By full id or unique prefix; NotFoundError names the candidates of an ambiguous one."""
+        """The run with this id or unique prefix. Raises NotFoundError, which lists the candidates if it is ambiguous."""
         ...
 
     def text(self, run_id: str) -> str:
@@ -70,17 +70,17 @@ class RunReader(Protocol):
         ...
 
     def unfinished(self) -> int:
-        """How many runs are not final."""
+        """The number of runs that are not final."""
         ...
 
 
 class RunWriter(Protocol):
-    """What clients change: they add runs, cancel them and delete them. What stages decide goes through ``Leases``."""
+    """Changes by clients: they add, cancel and delete runs. Stages change runs through ``Leases``."""
 
     def add(self, runs: Sequence[tuple[Run, str]], events: Sequence[Event]) -> None:
         """Store new runs, each with the original text of its descriptor, and events, in one transaction.
 
-        A run that is there already is left as it is, and its events are dropped: the call may be repeated.
+        A run that is stored already is not changed, and its events are dropped, so the call can be repeated.
         """
         ...
 
@@ -94,22 +94,22 @@ class RunWriter(Protocol):
     ) -> Sequence[str]:
         """Store runs that ended elsewhere (an imported history) with their points, in one transaction.
 
-        With them go their events and, by run id, their samples, where these are known. A run whose id is stored
-        already stays as it is, with its points. The ids that are new.
+        Stores also their events and, by run id, their samples. A run that is stored already is not changed. Returns
+        the ids of the new runs.
         """
         ...
 
     def request_cancel(self, run_ids: Sequence[str], events: Sequence[Event]) -> Sequence[str]:
-        """Mark runs that are not final, and make them due; the ids that were marked now for the first time.
+        """Request cancellation of runs that are not final, and make them due; returns the ids of the first requests.
 
-        Events of runs that were not marked now are dropped.
+        Events of other runs are dropped.
         """
         ...
 
     def remove(self, run_ids: Iterable[str]) -> None:
-        """Forget final runs with their points, samples and events; others are passed over."""
+        """Delete final runs with their points, samples and events; runs that are not final are skipped."""
         ...
 
 
 class Runs(RunReader, RunWriter, Protocol):
-    """Both."""
+    """Queries and changes of runs."""

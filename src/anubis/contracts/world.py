@@ -1,4 +1,4 @@
-"""What stages and plug-ins may use."""
+"""The objects that stages and plug-ins use."""
 
 import os
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from anubis.settings import Settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
-    """What stages may look at and ask for, from several threads at the same time."""
+    """The engines and stores that stages use, from several threads at the same time."""
 
     engines: Mapping[str, Engine]
     objects: Objects
@@ -33,25 +33,25 @@ class World:
     alerts: Alerts
     deliveries: Deliveries
     clock: Clock
-    #: By the scheme of the addresses that they serve.
+    #: Notifiers by the scheme of their addresses.
     notifiers: Mapping[str, Notifier] = field(default_factory=dict)
 
     def engine(self, name: str) -> Engine:
-        """The engine of that name. Raises PlugInError, which says why it cannot be used."""
+        """The engine of this name. Raises PlugInError with the reason why it cannot be used."""
         try:
             return self.engines[name]
         except PlugInError:
             raise
         except KeyError:
-            message = f'engine "{name}" is not installed here any more'
+            message = f'engine "{name}" is no longer installed'
             raise PlugInError(message, remedy="install it again, or submit with another engine") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What a plug-in is built from: its entry point names a function of this one argument."""
+    """The argument of the function that an entry point of a plug-in refers to."""
 
-    #: Of the core; a plug-in reads its own from ``environ`` with ``anubis.settings.load``.
+    #: Settings of the core; a plug-in reads its settings from ``environ`` with ``anubis.settings.load``.
     settings: Settings
     objects: Objects
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)

@@ -1,8 +1,7 @@
-"""Engine ``process``: the benchmark is a process tree of this machine, under an agent that outlives its starter.
+"""Engine ``process``: runs the benchmark as a process tree on this machine, under an agent that outlives its parent.
 
-An agent is one Python interpreter in a session of its own. A slot (a lock file held by the agent through an
-inherited descriptor, so that the kernel frees it when the agent is gone, however it went) keeps measured runs
-from disturbing one another.
+An agent is one Python interpreter in a separate session. Slots prevent measured runs from disturbing one another: a
+slot is a lock file that the agent holds through an inherited descriptor, so the kernel frees it when the agent ends.
 """
 
 import contextlib
@@ -29,19 +28,19 @@ from anubis.pipeline.launch import HOST_AGENT
 from anubis.record import layout, liveness
 from anubis.settings import load, setting
 
-#: An agent that has no liveness file this long after its start has failed to start.
+#: An agent without a liveness file this long after its start has failed to start.
 APPEAR_S = 15.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessSettings:
-    """What an operator may set about this engine."""
+    """Settings of this engine."""
 
     #: Folder for slots and extracted scripts.
     folder: Path
     #: Folder of all records.
     records: Path
-    #: Nothing is placed with less free disk space than this, bytes.
+    #: Runs are placed only with at least so much free disk space; bytes.
     min_free_bytes: int
     #: Runs measured at the same time on this machine; with more than one they disturb one another; runs
     slots: int = setting("ANUBIS_PROCESS_SLOTS", default=1, least=1)
@@ -55,7 +54,7 @@ def build(surroundings: Surroundings) -> "ProcessEngine":
 
 
 class ProcessEngine:
-    """Places agents as processes of this machine."""
+    """Places agents as processes on this machine."""
 
     name = "process"
 
@@ -110,7 +109,7 @@ class ProcessEngine:
         return {"host": socket.gethostname(), "folder": str(self._settings.folder.resolve())}
 
     def _is_here(self, placement: Placement) -> bool:
-        """Whether this machine and home folder hold it: a database may serve several of them."""
+        """Whether it was placed on this machine and home folder: several of them can share a database."""
         return self._here.items() <= placement.details.items()
 
     def _check_disk(self) -> None:
@@ -136,7 +135,7 @@ class ProcessEngine:
             else:
                 return slot
         raise NoCapacityError(
-            f"all {self._settings.slots} slots of this machine are measuring",
+            f"all {self._settings.slots} slots of this machine are in use",
             again_after_s=1.0,
             remedy="wait, or raise ANUBIS_PROCESS_SLOTS if runs may disturb one another",
         )
@@ -153,9 +152,9 @@ class ProcessEngine:
             return Observation(seen=Seen.WAITING)
         if started is None and record.exists() and time.time() - record.stat().st_mtime < APPEAR_S:
             return Observation(seen=Seen.WAITING)
-        return Observation(seen=Seen.LOST, reason=f"the agent never started: {self._last_words(placement)}")
+        return Observation(seen=Seen.LOST, reason=f"the agent did not start: {self._last_message(placement)}")
 
-    def _last_words(self, placement: Placement) -> str:
+    def _last_message(self, placement: Placement) -> str:
         text = b"".join(self.logs(placement)).decode(errors="replace").strip()
         return text.splitlines()[-1] if text else "it left no message"
 

@@ -1,4 +1,4 @@
-"""Appending at an offset, so that a sender may repeat itself and every byte is stored once."""
+"""Appends at an offset, so that a sender can repeat data and every byte is stored once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ConflictError(Exception):
 
 
 def unstored(size: int, offset: int, data: bytes, read: Callable[[int, int], bytes]) -> bytes:
-    """The part of ``data`` that a file of ``size`` bytes lacks; ``read(offset, length)`` gives stored bytes.
+    """The part of ``data`` that a file of ``size`` bytes does not have; ``read(offset, length)`` returns stored bytes.
 
     Raises GapError and ConflictError.
     """
@@ -36,9 +36,10 @@ def unstored(size: int, offset: int, data: bytes, read: Callable[[int, int], byt
 
 
 def append(opened: int, offset: int, data: bytes) -> int:
-    """Append to a file descriptor that is open for reading and writing; the new size. Other appenders wait.
+    """Append to a file descriptor that is open for reading and writing; returns the new size.
 
-    When the disk refuses a part of the data, the bytes before it stay: the sender repeats from there.
+    Locks the file against other appenders. If a write fails, the bytes written before stay, and the sender continues
+    after them.
     """
     fcntl.flock(opened, fcntl.LOCK_EX)
     size = os.fstat(opened).st_size

@@ -41,7 +41,7 @@ READ_BYTES = 1 << 20
 
 
 class FolderFiles:
-    """``Files`` in a folder of this machine. Links are not followed."""
+    """``Files`` in a folder of this machine. Symbolic links are not followed."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -62,10 +62,10 @@ class FolderFiles:
     def state(self, file: str) -> FileState | None:
         """See ``Files``."""
         try:
-            found = os.lstat(f"{self.folder}/{file}")
+            facts = os.lstat(f"{self.folder}/{file}")
         except (FileNotFoundError, NotADirectoryError):
             return None
-        return FileState(found.st_size, found.st_mtime) if stat.S_ISREG(found.st_mode) else None
+        return FileState(facts.st_size, facts.st_mtime) if stat.S_ISREG(facts.st_mode) else None
 
 
 def is_absent(error: OSError) -> bool:
@@ -76,7 +76,7 @@ def is_absent(error: OSError) -> bool:
 
 
 def read_at(opened: int, offset: int, length: int) -> bytes:
-    """Up to ``length`` bytes at this offset of a file descriptor; none from anything but a regular file."""
+    """Up to ``length`` bytes at this offset of a file descriptor; none unless it is a regular file."""
     if not stat.S_ISREG(os.fstat(opened).st_mode):
         return b""
     data = os.pread(opened, length, offset)
@@ -101,7 +101,7 @@ class FileReader(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill the buffer, from where the last call ended."""
+        """Fill the buffer with the bytes after those of the previous call."""
         data = self._files.read(self._file, self._at, len(buffer))
         buffer[: len(data)] = data
         self._at += len(data)
@@ -109,12 +109,12 @@ class FileReader(io.RawIOBase):
 
 
 def reader(files: Files, file: str, start: int = 0) -> io.BufferedReader:
-    """A stream over a file from this offset to its end; empty where there is no file. It needs no close."""
+    """A stream over a file from this offset to its end; empty where there is no file. Closing it is optional."""
     return io.BufferedReader(FileReader(files, file, start), READ_BYTES)
 
 
 def read_whole(files: Files, file: str) -> bytes:
-    """All of a file that is replaced whole: it is read in one call, because the next one may find other content."""
+    """The content of a file that is replaced atomically, read in one call: a second call may read newer content."""
     length = 1 << 16
     while True:
         data = files.read(file, 0, length)
@@ -126,16 +126,16 @@ def read_whole(files: Files, file: str) -> bytes:
 def read_json(files: Files, file: str) -> Mapping[str, Any]:
     """The object in a JSON file; empty where the file is missing or damaged."""
     try:
-        found = json.loads(read_whole(files, file))
+        content = json.loads(read_whole(files, file))
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 def replace(folder: str, file: str, data: bytes, *, durable: bool = False) -> None:
-    """Write a file of a folder on this machine so that readers find the old content or all of the new one.
+    """Replace a file of a local folder atomically: readers see the old content or the new one.
 
-    With ``durable`` it is on the disk when this returns.
+    With ``durable`` the content is on the disk when this returns.
     """
     part = f"{folder}/{file}-{os.urandom(8).hex()}{PART}"
     opened = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
@@ -155,7 +155,7 @@ def replace(folder: str, file: str, data: bytes, *, durable: bool = False) -> No
 
 
 def sync(path: str) -> None:
-    """Wait until the disk has a file or folder; anything else is left out."""
+    """Sync a file or folder to the disk; does nothing for other kinds."""
     mode = os.lstat(path).st_mode
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
         opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)

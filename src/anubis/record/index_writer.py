@@ -1,4 +1,4 @@
-"""Writes the file ``lines``: when which bytes of stdout, stderr and emit arrived. ``time_index`` reads it.
+"""Writes the file ``lines``: the arrival times of the bytes of stdout, stderr and emit. ``time_index`` reads it.
 
 After a header of 16 bytes it is a sequence of entries of 24 bytes, little endian: end offset int64, UTC ns int64,
 repeat int32, stream uint8, kind uint8, two zero bytes. An entry means: the bytes of this stream up to the end
@@ -21,7 +21,7 @@ CHUNK, GAP, END = 0, 1, 2
 
 
 class IndexFile:
-    """Appends entries. Entries that a full disk refuses are written together with the next one."""
+    """Appends entries. Entries that cannot be written to a full disk are written together with the next one."""
 
     def __init__(self, record: str) -> None:
         self.file = os.open(f"{record}/{LINES}", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)

@@ -1,6 +1,6 @@
-"""Names of a record on a file system: its folders, and every file in them.
+"""Names of the folders and files of a record.
 
-The record of a run is ``<run id>/a<attempt>/<role>/<rank>/``. The agent and all readers take file names from here.
+The record of a run is ``<run id>/a<attempt>/<role>/<rank>/``. The agent and all readers use the file names of this module.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ RECORDS = "records"
 STDOUT, STDERR, EMIT = "stdout", "stderr", "emit"
 #: The streams of a benchmark; the time index refers to them by position.
 STREAMS = (STDOUT, STDERR, EMIT)
-#: The time index: when which bytes of the streams arrived.
+#: The time index: arrival times of the bytes of the streams.
 LINES = "lines"
 EVENTS = "events.jsonl"
 TELEMETRY = "telemetry"
@@ -35,15 +35,15 @@ HOSTS = "hostfile"
 CANCEL = "cancel"
 #: Disk space that is released when the run has ended.
 BALLAST = "ballast"
-#: The working folder of a benchmark that has no other.
+#: The default working folder of a benchmark.
 WORK = "work"
 
 #: A file under construction has the name of the file it replaces and this suffix.
 PART = ".part"
 
-#: Written whole, and replaced only whole. All other files grow at their end.
+#: Files that are written and replaced atomically. All other files are only appended to.
 REPLACED = frozenset({OPTIONS, PATTERNS, FACTS, METRICS, EXIT})
-#: Files that grow and are replicated, in an order in which no reader finds a reference to bytes that are missing.
+#: Files that grow and are replicated, in an order such that no file refers to bytes that are not replicated yet.
 GROWING = (*STREAMS, EVENTS, TELEMETRY, AGENT_LOG, LINES, SAMPLES)
 #: Files that are replaced and are replicated. EXIT is last: where it exists, the record is complete.
 REPLACED_IN_ORDER = (OPTIONS, PATTERNS, FACTS, METRICS, EXIT)
@@ -59,19 +59,19 @@ _MOST_RANKS = 10**9
 
 
 def is_run_id(text: str) -> bool:
-    """Whether a folder of this name holds the record of a run."""
+    """Whether a folder of this name is the record of a run."""
     return _RUN.fullmatch(text) is not None
 
 
 def attempt_name(attempt: int) -> str:
-    """The folder of an attempt, inside that of its run."""
+    """Name of the folder of an attempt in the folder of its run."""
     return f"a{attempt}"
 
 
 def attempt_of(name: str) -> int | None:
-    """The attempt whose folder has this name; None for any other name."""
-    found = _ATTEMPT.fullmatch(name)
-    return int(found.group(1)) if found else None
+    """The number of the attempt with this folder name; None for any other name."""
+    match = _ATTEMPT.fullmatch(name)
+    return int(match.group(1)) if match else None
 
 
 def role_folder(
@@ -93,6 +93,6 @@ def check_role(attempt: int, role: str, rank: int) -> None:
 def check_file(name: str) -> None:
     """Raises ValueError unless this is the name of a file below the folder of a role."""
     parts = name.split("/")
-    sound = all(0 < len(part.encode("utf-8", "surrogateescape")) <= _LONGEST_PART for part in parts)
-    if not sound or len(name) > _LONGEST_NAME or "\0" in name or not {".", ".."}.isdisjoint(parts):
+    lengths_fit = all(0 < len(part.encode("utf-8", "surrogateescape")) <= _LONGEST_PART for part in parts)
+    if not lengths_fit or len(name) > _LONGEST_NAME or "\0" in name or not {".", ".."}.isdisjoint(parts):
         raise ValueError(f"{name!r} is not the name of a file in a record")

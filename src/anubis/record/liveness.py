@@ -1,5 +1,5 @@
-"""Whether the agent of a record is alive: the file ``alive`` appears once, locked, and the kernel releases the lock when
-the agent ends. Works only on the machine of the agent.
+"""Whether the agent of a record is running: the agent locks the file ``alive``, and the kernel releases the lock when the
+agent ends. Works only on the machine of the agent.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ ABSENT, ALIVE, DEAD = "absent", "alive", "dead"
 
 
 def claim(record: str) -> int | None:
-    """Claim the record for this process: a file descriptor to keep open until it ends, None when another agent has it.
+    """Claim the record for this process; returns a file descriptor that must stay open, None if another agent has it.
 
-    The file is linked into place complete and locked, so a reader never sees it half written.
+    The file is written and locked before it is linked to its name, so a reader never sees it incomplete.
     """
-    own = f"{record}/{layout.ALIVE}.{os.getpid()}"
-    lock = os.open(own, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
+    part = f"{record}/{layout.ALIVE}.{os.getpid()}"
+    lock = os.open(part, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         os.write(lock, dumps(_identity()).encode() + b"\n")
-        os.link(own, f"{record}/{layout.ALIVE}")
+        os.link(part, f"{record}/{layout.ALIVE}")
     except FileExistsError:
         os.close(lock)
         return None
     finally:
-        os.unlink(own)
+        os.unlink(part)
     return lock
 
 
 def state(record: str) -> str:
-    """ABSENT before the agent has started, ALIVE while it runs, DEAD after it."""
+    """ABSENT before the agent has started, ALIVE while it runs, DEAD after it has ended."""
     try:
         file = os.open(f"{record}/{layout.ALIVE}", os.O_RDONLY)
     except FileNotFoundError:
@@ -50,7 +50,7 @@ def state(record: str) -> str:
 
 
 def cancel(record: str) -> bool:
-    """Ask the agent to end its benchmark; False when it is not alive."""
+    """Request that the agent ends its benchmark; False when the agent is not running."""
     if state(record) != ALIVE:
         return False
     try:

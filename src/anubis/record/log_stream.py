@@ -1,4 +1,4 @@
-"""The streams of a record merged in the order in which their bytes arrived, by the time index."""
+"""Merges the streams of a record in order of arrival, by the time index."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class LogStream:
-    """Copies what was captured since the last call. The record may still grow, or not exist yet."""
+    """Copies the output captured since the last call. The record may still grow, or not exist yet."""
 
     def __init__(self, files: Files, streams: Sequence[str], *, timestamps: bool) -> None:
         self._files = files
@@ -24,11 +24,11 @@ class LogStream:
         self._arrivals = Arrivals(files, streams)
         #: Offset up to which each stream was copied.
         self._copied = dict.fromkeys(streams, 0)
-        #: The beginning of a line whose end has not arrived; used only with timestamps.
+        #: The start of an incomplete line of each stream; used only with timestamps.
         self._begun = dict.fromkeys(streams, b"")
 
     def copy(self, out: BinaryIO, *, last: bool) -> None:
-        """Write what arrived since the last call; with ``last`` also bytes without an index entry, and unfinished lines."""
+        """Write the output since the last call; with ``last`` also bytes without an index entry and incomplete lines."""
         for stream, end, time_ns in self._arrived():
             self._copy(stream, end, time_ns, out)
         if not last:
@@ -42,7 +42,7 @@ class LogStream:
                 self._begun[stream] = b""
 
     def _arrived(self) -> Iterator[tuple[str, int, int]]:
-        """(stream, end offset, UTC ns) of what is new; without timestamps, neighbours of one stream together."""
+        """(stream, end offset, UTC ns) of new chunks; without timestamps, adjacent chunks of a stream are joined."""
         waiting: tuple[str, int, int] | None = None
         for stream, end, time_ns, _repeat in self._arrivals.new():
             if waiting and (self._timestamps or waiting[0] != stream):

@@ -1,7 +1,7 @@
-"""The record of one attempt as one compressed file, and back.
+"""Packs the record of one attempt into one compressed file, and unpacks it.
 
-At every moment either the folder exists under its name or the file does, complete: a process that is killed in between
-loses nothing. The compression is the caller's, because the standard library has none that is fit for logs.
+At any time either the complete folder or the complete file exists under its name, so killing the process loses no data.
+The caller provides the compression, because the standard library has none that is suitable for logs.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     Codec = Callable[[IO[bytes]], ContextManager[IO[bytes]]]
 
 SUFFIX = ".tar.zst"
-#: Begins the names of folders and files that are under construction, or about to be deleted.
+#: Prefix of the names of folders and files that are incomplete, or about to be deleted.
 UNFINISHED = "."
 
 
 def packed(folder: str) -> str:
-    """Where the file of a folder is, or will be."""
+    """The path of the packed file of a folder."""
     return folder + SUFFIX
 
 
 def pack(folder: str, compressed: Codec) -> int:
-    """Replace a folder by its file; the bytes that were freed. Links, sockets and pipes are left out."""
+    """Replace a folder by its packed file; returns the bytes freed. Links, sockets and pipes are left out."""
     file = packed(folder)
     before = _size(folder)
     if not os.path.exists(file):
@@ -50,7 +50,7 @@ def pack(folder: str, compressed: Codec) -> int:
 
 
 def unpack(folder: str, decompressed: Codec) -> bool:
-    """Create the folder from its file, which stays; False where there is no file, or the folder exists."""
+    """Create the folder from its packed file, which is kept; False if there is no file or the folder exists."""
     file = packed(folder)
     if os.path.exists(folder) or not os.path.exists(file):
         return False
@@ -61,7 +61,7 @@ def unpack(folder: str, decompressed: Codec) -> bool:
             _read(decompressed(stream), new)
         try:
             os.rename(new, folder)
-        except OSError:  # another process was first
+        except OSError:  # another process has unpacked it meanwhile
             pass
     finally:
         shutil.rmtree(new, ignore_errors=True)
@@ -85,13 +85,13 @@ def _extract_all(content: IO[bytes], folder: str) -> None:
 
 
 def _unfinished(folder: str) -> str:
-    """A new name in the same folder that is not the name of an attempt."""
+    """A new path in the same parent folder whose name is not the name of an attempt."""
     parent, name = os.path.split(folder)
     return os.path.join(parent, f"{UNFINISHED}{name}-{os.urandom(8).hex()}")
 
 
 def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
-    """Folders and files without owners. Times are kept: logs without an index use them."""
+    """Keep folders and files, without owners. Times are kept, because logs without an index use them."""
     if not (member.isreg() or member.isdir()):
         return None
     member.uid = member.gid = 0
@@ -103,7 +103,7 @@ def _extract(tar: tarfile.TarFile, member: tarfile.TarInfo, folder: str) -> None
     """Unpack a file or folder. Raises tarfile.TarError for a member that ``pack`` cannot have written."""
     parts = member.name.split("/")
     if os.path.isabs(member.name) or ".." in parts or not (member.isreg() or member.isdir()):
-        raise tarfile.ExtractError(f"{member.name!r} does not belong in a packed record")
+        raise tarfile.ExtractError(f"{member.name!r} is not a valid member of a packed record")
     path = os.path.join(folder, member.name)
     content = tar.extractfile(member)
     if content is None:
@@ -117,9 +117,9 @@ def _extract(tar: tarfile.TarFile, member: tarfile.TarInfo, folder: str) -> None
 
 
 def _size(folder: str) -> int:
-    found = 0
+    size = 0
     for parent, _, names in os.walk(folder):
         for name in names:
             path = os.path.join(parent, name)
-            found += 0 if os.path.islink(path) else os.lstat(path).st_size
-    return found
+            size += 0 if os.path.islink(path) else os.lstat(path).st_size
+    return size

@@ -1,4 +1,4 @@
-"""The record of one role and rank as values: how it ended, the machine, the executions, the metrics, the samples."""
+"""Reads the record of one role and rank: its result, the machine, the executions, the metrics and the samples."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ class Execution:
 
     @property
     def measured(self) -> bool:
-        """It was not a warm-up, and it succeeded."""
+        """Whether it succeeded and was not a warm-up."""
         return self.repeat >= 0 and self.code == 0
 
 
 class Record:
-    """The record of one role and rank. A missing file reads as empty: an agent that was killed leaves some out."""
+    """The record of one role and rank. A missing file counts as empty, because an agent that is killed writes only some."""
 
     def __init__(self, files: Files) -> None:
         self.files = files
 
     @cached_property
     def exit(self) -> Mapping[str, Any]:
-        """How the run ended (exit.json); empty when the agent was killed before it could write it."""
+        """The result of the run (exit.json); empty when the agent was killed before it wrote the file."""
         return read_json(self.files, layout.EXIT)
 
     @cached_property
@@ -57,7 +57,7 @@ class Record:
 
     @property
     def fingerprint(self) -> str:
-        """Digest of what must be equal on two machines before their points are comparable; empty when unknown."""
+        """Digest of the facts that must be equal on two machines for comparable points; empty when unknown."""
         return str(self.facts.get("fingerprint", ""))
 
     @cached_property
@@ -67,13 +67,13 @@ class Record:
 
     @cached_property
     def metrics(self) -> Mapping[str, Any]:
-        """The extractor's report on each metric (metrics.json): counts, rejected values, closest lines."""
-        found: Mapping[str, Any] = read_json(self.files, layout.METRICS).get("metrics", {})
-        return found
+        """The extractor's report on each metric (metrics.json): counts, rejected values, most similar lines."""
+        reports: Mapping[str, Any] = read_json(self.files, layout.METRICS).get("metrics", {})
+        return reports
 
     @cached_property
     def telemetry(self) -> Telemetry | None:
-        """The machine, once a second; None for a run that was too short."""
+        """The telemetry, one row per second; None for a run that was too short."""
         if not self.files.state(layout.TELEMETRY):
             return None
         from anubis.record.telemetry import Telemetry  # most runs of a large sweep have none
@@ -81,7 +81,7 @@ class Record:
         return Telemetry(self.files)
 
     def disturbances(self, execution: Execution) -> Sequence[str]:
-        """What disturbed the machine during an execution, as sentences."""
+        """Disturbances of the machine during an execution, as sentences."""
         if self.telemetry is None:
             return ()
         from anubis.record.interference import disturbances

@@ -1,15 +1,15 @@
 """Replicates the record of one role and rank to a receiver over HTTP, by byte offset.
 
 ============================= =================================================================================
-``GET <url>``                 200 ``{"files": {name: size}}``: how much of each growing file is stored
+``GET <url>``                 200 ``{"files": {name: size}}``: the stored sizes of the growing files
 ``PUT <url>/<file>?offset=N`` appends to a file that grows; 200 ``{"size": n}``. Stored bytes are compared and
                               skipped. Bytes beyond the end are refused: 409 ``{"error": ..., "expected": n}``
-``PUT <url>/<file>``          replaces a file of ``layout.REPLACED``, whole and atomically
+``PUT <url>/<file>``          replaces a file of ``layout.REPLACED`` atomically
 ============================= =================================================================================
 
-Every request carries ``Authorization: Bearer <token>``. A refusal is ``{"error": ...}``; 422 means that other bytes
-are stored at that offset. Anything else, 507 (disk full) included, is repeated after a pause. exit.json is sent last,
-when all bytes before it are acknowledged: where it exists, the replica is complete.
+Every request has the header ``Authorization: Bearer <token>``. A refusal is ``{"error": ...}``; 422 means that other
+bytes are stored at that offset. After any other answer, 507 (disk full) included, the request is repeated after a pause.
+exit.json is sent last, after all other bytes are acknowledged: if it exists, the replica is complete.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 
 #: Largest body of a request: of appended bytes, and of a file that is replaced.
 MOST_APPENDED_BYTES, MOST_REPLACED_BYTES = 1 << 20, 1 << 26
-#: How often a record that does not grow is looked at; seconds.
+#: How often a record that does not grow is checked; seconds.
 POLL_S = 0.5
 #: Pauses after failures double between these; seconds.
 SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 30.0
-#: So much of what the receiver has already is compared when a sender continues.
+#: Number of bytes stored by the receiver that are sent again and compared when a sender continues.
 _COMPARED_BYTES = 1 << 16
-#: A receiver that is silent for this long is asked again; seconds.
+#: A request without an answer is repeated after this time; seconds.
 _TIMEOUT_S = 60.0
 _MOST_REPLY_BYTES = 1 << 20
 _GAP = 409
-#: Refusals that no repetition changes, if the receiver itself gave them (a proxy answers without our body).
+#: Refusals that are final if the receiver itself sent them (the answer of a proxy has no body in our format).
 _FINAL = {400, 401, 403, 404, 405, 411, 413, 422}
 
 
@@ -59,7 +59,7 @@ class Sender:
         self._sleep = sleep
         #: Bytes of each growing file that the receiver has acknowledged.
         self._sent: dict[str, int] = {}
-        #: The end of what the extractor never rewrites in the samples.
+        #: End of the part of the samples that the extractor does not rewrite.
         self._settled = 0
         #: State of each replaced file when it was sent.
         self._replaced: dict[str, FileState] = {}
@@ -81,21 +81,21 @@ class Sender:
                 self._sleep(POLL_S)
 
     def _resume(self, file: str, stored: int) -> None:
-        """Continue where an earlier sender ended. The last bytes are sent again: the receiver compares them."""
+        """Continue at the position of an earlier sender. The last bytes are sent again, and the receiver compares them."""
         state = self._files.state(file)
         if stored > (state.size_bytes if state else 0):
             raise RefusedError(
-                f"the receiver has {stored} bytes of {file}, and this record fewer: it is another one"
+                f"the receiver has {stored} bytes of {file}, more than this record: it stores a different record"
             )
         self._sent[file] = max(0, stored - _COMPARED_BYTES)
 
     def _is_over(self) -> bool:
-        """Whether nothing in the record changes any more: it is complete, or its agent is dead."""
+        """Whether the record is final: it is complete, or its agent has ended."""
         return self._files.state(layout.EXIT) is not None or liveness.state(self._folder) != liveness.ALIVE
 
     def _send_growing(self, over: bool) -> bool:
-        """Send what the files have grown by; whether there was anything."""
-        # The ends of the index and the samples are taken before those of the streams they refer to.
+        """Send the new bytes of the files; returns whether there were any."""
+        # The ends of the index and the samples are read before those of the streams to which they refer.
         ends = {file: self._end(file, over) for file in reversed(layout.GROWING)}
         moved = False
         for file in layout.GROWING:
@@ -106,7 +106,7 @@ class Sender:
         return moved
 
     def _end(self, file: str, over: bool) -> int | None:
-        """How much of a file may be sent, which is what its writer never rewrites; None where there is no file."""
+        """End of the part of a file that its writer does not rewrite; None where there is no file."""
         state = self._files.state(file)
         if state is None:
             return None
@@ -127,7 +127,7 @@ class Sender:
                 return
 
     def _send_replaced(self, file: str) -> bool:
-        """Send a file that is replaced whole if it has changed; whether it has."""
+        """Send a file that is replaced atomically if it has changed; returns whether it has."""
         state = self._files.state(file)
         if state is None or self._replaced.get(file) == state:
             return False
@@ -139,7 +139,7 @@ class Sender:
 
 
 class Receiver:
-    """The receiver of one record. Every call is repeated until it is answered."""
+    """Client of the receiver of one record. Every request is repeated until it is answered."""
 
     def __init__(
         self, url: str, token: str, sleep: Callable[[float], None], report: Callable[[str], None]
@@ -148,11 +148,11 @@ class Receiver:
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise RefusedError(f"{url!r} is not an http or https address")
         if not token.isprintable() or not token.isascii():
-            raise RefusedError("the token contains characters that a header cannot carry")
+            raise RefusedError("the token contains characters that are not allowed in a header")
         self._path = parts.path.rstrip("/")
         self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/octet-stream"}
         self._sleep = sleep
-        #: Is told of every failure that is not the same as the one before.
+        #: Called with every failure that differs from the previous one.
         self._report = report
         self._failure = ""
         self._pause_s = SHORTEST_PAUSE_S
@@ -166,20 +166,20 @@ class Receiver:
             self._connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=_TIMEOUT_S)
 
     def sizes(self) -> dict[str, int]:
-        """How much of each growing file is stored."""
+        """The stored sizes of the growing files."""
         _, reply = self._ask("GET", self._path, b"")
         stored = reply.get("files")
         if not isinstance(stored, dict):
-            raise RefusedError("the receiver does not answer with the sizes of files")
+            raise RefusedError("the answer of the receiver does not contain the sizes of files")
         return {file: stored[file] for file in layout.GROWING if isinstance(stored.get(file), int)}
 
     def append(self, file: str, offset: int, data: bytes) -> int:
-        """Append bytes; the offset at which to continue."""
+        """Append bytes; returns the offset at which to continue."""
         status, reply = self._ask("PUT", f"{self._path}/{file}?offset={offset}", data)
         if status == _GAP and 0 <= reply["expected"] < offset:
             return int(reply["expected"])
         if status == _GAP:
-            raise RefusedError(f"the receiver has no place for {file} at offset {offset}")
+            raise RefusedError(f"the receiver does not accept {file} at offset {offset}")
         return offset + len(data)
 
     def replace(self, file: str, data: bytes) -> None:
@@ -187,7 +187,7 @@ class Receiver:
         self._ask("PUT", f"{self._path}/{file}", data)
 
     def _ask(self, method: str, target: str, body: bytes) -> tuple[int, Mapping[str, Any]]:
-        """Status (200 or 409) and answer. Raises RefusedError."""
+        """Send a request; returns the status (200 or 409) and the answer. Raises RefusedError."""
         while True:
             try:
                 status, reply = self._try(method, target, body)
@@ -202,7 +202,7 @@ class Receiver:
                 raise RefusedError(f"{method} {target}: {failure}")
             if failure != self._failure:
                 self._failure = failure
-                self._report(f"{method} {target}: {failure}; it is repeated until it succeeds")
+                self._report(f"{method} {target}: {failure}; the request is repeated until it succeeds")
             self._sleep(self._pause_s * random.uniform(0.5, 1.0))
             self._pause_s = min(self._pause_s * 2, LONGEST_PAUSE_S)
 
@@ -216,6 +216,8 @@ class Receiver:
             reply = json.loads(content)
         except ValueError:
             reply = None
-        if not isinstance(reply, dict):  # not ours, for example the page of a proxy
-            raise http.client.HTTPException(f"{response.status} {response.reason}, without an answer in JSON")
+        if not isinstance(reply, dict):  # not from the receiver, for example the page of a proxy
+            raise http.client.HTTPException(
+                f"{response.status} {response.reason}, without a JSON object as answer"
+            )
         return response.status, reply

@@ -1,4 +1,4 @@
-"""The file ``samples``: every measured value of the record, in columns, so that loading costs nanoseconds a sample.
+"""The file ``samples``: every measured value of the record, in columns, so that loading takes nanoseconds per sample.
 
 After a header of 16 bytes it is a sequence of frames: kind uint8, three zero bytes, length uint32, then as many bytes.
 Little endian throughout.
@@ -6,7 +6,7 @@ Little endian throughout.
 =========== =====================================================================================================
 SERIES (1)  JSON ``{"id": n, "metric": ..., "units": ..., "labels": {...}}``; comes before the first block of its id
 BLOCK (2)   id uint32, count n uint32; then n values float64, n times float64 (UTC s), n steps int64, n repeats int32
-STATE (3)   JSON: how far the extractor has read; it may rewrite what follows the last one
+STATE (3)   JSON: the read positions of the extractor; it may rewrite the frames after the last STATE
 =========== =====================================================================================================
 """
 
@@ -30,7 +30,7 @@ else:
 
 HEADER = b"anubis samples 1"
 SERIES, BLOCK, STATE = 1, 2, 3
-#: Stands for "no step".
+#: The value of a missing step.
 NO_STEP = -(2**63)
 
 _FRAME = Struct("<BxxxI")
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 else:
     Sample = namedtuple("Sample", "metric value units time_s step repeat phase labels")
     Sample.__doc__ = (
-        "One measured value; ``phase`` is warmup or measure, ``step`` None when the benchmark gave none."
+        "One measured value; ``phase`` is warmup or measure, ``step`` is None if the sample has none."
     )
 
 
@@ -78,18 +78,18 @@ class Columns:
         return len(self.values)
 
     def append(self, value: float, time_s: float, step: int, repeat: int) -> None:
-        """One more sample."""
+        """Append one sample."""
         self.values.append(value)
         self.times_s.append(time_s)
         self.steps.append(step)
         self.repeats.append(repeat)
 
     def to_bytes(self) -> bytes:
-        """The columns one after the other, little endian."""
+        """The columns in sequence, little endian."""
         return b"".join(_swapped(column).tobytes() for column in self._columns())
 
     def extend_from(self, data: memoryview, count: int) -> None:
-        """Append ``count`` rows of what ``to_bytes`` gave."""
+        """Append ``count`` rows of data written by ``to_bytes``."""
         at = 0
         for column in self._columns():
             size = count * column.itemsize
@@ -120,7 +120,7 @@ def block(number: int, columns: Columns) -> bytes:
 
 
 class SampleFile:
-    """Reads a record's samples, also while they are being written: each call gives what is new."""
+    """Reads a record's samples, also while they are being written: each call returns the new samples."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
@@ -129,17 +129,17 @@ class SampleFile:
         self._series: dict[int, tuple[str, str, dict[str, str]]] = {}
 
     def read_new(self) -> dict[str, Columns]:
-        """Columns of the samples since the last call, by metric; a sample's labels are left out."""
-        found: dict[str, Columns] = {}
+        """Columns of the samples since the last call, by metric; labels are left out."""
+        columns: dict[str, Columns] = {}
         for number, count, data in self._blocks():
             metric, units, _ = self._series[number]
-            if metric not in found:
-                found[metric] = Columns(metric, units)
-            found[metric].extend_from(data, count)
-        return found
+            if metric not in columns:
+                columns[metric] = Columns(metric, units)
+            columns[metric].extend_from(data, count)
+        return columns
 
     def iterate(self) -> Iterator[Sample]:
-        """One sample after the other, in order of arrival within each block."""
+        """The samples, in order of arrival within each block."""
         for number, count, data in self._blocks():
             metric, units, labels = self._series[number]
             part = Columns(metric, units)
@@ -162,7 +162,7 @@ class SampleFile:
 
 
 def frames(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Complete frames from here on: kind and payload. A truncated tail ends the sequence."""
+    """Complete frames from the current position: kind and payload. A truncated frame ends the sequence."""
     while True:
         head = file.read(_FRAME.size)
         if len(head) < _FRAME.size:
@@ -175,7 +175,7 @@ def frames(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 
 def _exactly(file: BinaryIO, length: int) -> bytes | None:
-    """So many bytes, None where there are fewer. A damaged length allocates no more memory than the file has bytes."""
+    """Exactly so many bytes; None if there are fewer. A damaged length allocates at most the size of the file."""
     if length <= READ_BYTES:
         data = file.read(length)
         return data if len(data) == length else None
@@ -189,8 +189,8 @@ def _exactly(file: BinaryIO, length: int) -> bytes | None:
 
 
 def settled_end(files: Files, start: int) -> int:
-    """The end of the last STATE frame at or after ``start`` (an earlier end, or 0): the extractor never rewrites
-    what is before it.
+    """The end of the last STATE frame at or after ``start`` (an earlier end, or 0): the extractor does not rewrite the
+    frames before it.
     """
     end, at = start, max(start, len(HEADER))
     for kind, length in _heads(files, at):
@@ -201,12 +201,12 @@ def settled_end(files: Files, start: int) -> int:
 
 
 def _heads(files: Files, at: int) -> Iterator[tuple[int, int]]:
-    """Kind and payload length of every complete frame from an offset on."""
+    """Kind and payload length of every complete frame after an offset."""
     state = files.state(SAMPLES)
     size = state.size_bytes if state else 0
     while at + _FRAME.size <= size:
         head = files.read(SAMPLES, at, _FRAME.size)
-        if len(head) < _FRAME.size:  # it was cut meanwhile
+        if len(head) < _FRAME.size:  # the file was truncated meanwhile
             return
         kind, length = _FRAME.unpack(head)
         at += _FRAME.size + length

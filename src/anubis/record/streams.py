@@ -1,4 +1,4 @@
-"""One stream of the record: moves bytes from a pipe to a file and notes their arrival in the time index."""
+"""One stream of the record: moves bytes from a pipe to a file and writes their arrival times into the time index."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import os
 from anubis.record.index_writer import CHUNK, GAP, IndexFile
 from anubis.record.layout import STREAMS
 
-#: Bytes asked of a pipe, and read from it at once. 1 MiB is the limit for unprivileged users on Linux (fs.pipe-max-size).
+#: Requested size of a pipe, and bytes read at once. 1 MiB is the limit for unprivileged users on Linux (fs.pipe-max-size).
 PIPE_BYTES = 1 << 20
-#: A stream that grew by more than this since its last fsync is not synced until the end: an fsync of that much data
-#: stalls the writer, which is the benchmark.
+#: A stream that has grown by more than this since its last fsync is not synced until the end: an fsync of so much data
+#: blocks the writer, which is the benchmark.
 FLOOD_BYTES = 1 << 24
 
 
 class Spool:
-    """A file of the record that only grows. Bytes that the disk refuses are counted and dropped: a full disk must not
-    block the benchmark in the middle of a write.
+    """A file of the record that only grows. Bytes that cannot be written are counted and dropped, because a full disk must
+    not block the benchmark.
     """
 
     def __init__(self, record: str, code: int, index: IndexFile) -> None:
@@ -31,7 +31,7 @@ class Spool:
         self.lost = 0
 
     def take(self, pipe: int, buffer: memoryview, time_ns: int, repeat: int) -> int:
-        """Move up to one buffer of bytes from the pipe to the file; the number of bytes, 0 at the end of the pipe."""
+        """Move up to one buffer from the pipe to the file; returns the number of bytes, 0 at the end, -1 without data."""
         try:
             count = os.readv(pipe, [buffer])
         except BlockingIOError:
@@ -56,7 +56,7 @@ class Spool:
 
 
 def open_pipe() -> tuple[int, int]:
-    """Reading end (non-blocking) and writing end of a pipe as large as the system allows."""
+    """Create a pipe of the largest allowed size; returns its reading end (non-blocking) and writing end."""
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
     enlarge(reading)
@@ -64,9 +64,9 @@ def open_pipe() -> tuple[int, int]:
 
 
 def enlarge(pipe: int) -> None:
-    """Ask for a pipe of 1 MiB, so that the benchmark can write for 10 ms without waiting for its reader."""
+    """Set the size of a pipe to 1 MiB, so that the benchmark can write for 10 ms without waiting for the reader."""
     try:
-        # 1031: Python 3.8 and 3.9 on Linux have no name for it.
+        # 1031: Python 3.8 and 3.9 do not define F_SETPIPE_SZ.
         fcntl.fcntl(pipe, getattr(fcntl, "F_SETPIPE_SZ", 1031), PIPE_BYTES)
-    except OSError:  # not Linux, or this user's quota of pipe memory is used up: a small pipe works too
+    except OSError:  # not Linux, or the user's quota of pipe memory is exhausted: a small pipe works too
         pass

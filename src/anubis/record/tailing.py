@@ -1,4 +1,4 @@
-"""The end of files that are still being written: last lines, last events."""
+"""Reads the end of files that are still being written: last lines, last events."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TAIL_BYTES = 8192
 
 
 def events(files: Files) -> Iterator[dict[str, Any]]:
-    """What the agent did, in order; an incomplete last line is left out."""
+    """The events of the agent, in order; an incomplete last line is left out."""
     for line in reader(files, layout.EVENTS):
         if not line.endswith(b"\n"):
             return
@@ -30,18 +30,18 @@ def events(files: Files) -> Iterator[dict[str, Any]]:
 
 
 def last_repeat(files: Files) -> int | None:
-    """The number of the execution that began last, negative in warm-ups; None before the first."""
+    """The number of the execution that started last, negative in warm-ups; None before the first."""
     repeats = [event["repeat"] for event in events(files) if "repeat" in event]
     return repeats[-1] if repeats else None
 
 
 def last_line(files: Files, file: str) -> str:
-    """The last line that is not blank; empty where there is none."""
+    """The last non-blank line; empty if there is none."""
     return "".join(last_lines(files, file, 1))
 
 
 def last_lines(files: Files, file: str, most: int) -> list[str]:
-    """The last lines that are not blank, without control characters."""
+    """The last non-blank lines, without control characters."""
     lines = _tail(files, file).split(b"\n")
     return [line for raw in lines if (line := printable(raw.decode(errors="replace")))][-most:]
 

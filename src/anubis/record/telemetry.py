@@ -2,7 +2,7 @@
 
 The first line is JSON: ``{"version": 1, "period_s": 1.0, "columns": [{"name": ..., "unit": ...}, ...]}``. Then come rows of
 equal size, little endian: UTC seconds as float64, then one float32 for each column. NaN: unknown.
-Figures are means over the interval that ends at the row's time, or the state at that time.
+Values are means over the interval that ends at the row's time, or the state at that time.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def row(time_s: float, values: list[float]) -> bytes:
 
 
 def settled_end(files: Files) -> int:
-    """The end of the last whole row: the sampler removes a row that a full disk cut off."""
+    """The end of the last complete row: the sampler removes a row that a full disk truncated."""
     first = reader(files, TELEMETRY).readline(_LONGEST_HEADER)
     state = files.state(TELEMETRY)
     try:
@@ -57,7 +57,7 @@ def _row_bytes(columns: int) -> int:
 
 
 class Telemetry:
-    """A record's telemetry as columns of equal length; empty when the run was too short to have any."""
+    """A record's telemetry as columns of equal length; empty when the run was too short."""
 
     def __init__(self, files: Files) -> None:
         self.times_s = array("d")

@@ -1,4 +1,4 @@
-"""Reads the file ``lines``: when the bytes of stdout, stderr and emit arrived."""
+"""Reads the file ``lines``: the arrival times of the bytes of stdout, stderr and emit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ENTRY = Struct(ENTRY_FORMAT)
 
 
 def entries(files: Files, start: int = len(HEADER), most: int = 4096) -> list[tuple[int, int, int, int, int]]:
-    """Up to ``most`` complete entries from a byte offset on: end offset, UTC ns, repeat, stream, kind."""
+    """Up to ``most`` complete entries after a byte offset: end offset, UTC ns, repeat, stream, kind."""
     data = files.read(LINES, start, most * ENTRY_BYTES)
     return list(_ENTRY.iter_unpack(data[: len(data) - len(data) % ENTRY_BYTES]))
 
@@ -33,7 +33,7 @@ def is_complete(files: Files) -> bool:
 
 
 class Arrivals:
-    """The arrivals of bytes on some streams, also while the record is being written: each call gives what is new."""
+    """Arrivals of bytes on some streams, also while the record is being written: each call returns the new ones."""
 
     def __init__(self, files: Files, streams: Sequence[str] = STREAMS) -> None:
         self._files = files
@@ -41,7 +41,7 @@ class Arrivals:
         self._at = len(HEADER)
 
     def new(self) -> Iterator[tuple[str, int, int, int]]:
-        """(stream, end offset, UTC ns, repeat) in the order of arrival: the bytes before the offset had arrived then."""
+        """(stream, end offset, UTC ns, repeat) in order of arrival: all bytes before the offset had arrived by then."""
         while True:
             part = entries(self._files, self._at)
             self._at += len(part) * ENTRY_BYTES

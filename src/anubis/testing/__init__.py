@@ -1,12 +1,12 @@
-"""For authors of plug-ins: fakes that obey the contracts, builders of runs, and the contracts as test suites.
+"""For authors of plug-ins: fakes that implement the contracts, builders of runs, and the contracts as test suites.
 
-A suite is a class of tests; a subclass gives it the implementation as a fixture and is then a test of it::
+A suite is a class of tests; a subclass provides the implementation to be tested as a fixture::
 
     class TestMyEngine(EngineContract):
         @pytest.fixture
         def engine(self): return MyEngine(...)
 
-The suites import pytest; fakes and builders need nothing but Anubis.
+The suites import pytest; fakes and builders need only Anubis.
 """
 
 from anubis.testing.builders import a_descriptor, a_placement, a_point, a_run, an_event, block_of, samples_of

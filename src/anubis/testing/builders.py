@@ -1,4 +1,4 @@
-"""Runs, points and events with everything a test does not care about filled in."""
+"""Builds runs, points and events with defaults for all fields."""
 
 from array import array
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from anubis.model.points import NO_STEP, Point, PointBlock, SampleBlock
 from anubis.model.run import Event, Placement, Run
 from anubis.model.status import Status
 
-#: When the things made here happen; UTC seconds since 1970.
+#: Default time of runs and events; UTC seconds since 1970.
 NOW_S = 1_700_000_000.0
 
 
@@ -25,7 +25,7 @@ def a_descriptor(
     priority: int = 0,
     **changes: Any,
 ) -> Descriptor:
-    """The smallest descriptor; ``changes`` are fields of Descriptor."""
+    """A minimal descriptor; ``changes`` are fields of Descriptor."""
     return Descriptor(
         info=Info(name=name, labels=labels or {}, priority=priority),
         hardware=changes.pop("hardware", Hardware(instance_type="local")),
@@ -35,7 +35,7 @@ def a_descriptor(
 
 
 def a_run(descriptor: Descriptor | None = None, **changes: Any) -> Run:
-    """A new run that is due; ``changes`` are fields of Run. It is due when it was created unless told otherwise."""
+    """A new run; ``changes`` are fields of Run. Unless ``due_s`` is given, it is due at its creation time."""
     descriptor = descriptor or a_descriptor()
     created_s = changes.pop("created_s", NOW_S)
     run = Run(
@@ -53,7 +53,7 @@ def a_run(descriptor: Descriptor | None = None, **changes: Any) -> Run:
 
 
 def a_placement(run: Run, **details: Any) -> Placement:
-    """What an engine could have answered for the run."""
+    """A placement of the run; ``details`` are those of the engine."""
     return Placement(engine=run.engine, name=f"{run.id}-{run.attempt}", details=details)
 
 
@@ -63,7 +63,7 @@ def an_event(run: Run, kind: str = "note", **changes: Any) -> Event:
 
 
 def a_point(run: Run, metric: str = "latency", value: float = 1.0, **changes: Any) -> Point:
-    """One value of the run; ``changes`` are fields of Point."""
+    """A point of the run; ``changes`` are fields of Point."""
     point = Point(
         run_id=run.id,
         series_key=run.series_key,
@@ -99,7 +99,7 @@ def block_of(points: Sequence[Point]) -> PointBlock:
 def samples_of(
     values: Sequence[float], metric: str = "latency", *, units: str = "ms", start: int = 0
 ) -> SampleBlock:
-    """A block of these values, a second apart, of the first repeat and without steps."""
+    """A block of these values, one second apart, of the first repeat and without steps."""
     return SampleBlock(
         metric=metric,
         units=units,

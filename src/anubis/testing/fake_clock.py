@@ -1,4 +1,4 @@
-"""Time that a test owns."""
+"""A clock that a test controls."""
 
 from collections.abc import Callable
 from threading import Event
@@ -7,14 +7,14 @@ from anubis.testing.builders import NOW_S
 
 
 class FakeClock:
-    """``Clock`` that moves only when a test advances it, or when the code under test waits."""
+    """``Clock`` whose time changes only when a test advances it or the code under test waits."""
 
     def __init__(self, now_s: float = NOW_S) -> None:
         self._now_s = now_s
         self._monotonic_s = 1000.0
-        #: Every wait so far, seconds.
+        #: Durations of all waits so far, seconds.
         self.waits: list[float] = []
-        #: Called at the beginning of each wait: what other threads do meanwhile.
+        #: Called at the start of each wait, to simulate other threads.
         self.meanwhile: Callable[[], None] | None = None
 
     def now_s(self) -> float:
@@ -24,7 +24,7 @@ class FakeClock:
         return self._monotonic_s
 
     def wait(self, event: Event, seconds: float) -> None:
-        """Returns at once; by then that much time has passed, or the event is set."""
+        """Return at once and advance the time by so many seconds unless the event is set."""
         self.waits.append(seconds)
         if self.meanwhile:
             self.meanwhile()
@@ -32,10 +32,10 @@ class FakeClock:
             self.advance(seconds)
 
     def advance(self, seconds: float) -> None:
-        """Let time pass."""
+        """Advance the wall clock and the monotonic clock."""
         self._now_s += max(0.0, seconds)
         self._monotonic_s += max(0.0, seconds)
 
     def jump(self, seconds: float) -> None:
-        """Set the wall clock forward or back; no time passes."""
+        """Change the wall clock; the monotonic clock does not change."""
         self._now_s += seconds

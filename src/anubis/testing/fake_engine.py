@@ -1,4 +1,4 @@
-"""An engine that does what a test says."""
+"""An engine that a test controls."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -10,7 +10,7 @@ from anubis.model.run import Observation, Placement, Run, Seen
 
 
 class FakeEngine:
-    """``Engine`` that runs nothing: what it places runs until the test ends it."""
+    """``Engine`` that starts no processes: a placement counts as running until the test ends it."""
 
     name = "fake"
     capabilities = Capabilities(
@@ -23,16 +23,16 @@ class FakeEngine:
     )
 
     def __init__(self, *, room: int | None = None) -> None:
-        #: How many placements run at the same time; None: any number.
+        #: Largest number of placements that run at the same time; None: unlimited.
         self.room = room
-        #: Raised by the next ``place`` or ``observe``, once.
+        #: Error that the next ``place`` or ``observe`` raises, once.
         self.trouble: AnubisError | None = None
-        #: Placement name -> what is seen of it.
+        #: Placement name -> its observation.
         self.seen: dict[str, Observation] = {}
-        #: Everything that was started, by placement name.
+        #: Launches of all placements, by placement name.
         self.launches: dict[str, Launch] = {}
         self.log: dict[str, bytes] = {}
-        #: Names of placements that only another machine can see.
+        #: Names of placements that are visible only on another machine.
         self.elsewhere: set[str] = set()
 
     def placed(self, run: Run) -> Placement | None:
@@ -46,7 +46,7 @@ class FakeEngine:
             return placement
         running = sum(seen.seen in {Seen.WAITING, Seen.RUNNING} for seen in self.seen.values())
         if self.room is not None and running >= self.room:
-            raise NoCapacityError("every place is taken", again_after_s=1.0, remedy="wait")
+            raise NoCapacityError("no capacity is left", again_after_s=1.0, remedy="wait")
         self.launches[placement.name] = launch
         self.seen[placement.name] = Observation(seen=Seen.RUNNING)
         return placement
@@ -58,7 +58,7 @@ class FakeEngine:
         return {name: self.seen.get(name, lost) for name in names}
 
     def cancel(self, placement: Placement) -> None:
-        """It ends as a process does that is told to: exit code 143."""
+        """End the placement with exit code 143, as a process ends after SIGTERM."""
         seen = self.seen.get(placement.name)
         if seen and seen.seen in {Seen.WAITING, Seen.RUNNING}:
             self.end(placement, exit_code=143)
@@ -67,12 +67,12 @@ class FakeEngine:
         yield from [self.log[placement.name]] if placement.name in self.log else []
 
     def end(self, placement: Placement, *, exit_code: int = 0, **more: object) -> None:
-        """From now on the placement is seen as ended; ``more`` are fields of Observation."""
+        """Set the placement's observation to ended; ``more`` are fields of Observation."""
         self.seen[placement.name] = Observation(seen=Seen.ENDED, exit_code=exit_code, **more)  # type: ignore[arg-type]
 
     def lose(self, placement: Placement) -> None:
-        """From now on the placement is seen as lost."""
-        self.seen[placement.name] = Observation(seen=Seen.LOST, reason="the machine is gone")
+        """Set the placement's observation to lost."""
+        self.seen[placement.name] = Observation(seen=Seen.LOST, reason="the machine no longer exists")
 
     def _placement(self, run: Run) -> Placement:
         return Placement(engine=self.name, name=f"{run.id}-{run.attempt}")

@@ -1,10 +1,10 @@
-"""Threads that a test runs by hand."""
+"""Threads that a test runs explicitly."""
 
 from collections.abc import Callable
 
 
 class FakeThreads:
-    """``StartThread`` that only notes what to run; the test runs it when it wants, in its own thread."""
+    """``StartThread`` that only stores the work; the test runs it later, in the thread of the test."""
 
     def __init__(self) -> None:
         #: (name, work) of every thread that was started and has not run yet, oldest first.
@@ -19,7 +19,7 @@ class FakeThreads:
         return [name for name, _ in self.waiting]
 
     def run(self, name: str = "") -> int:
-        """Run the threads whose names begin with this; how many there were. Those that they start wait in turn."""
+        """Run the threads whose names start with this; returns their number. Threads that they start are not run."""
         chosen = [(each, work) for each, work in self.waiting if each.startswith(name)]
         self.waiting = [pair for pair in self.waiting if pair not in chosen]
         for _, work in chosen:
@@ -27,6 +27,6 @@ class FakeThreads:
         return len(chosen)
 
     def hang(self) -> Callable[[], None]:
-        """The work of the oldest thread, which no ``run`` ends any more; call it to let the thread end."""
+        """Remove the oldest thread, so that ``run`` does not run it; returns its work, to be called later."""
         _, work = self.waiting.pop(0)
         return work

@@ -1,4 +1,4 @@
-"""Alerts in memory: what every real store has to agree with."""
+"""Alerts in memory, the reference for every store of alerts."""
 
 from collections.abc import Sequence
 
@@ -27,12 +27,14 @@ class FakeAlerts:
     def get(self, alert_id: str) -> Alert:
         if alert_id in self._shelf.alerts:
             return self._shelf.alerts[alert_id]
-        found = [alert for alert in self._shelf.alerts.values() if alert_id and alert.id.startswith(alert_id)]
-        if len(found) == 1:
-            return found[0]
-        if not found:
+        matches = [
+            alert for alert in self._shelf.alerts.values() if alert_id and alert.id.startswith(alert_id)
+        ]
+        if len(matches) == 1:
+            return matches[0]
+        if not matches:
             raise NotFoundError(f"no alert has the id {alert_id}", remedy="look at the list of alerts")
-        shown = ", ".join(sorted(alert.id for alert in found))
+        shown = ", ".join(sorted(alert.id for alert in matches))
         raise NotFoundError(f"several alerts begin with {alert_id}: {shown}", remedy="give more digits")
 
     def trail(self, alert_id: str) -> Sequence[Event]:
@@ -46,11 +48,11 @@ class FakeAlerts:
         benchmark: str | None = None,
         series_key: str | None = None,
     ) -> Sequence[Alert]:
-        found = [
+        matches = [
             alert
             for alert in self._shelf.alerts.values()
             if (not states or alert.state in states)
             and benchmark in {None, alert.benchmark}
             and (series_key is None or any(row.series_key == series_key for row in alert.rows))
         ]
-        return sorted(found, key=lambda alert: (-alert.opened_s, alert.id))
+        return sorted(matches, key=lambda alert: (-alert.opened_s, alert.id))

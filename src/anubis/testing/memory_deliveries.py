@@ -1,4 +1,4 @@
-"""The outbox in memory: what every real store has to agree with."""
+"""The outbox in memory, the reference for every store of deliveries."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Events in memory: what every real store has to agree with."""
+"""Events in memory, the reference for every store of events."""
 
 from collections.abc import Sequence
 

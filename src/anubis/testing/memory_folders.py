@@ -87,6 +87,6 @@ class FakeRecords:
 
 
 def _check(key: RecordKey, file: str = layout.EXIT) -> str:
-    """The path of the role in a folder of records. Raises ValueError for names that no record has."""
+    """The path of the role in a folder of records. Raises ValueError for names that no record can have."""
     layout.check_file(file)
     return layout.role_folder("", key.run_id, key.attempt, key.role, key.rank)

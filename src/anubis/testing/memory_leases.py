@@ -1,4 +1,4 @@
-"""Leases in memory: what every real store has to agree with."""
+"""Leases in memory, the reference for every store of leases."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -61,8 +61,8 @@ class FakeLeases:
         with self._shelf.lock:
             if not self._holds(owner, run.id):
                 raise LeaseLostError(f"run {run.id} is held by another reconciler, or final")
-            asked = self._shelf.runs[run.id].cancel_requested
-            after = replace(stepped(run, step, now_s=now_s), cancel_requested=asked)
+            cancel_requested = self._shelf.runs[run.id].cancel_requested
+            after = replace(stepped(run, step, now_s=now_s), cancel_requested=cancel_requested)
             if step.next_attempt:
                 self._shelf.forget_measured(run.id)
             for block in step.samples:

@@ -19,29 +19,29 @@ class FakePoints:
 
     def series(self) -> Sequence[SeriesRow]:
         infos = {run.series_key: run.descriptor.info for run in self._shelf.runs.values()}
-        found = [
+        rows = [
             SeriesRow(series_key=key, benchmark=info.name, labels=info.labels, metrics=tuple(sorted(metrics)))
             for key, info in infos.items()
             if (metrics := {p.metric for p in self._shelf.points.values() if p.series_key == key})
         ]
-        return sorted(found, key=lambda row: (row.benchmark, row.series_key))
+        return sorted(rows, key=lambda row: (row.benchmark, row.series_key))
 
     def of(self, run_ids: Sequence[str]) -> Sequence[Point]:
         order = list(self._shelf.runs)
-        found = [point for (run_id, _), point in self._shelf.points.items() if run_id in set(run_ids)]
-        return sorted(found, key=lambda point: (order.index(point.run_id), point.metric))
+        points = [point for (run_id, _), point in self._shelf.points.items() if run_id in set(run_ids)]
+        return sorted(points, key=lambda point: (order.index(point.run_id), point.metric))
 
     def history(
         self, series_key: str, metric: str, fingerprint: str | None = None, *, limit: int = 10_000
     ) -> Sequence[Point]:
         order = list(self._shelf.runs)
-        found = [
+        points = [
             point
             for point in self._shelf.points.values()
             if (point.series_key, point.metric) == (series_key, metric)
             and fingerprint in {None, point.fingerprint}
         ]
-        return sorted(found, key=lambda point: (point.order_s, order.index(point.run_id)))[-limit:]
+        return sorted(points, key=lambda point: (point.order_s, order.index(point.run_id)))[-limit:]
 
     def histories(
         self, series_keys: Sequence[str], metrics: Sequence[str], *, before_s: float = inf, most: int = 10_000

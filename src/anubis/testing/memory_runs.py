@@ -1,4 +1,4 @@
-"""Runs in memory: what every real store has to agree with."""
+"""Runs in memory, the reference for every store of runs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -18,12 +18,12 @@ class FakeRuns:
 
     def get(self, run_id: str) -> Run:
         digits = run_id.replace("-", "").lower()
-        found = [run for run in self._shelf.runs.values() if run.id.replace("-", "").startswith(digits)]
-        if len(found) == 1 and digits:
-            return found[0]
-        if not found or not digits:
+        matches = [run for run in self._shelf.runs.values() if run.id.replace("-", "").startswith(digits)]
+        if len(matches) == 1 and digits:
+            return matches[0]
+        if not matches or not digits:
             raise NotFoundError(f"no run has the id {run_id}", remedy="look at the list of runs")
-        shown = ", ".join(sorted(run.id for run in found)[:5])
+        shown = ", ".join(sorted(run.id for run in matches)[:5])
         raise NotFoundError(f"several runs begin with {run_id}: {shown}", remedy="give more digits")
 
     def text(self, run_id: str) -> str:
@@ -32,15 +32,13 @@ class FakeRuns:
     def find(self, query: RunQuery) -> Sequence[RunRow]:
         with self._shelf.lock:
             runs = list(self._shelf.runs.values())
-            runs.sort(
-                key=lambda run: run.created_s
-            )  # stable: runs of one time stay in the order in which they came
+            runs.sort(key=lambda run: run.created_s)  # stable: runs of equal time keep the order of insertion
             if query.newest_first:
                 runs.reverse()
             if query.after is not None:
                 runs = runs[self._place(runs, query.after) + 1 :]
-            found = [run for run in runs if self._matches(run, query)]
-            return [self._row(run) for run in found[: query.limit]]
+            matches = [run for run in runs if self._matches(run, query)]
+            return [self._row(run) for run in matches[: query.limit]]
 
     def _place(self, runs: Sequence[Run], run_id: str) -> int:
         place = next((at for at, run in enumerate(runs) if run.id == run_id), None)

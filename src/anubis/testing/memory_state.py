@@ -18,7 +18,7 @@ class Lease:
 
 @dataclass(slots=True)
 class MemoryState:
-    """Everything that the in-memory store holds."""
+    """All data of the in-memory store."""
 
     runs: dict[str, Run] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)

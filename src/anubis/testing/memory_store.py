@@ -1,4 +1,4 @@
-"""The store in memory: what every real one has to agree with."""
+"""The store in memory, the reference for every store."""
 
 from anubis.testing.memory_alerts import FakeAlerts
 from anubis.testing.memory_deliveries import FakeDeliveries
@@ -10,7 +10,7 @@ from anubis.testing.memory_state import MemoryState
 
 
 class FakeStore:
-    """All of them together, as ``anubis.store.open_store`` gives them."""
+    """All parts of a store, like the result of ``anubis.store.open_store``."""
 
     def __init__(self) -> None:
         shelf = MemoryState()
@@ -22,4 +22,4 @@ class FakeStore:
         self.deliveries = FakeDeliveries(shelf)
 
     def close(self) -> None:
-        """Nothing to close; a fake store lives as long as the test."""
+        """Do nothing; the store has no resources to release."""

@@ -45,7 +45,7 @@ def an_alert(alert_id: str = "0123456789abcdef", **changes: Any) -> Alert:
 
 
 class AlertsContract:
-    """Alerts as they stand."""
+    """Stored alerts in their current state."""
 
     def test_an_alert_comes_back_as_it_was_put(self, store: Any) -> None:
         alert = an_alert(muted_until_s=NOW_S + 60, actor="me", why="known", repository="r")

@@ -27,13 +27,13 @@ def a_delivery(run: Run, to: str = "mailto:a@x", alert_id: str = ALERT, **change
 
 
 def queued(store: Any, *deliveries: Delivery) -> None:
-    """Put them into the outbox, one after the other."""
+    """Add deliveries to the outbox, one at a time."""
     for delivery in deliveries:
         store.alerts.put([], [], [delivery])
 
 
 def taken(store: Any, owner: str = "one", *, now_s: float = NOW_S, limit: int = 10) -> list[Delivery]:
-    """What the owner gets."""
+    """The deliveries that the owner claims."""
     return list(store.deliveries.claim(owner, now_s=now_s, lease_s=LEASE_S, limit=limit))
 
 
@@ -45,7 +45,7 @@ def delivered(delivery: Delivery) -> Delivery:
 
 
 class OutboxContract:
-    """What gets into the outbox, and in which order it leaves."""
+    """Adding deliveries to the outbox, and the order of claims."""
 
     def test_a_delivery_comes_back_as_it_was_queued(self, store: Any) -> None:
         run = added(store, a_run())
@@ -117,7 +117,7 @@ class OutboxContract:
 
 
 class DeliveryLeaseContract:
-    """Who may deliver, and what is written afterwards."""
+    """Leases of deliveries, and the results written under them."""
 
     def test_only_one_owner_gets_a_delivery(self, store: Any) -> None:
         queued(store, a_delivery(added(store, a_run())))
@@ -196,4 +196,4 @@ class DeliveryLeaseContract:
 
 
 class DeliveriesContract(OutboxContract, DeliveryLeaseContract):
-    """All of it."""
+    """The whole contract."""

@@ -1,8 +1,7 @@
 """The contract of ``Engine`` as tests, for authors of engines.
 
-A subclass has fixtures ``engine`` and ``ended``: a function that waits, in whatever way the engine needs, until a
-placement has ended (and may raise when it takes too long). ``command`` runs for a moment and ends with exit code 0;
-``patient`` runs until it is told to end.
+A subclass has fixtures ``engine`` and ``ended``: a function that waits until a placement has ended, and may raise an
+error when that takes too long. ``command`` ends soon with exit code 0; ``patient`` runs until it is cancelled.
 """
 
 from collections.abc import Callable
@@ -21,7 +20,7 @@ from anubis.testing.memory_folders import FakeObjects
 
 
 def a_launch(engine: Any, run: Run, command: tuple[str, ...], **changes: Any) -> Launch:
-    """What this engine would get for a run of this command; ``changes`` are fields of Bundle."""
+    """The launch of a run of this command on this engine; ``changes`` are fields of Bundle."""
     role = Role(name=BENCHMARK, command=command, measure=Measure(timeout_s=60.0))
     return launch_of(run, Bundle(roles=(role,), **changes), engine.capabilities.mounting, FakeObjects())
 

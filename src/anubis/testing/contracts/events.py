@@ -9,7 +9,7 @@ from anubis.testing.contracts.runs import added, finished
 
 
 class EventsContract:
-    """What happened to runs, in order."""
+    """Stored events of runs."""
 
     def test_events_get_rising_numbers(self, store: Any) -> None:
         run = a_run()

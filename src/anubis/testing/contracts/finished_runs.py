@@ -1,4 +1,4 @@
-"""What every store promises about runs that ended elsewhere."""
+"""The contract of ``Runs.add_finished`` as tests."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ class AddFinishedContract:
         assert list(store.events.read(old.id)) == []
         assert list(store.points.summaries(old.id)) == []
 
-    def test_nobody_claims_it(self, store: Any) -> None:
+    def test_it_is_never_claimed(self, store: Any) -> None:
         store.runs.add_finished([(a_run(status=Status.SUCCEEDED), "")], [])
         assert list(store.leases.claim("one", now_s=NOW_S, lease_s=10.0, limit=10)) == []
         assert store.runs.unfinished() == 0

@@ -14,7 +14,7 @@ from anubis.testing.contracts.runs import LEASE_S, added, claimed, finished
 
 
 class LeaseContract:
-    """Who may change a run."""
+    """Leases of runs."""
 
     def test_only_one_owner_gets_a_run(self, store: Any) -> None:
         run = added(store, a_run())
@@ -97,7 +97,7 @@ class LeaseContract:
         assert store.points.of([run.id]) == []
         assert store.points.summaries(run.id) == []
 
-    def test_nobody_writes_without_a_lease(self, store: Any) -> None:
+    def test_a_step_without_a_lease_is_refused(self, store: Any) -> None:
         run = added(store, a_run())
         with pytest.raises(LeaseLostError):
             store.leases.apply("one", run, Step(status=Status.PLACE), now_s=NOW_S)
@@ -112,7 +112,7 @@ class LeaseContract:
 
 
 class ApplyContract:
-    """Steps."""
+    """Applying steps."""
 
     def test_a_step_is_written_and_returned(self, store: Any) -> None:
         added(store, a_run())

@@ -20,7 +20,7 @@ def found(store: Any, **conditions: Any) -> list[str]:
 
 
 class ListingContract:
-    """Listings."""
+    """Listings of runs."""
 
     def test_a_row_says_what_a_listing_shows(self, store: Any) -> None:
         descriptor = a_descriptor("trains", labels={"team": "vision"}, subject=Subject(commit="c0ffee"))

@@ -19,7 +19,7 @@ from anubis.testing.contracts.runs import claimed, finished
 
 
 def measured(store: Any, *blocks: SampleBlock) -> Run:
-    """A run to which these blocks were written, one step each."""
+    """A run with these blocks of samples, written in one step each."""
     store.runs.add([(a_run(), "")], [])
     (run,) = claimed(store)
     for block in blocks:
@@ -171,7 +171,7 @@ class PointsContract:
         run = measured(store, block)
         assert store.points.samples(run.id, "latency") == block
 
-    def test_a_value_that_is_no_number_spoils_only_the_mean(self, store: Any) -> None:
+    def test_nan_affects_only_the_mean(self, store: Any) -> None:
         run = measured(store, samples_of([2.0, math.nan, 1.0]))
         values = store.points.samples(run.id, "latency").values
         assert [math.isnan(value) for value in values] == [False, True, False]
@@ -209,13 +209,13 @@ class PointsContract:
             store.leases.apply("one", run, step, now_s=NOW_S)
         assert len(store.points.samples(run.id, "latency").values) == 2
 
-    def test_metrics_have_summaries_of_their_own(self, store: Any) -> None:
+    def test_every_metric_has_a_summary(self, store: Any) -> None:
         run = measured(store, samples_of([1.0], "b"), samples_of([2.0], "a"), samples_of([0.0], "B"))
         assert [summary.metric for summary in store.points.summaries(run.id)] == ["B", "a", "b"]
         assert list(store.points.samples(run.id, "a").values) == [2.0]
         assert store.points.summaries(new_run_id()) == []
 
-    def test_samples_nobody_took_are_not_found(self, store: Any) -> None:
+    def test_samples_of_an_unknown_metric_are_not_found(self, store: Any) -> None:
         run = measured(store, samples_of([1.0]))
         for run_id, metric in ((run.id, "other"), (new_run_id(), "latency")):
             with pytest.raises(NotFoundError):

@@ -15,12 +15,12 @@ OUT = layout.STDOUT
 
 
 def content(records: Any, key: RecordKey, file: str = OUT) -> bytes:
-    """All of a file."""
+    """The whole content of a file."""
     return reader(RoleFiles(records, key), file).read()
 
 
 class RecordsContract:
-    """Files that grow, and files that are replaced."""
+    """Files that are appended to, and files that are replaced."""
 
     @pytest.fixture
     def key(self) -> RecordKey:
@@ -78,7 +78,7 @@ class RecordsContract:
         assert records.attempts(key.run_id) in ([], [1])
         assert records.list(key.run_id, 1) == []
 
-    def test_every_attempt_role_and_rank_has_files_of_its_own(self, records: Any, key: RecordKey) -> None:
+    def test_every_attempt_role_and_rank_has_separate_files(self, records: Any, key: RecordKey) -> None:
         run_id = key.run_id
         parts = [(1, "benchmark", 0), (2, "benchmark", 0), (1, "server", 0), (1, "benchmark", 1)]
         keys = [RecordKey(run_id, *part) for part in parts]

@@ -15,18 +15,18 @@ LEASE_S = 30.0
 
 
 def added(store: Any, *runs: Run) -> Run:
-    """The first of the runs, all of them stored."""
+    """Store the runs; returns the first."""
     store.runs.add([(run, f"text of {run.id}") for run in runs], [])
     return runs[0]
 
 
 def claimed(store: Any, owner: str = "one", *, now_s: float = NOW_S, limit: int = 10) -> list[Run]:
-    """What the owner gets."""
+    """The runs that the owner claims."""
     return list(store.leases.claim(owner, now_s=now_s, lease_s=LEASE_S, limit=limit))
 
 
 def finished(store: Any, run: Run, **changes: Any) -> Run:
-    """The run, stored and driven to its end by ``changes`` (fields of Step)."""
+    """The run, stored and ended by a step with ``changes`` (fields of Step)."""
     added(store, run)
     (held,) = [held for held in claimed(store, "finisher") if held.id == run.id]
     step = Step(status=changes.pop("status", Status.SUCCEEDED), **changes)
@@ -79,7 +79,7 @@ class AddContract:
 
 
 class CancelContract:
-    """Requests to end a run."""
+    """Requests to cancel runs."""
 
     def test_only_the_first_request_counts(self, store: Any) -> None:
         run = added(store, a_run())
@@ -93,7 +93,7 @@ class CancelContract:
         assert store.runs.request_cancel([run.id, new_run_id()], []) == []
         assert not store.runs.get(run.id).cancel_requested
 
-    def test_the_holder_hears_of_it(self, store: Any) -> None:
+    def test_the_owner_of_the_lease_sees_the_request(self, store: Any) -> None:
         run, other = a_run(), a_run()
         added(store, run, other)
         (held, _) = claimed(store)
@@ -114,7 +114,7 @@ class CancelContract:
 
 
 class ReadContract:
-    """Looking runs and events up."""
+    """Queries of runs."""
 
     def test_a_unique_prefix_is_enough(self, store: Any) -> None:
         run = added(store, a_run())
@@ -159,4 +159,4 @@ class ReadContract:
 
 
 class RunsContract(AddContract, AddFinishedContract, CancelContract, ReadContract):
-    """All of it but listings, which are ``ListingContract``."""
+    """The whole contract except listings, which are in ``ListingContract``."""
