@@ -126,7 +126,7 @@ def program(folder, name, in_c, in_python):
 
 
 def under_agent(record, command):
-    """Weigh it; the contents of exit.json."""
+    """Measure the command; returns the contents of exit.json."""
     record.mkdir()
     (record / "patterns.json").write_text(json.dumps(PATTERNS))
     words = [sys.executable, "-I", "-S", "-c", LAUNCH, "exec", "--record", str(record), "--", *command]
@@ -144,7 +144,7 @@ def own_file(folder, command):
 
 
 def report_full_speed(folder, command, count, rounds):
-    direct, weighed, rows = [], [], []
+    direct, measured, rows = [], [], []
     record = folder / "full"
     for number in range(rounds):
         # By turns: who comes second may find memory that the host of a virtual machine has taken back.
@@ -153,15 +153,15 @@ def report_full_speed(folder, command, count, rounds):
         facts = under_agent(record, command)
         if number % 2 == 1:
             direct.append(own_file(folder, command))
-        weighed.append(facts["executions"][0]["wall_s"])
+        measured.append(facts["executions"][0]["wall_s"])
         rows.append((facts, *check(record, count)))
         shutil.rmtree(record)
         (folder / "direct").unlink()
     facts = max((row[0] for row in rows), key=lambda one: one["ended_s"] - one["executions"][0]["ended_s"])
     print(f"== full speed: {count:,} lines of 100 bytes, five patterns, best and median of {rounds}")
     show("child writes the file itself, wall", f"{min(direct):.2f} / {median(direct):.2f} s")
-    show("child under the agent, wall", f"{min(weighed):.2f} / {median(weighed):.2f} s")
-    ratios = sorted(one / other for one, other in zip(weighed, direct, strict=True))
+    show("child under the agent, wall", f"{min(measured):.2f} / {median(measured):.2f} s")
+    ratios = sorted(one / other for one, other in zip(measured, direct, strict=True))
     show(
         "  as a share of the former, in the same round",
         f"{median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})",

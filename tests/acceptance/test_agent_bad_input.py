@@ -27,7 +27,7 @@ def told(tmp_path):
 
 
 def test_a_command_that_does_not_exist(agents):
-    facts = agents.weigh(command=["no-such-program", "--epochs", "3"])
+    facts = agents.measure(command=["no-such-program", "--epochs", "3"])
     assert (facts["cause"], facts["code"]) == (Cause.COMMAND_NOT_FOUND, 127)
     assert "no-such-program" in facts["reason"]
     assert "PATH" in facts["reason"]
@@ -35,7 +35,7 @@ def test_a_command_that_does_not_exist(agents):
 
 def test_a_file_that_is_not_executable(agents, tmp_path):
     (tmp_path / "train.sh").write_text("echo hello\n")
-    facts = agents.weigh(command=[str(tmp_path / "train.sh")])
+    facts = agents.measure(command=[str(tmp_path / "train.sh")])
     assert facts["cause"] == Cause.COMMAND_NOT_FOUND
     assert "not executable" in facts["reason"]
 
@@ -44,13 +44,13 @@ def test_a_script_whose_interpreter_is_missing(agents, tmp_path):
     script = tmp_path / "train"
     script.write_text("#!/no/such/interpreter\n")
     script.chmod(0o755)
-    facts = agents.weigh("--cwd", tmp_path, command=["./train"])
+    facts = agents.measure("--cwd", tmp_path, command=["./train"])
     assert facts["cause"] == Cause.COMMAND_NOT_FOUND
     assert "interpreter" in facts["reason"]
 
 
 def test_a_working_folder_that_does_not_exist(agents):
-    facts = agents.weigh("--cwd", "/no/such/folder", command=["true"])
+    facts = agents.measure("--cwd", "/no/such/folder", command=["true"])
     assert facts["cause"] == Cause.COMMAND_NOT_FOUND
     assert "/no/such/folder" in facts["reason"]
 
@@ -68,7 +68,7 @@ time.sleep(600)
 
 
 def test_a_program_that_ignores_sigterm_and_has_children(agents):
-    facts = agents.weigh("--timeout-s", 3, "--grace-s", 0.2, command=python(STUBBORN))
+    facts = agents.measure("--timeout-s", 3, "--grace-s", 0.2, command=python(STUBBORN))
     pids = [int(word) for word in agents.bytes("stdout").split()]
     assert (facts["cause"], facts["signal"]) == (Cause.TIMEOUT, signal.SIGKILL)
     assert len(pids) == 3
@@ -77,7 +77,7 @@ def test_a_program_that_ignores_sigterm_and_has_children(agents):
 
 def test_a_hundred_megabytes_on_one_line(agents):
     code = "import sys; w = sys.stdout.write; w('loss=1 ' * 15_000_000); w('\\nloss=2\\n')"
-    facts = agents.weigh(command=python(code), patterns={"loss": r"loss=(\d+)"})
+    facts = agents.measure(command=python(code), patterns={"loss": r"loss=(\d+)"})
     assert facts["cause"] is None
     assert facts["streams"]["stdout"] == {"bytes": 105_000_008, "lost_bytes": 0}
     found = samples.load(agents.files)["loss"].values
@@ -88,14 +88,14 @@ def test_a_hundred_megabytes_on_one_line(agents):
 
 def test_binary_output(agents):
     code = "import sys; sys.stdout.buffer.write(bytes(range(256)) * 4000 + b'\\nloss=3\\xff\\n')"
-    facts = agents.weigh(command=python(code), patterns={"loss": r"^loss=(\d)"})
+    facts = agents.measure(command=python(code), patterns={"loss": r"^loss=(\d)"})
     assert facts["cause"] is None
     assert agents.bytes("stdout") == bytes(range(256)) * 4000 + b"\nloss=3\xff\n"
     assert list(samples.load(agents.files)["loss"].values) == [3]
 
 
 def test_a_program_that_closes_its_output_early(agents):
-    facts = agents.weigh(command=["sh", "-c", "echo first; exec >&- 2>&-; exit 3"])
+    facts = agents.measure(command=["sh", "-c", "echo first; exec >&- 2>&-; exit 3"])
     assert (facts["cause"], facts["code"]) == (Cause.USER_ERROR, 3)
     assert agents.bytes("stdout") == b"first\n"
 
@@ -105,24 +105,24 @@ def test_a_full_disk_under_the_record(agents):
         resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
 
     code = "import sys\nfor i in range(300_000): print('%09d' % i)\nsys.exit(0)"
-    facts = agents.weigh(command=python(code), preexec_fn=limited)
+    facts = agents.measure(command=python(code), preexec_fn=limited)
     assert (facts["cause"], facts["code"]) == (Cause.DISK_FULL, 0)
     assert facts["streams"]["stdout"] == {"bytes": 1_000_000, "lost_bytes": 2_000_000}
     assert agents.bytes("stdout").startswith(b"000000000\n000000001\n")
 
 
 def test_a_program_that_finds_its_own_disk_full(agents):
-    facts = agents.weigh(command=python("open('/dev/full', 'w').write('x' * 100_000)"))
+    facts = agents.measure(command=python("open('/dev/full', 'w').write('x' * 100_000)"))
     assert (facts["cause"], facts["code"]) == (Cause.DISK_FULL, 1)
 
 
 def test_an_exit_with_137_is_no_memory_shortage(agents):
-    facts = agents.weigh(command=["sh", "-c", "exit 137"])
+    facts = agents.measure(command=["sh", "-c", "exit 137"])
     assert (facts["cause"], facts["code"], facts["signal"]) == (Cause.USER_ERROR, 137, None)
 
 
 def test_a_program_that_kills_itself_is_no_memory_shortage(agents):
-    facts = agents.weigh(command=python("import os; os.kill(os.getpid(), 9)"))
+    facts = agents.measure(command=python("import os; os.kill(os.getpid(), 9)"))
     assert (facts["cause"], facts["code"], facts["signal"]) == (Cause.USER_ERROR, 137, 9)
 
 
@@ -139,7 +139,7 @@ os.wait()
 
 
 def test_a_daemon_left_behind(agents):
-    facts = agents.weigh("--repeats", 2, "--grace-s", 5, command=python(DAEMON))
+    facts = agents.measure("--repeats", 2, "--grace-s", 5, command=python(DAEMON))
     pids = [int(word) for word in agents.bytes("stdout").split()]
     assert facts["cause"] is None
     assert [[left["pid"] for left in one["leftovers"]] for one in facts["executions"]] == [
@@ -150,7 +150,7 @@ def test_a_daemon_left_behind(agents):
 
 
 def test_a_late_child_that_ends_by_itself_is_left_alone(agents):
-    facts = agents.weigh(command=["sh", "-c", "(sleep 0.05; echo done) & exit 0"])
+    facts = agents.measure(command=["sh", "-c", "(sleep 0.05; echo done) & exit 0"])
     assert agents.bytes("stdout") == b"done\n"
     assert facts["executions"][0]["leftovers"] == []
 
@@ -158,7 +158,7 @@ def test_a_late_child_that_ends_by_itself_is_left_alone(agents):
 def test_a_catastrophic_pattern_costs_only_itself(agents):
     code = "for i in range(40): print('x' * 5 + 'a' * 40 + '!', 'loss=%d' % i)"
     patterns = {"evil": r"(a+)+$", "loss": r"loss=(\d+)"}
-    facts = agents.weigh(command=python(code), patterns=patterns)
+    facts = agents.measure(command=python(code), patterns=patterns)
     seen = agents.json("metrics.json")["metrics"]
     assert facts["cause"] is None
     assert seen["loss"]["count"] == 40
@@ -226,6 +226,6 @@ def test_the_terminals_signals_do_not_end_it(agents, told):
 
 
 def test_the_benchmark_gets_the_signals_back_that_the_agent_ignores(agents):
-    agents.weigh(command=["sh", "-c", "grep SigIgn /proc/self/status"])
+    agents.measure(command=["sh", "-c", "grep SigIgn /proc/self/status"])
     of_the_c_library = 0b11 << 31  # 32 and 33: whoever is started by posix_spawn(3) may ignore them
     assert int(agents.bytes("stdout").split()[1], 16) & ~of_the_c_library == 0

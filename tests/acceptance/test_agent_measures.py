@@ -23,7 +23,7 @@ def agents(request, tmp_path):
 
 def test_warmups_and_repeats(agents):
     code = "import os; print('loss=%s' % os.environ['ANUBIS_REPEAT'])"
-    facts = agents.weigh(
+    facts = agents.measure(
         "--warmups", 2, "--repeats", 3, command=python(code), patterns={"loss": r"loss=(\S+)"}
     )
     executions = facts["executions"]
@@ -40,7 +40,7 @@ def test_warmups_and_repeats(agents):
 
 
 def test_it_stops_at_the_first_failure(agents):
-    facts = agents.weigh("--repeats", 3, command=["sh", "-c", 'exit "$ANUBIS_REPEAT"'])
+    facts = agents.measure("--repeats", 3, command=["sh", "-c", 'exit "$ANUBIS_REPEAT"'])
     assert [one["code"] for one in facts["executions"]] == [0, 1]
     assert (facts["cause"], facts["code"]) == ("user_error", 1)
     assert facts["reason"] == "The benchmark ended with exit code 1."
@@ -57,7 +57,7 @@ def test_the_environment_of_a_benchmark(agents):
         "ANUBIS_RANK": "3",
         "BENCHMARK_AI_FIFO_FILEPATH": "/of/another/agent",
     }
-    agents.weigh("--run-id", "run-7", "--seed", 11, command=python(code), env=given)
+    agents.measure("--run-id", "run-7", "--seed", 11, command=python(code), env=given)
     assert json.loads(agents.bytes("stdout")) == {
         "BENCHMARK_AI": "fifo",
         "BENCHMARK_AI_FIFO_FILEPATH": f"{agents.record}/fifo",
@@ -73,7 +73,7 @@ def test_the_environment_of_a_benchmark(agents):
 
 def test_writers_of_the_fifo_come_and_go(agents):
     script = 'for i in 1 2 3; do echo "{\\"loss\\": $i}" > "$BENCHMARK_AI_FIFO_FILEPATH"; done'
-    agents.weigh(command=["sh", "-c", script])
+    agents.measure(command=["sh", "-c", script])
     assert agents.bytes("emit") == b'{"loss": 1}\n{"loss": 2}\n{"loss": 3}\n'
     assert list(samples.load(agents.files)["loss"].values) == [1, 2, 3]
 
@@ -81,7 +81,7 @@ def test_writers_of_the_fifo_come_and_go(agents):
 def test_objects_on_stdout_are_what_the_old_library_emitted_there(agents):
     lines = '{"loss": 0.5, "step": 2}', '{"level": "info", "loss": 9}', '{"accuracy": "0.9", "note": "x"}'
     code = f"print({chr(10).join(lines)!r})"
-    agents.weigh(command=python(code), patterns={"accuracy": None})
+    agents.measure(command=python(code), patterns={"accuracy": None})
     found = samples.load(agents.files)
     assert {name: list(columns.values) for name, columns in found.items()} == {
         "loss": [0.5],
@@ -92,7 +92,7 @@ def test_objects_on_stdout_are_what_the_old_library_emitted_there(agents):
 
 def test_a_metric_that_never_appeared_shows_the_closest_lines(agents):
     code = "print('hello'); print('Throughput was 81 images/s'); print('throughput: none'); print('bye')"
-    agents.weigh(command=python(code), patterns={"throughput": r"Throughput: (\d+) img/s"})
+    agents.measure(command=python(code), patterns={"throughput": r"Throughput: (\d+) img/s"})
     seen = agents.json("metrics.json")["metrics"]["throughput"]
     assert seen["count"] == 0
     assert set(seen["closest"][:2]) == {"Throughput was 81 images/s", "throughput: none"}
@@ -101,7 +101,7 @@ def test_a_metric_that_never_appeared_shows_the_closest_lines(agents):
 
 def test_what_is_no_number_is_counted_not_kept(agents):
     code = "print('loss=nan loss=inf loss=1e-5 loss=1,000 loss=1_000 loss=-2')"
-    agents.weigh(command=python(code), patterns={"loss": r"loss=(\S+)"})
+    agents.measure(command=python(code), patterns={"loss": r"loss=(\S+)"})
     seen = agents.json("metrics.json")["metrics"]["loss"]
     assert list(samples.load(agents.files)["loss"].values) == [1e-5, -2]
     assert (seen["count"], seen["rejected"]) == (2, {"not finite": 2, "not a number": 2})
@@ -110,7 +110,7 @@ def test_what_is_no_number_is_counted_not_kept(agents):
 
 def test_a_run_that_lasts_is_watched(agents):
     code = "import time; print('loss=1', flush=True); t = time.monotonic() + 2.2\nwhile time.monotonic() < t: pass"
-    facts = agents.weigh(command=python(code), patterns={"loss": r"loss=(\d)"})
+    facts = agents.measure(command=python(code), patterns={"loss": r"loss=(\d)"})
     assert (facts["extraction"], facts["sampling"]) == ("complete", "complete")
     watched = Telemetry(agents.files)
     assert len(watched) >= 1
@@ -121,7 +121,7 @@ def test_a_run_that_lasts_is_watched(agents):
 
 
 def test_every_line_has_the_time_at_which_it_arrived(agents):
-    facts = agents.weigh(command=["sh", "-c", "echo one; echo two >&2; echo three"])
+    facts = agents.measure(command=["sh", "-c", "echo one; echo two >&2; echo three"])
     execution = facts["executions"][0]
     rows = list(Arrivals(agents.files).new())
     times = [time_ns / 1e9 for _, _, time_ns, _ in rows]
@@ -134,7 +134,7 @@ def test_every_line_has_the_time_at_which_it_arrived(agents):
 
 def test_nothing_is_lost_at_full_speed(agents):
     code = "import sys\nfor i in range(300_000): sys.stdout.write(f'{i:08d} loss={i % 7}\\n')"
-    facts = agents.weigh(command=python(code), patterns={"loss": r"loss=(\d)"})
+    facts = agents.measure(command=python(code), patterns={"loss": r"loss=(\d)"})
     assert agents.bytes("stdout") == b"".join(b"%08d loss=%d\n" % (i, i % 7) for i in range(300_000))
     found = samples.load(agents.files)["loss"]
     assert list(found.values) == [float(i % 7) for i in range(300_000)]
@@ -143,7 +143,7 @@ def test_nothing_is_lost_at_full_speed(agents):
 
 
 def test_facts_of_the_machine(agents):
-    agents.weigh(command=["true"])
+    agents.measure(command=["true"])
     facts = agents.json("facts.json")
     assert facts["cpu"]["usable"] == len(os.sched_getaffinity(0))
     assert facts["memory"]["total_bytes"] > 1 << 28
@@ -190,5 +190,5 @@ def test_the_working_folder(tmp_path):
     script.chmod(0o755)
     for command, path in ((["./train"], None), (["train"], "../nothing:.:/bin:/usr/bin")):
         agents.record = tmp_path / f"record-{command[0].strip('./')}-{bool(path)}"
-        agents.weigh("--cwd", "work", command=command, cwd=tmp_path, env={"PATH": path} if path else {})
+        agents.measure("--cwd", "work", command=command, cwd=tmp_path, env={"PATH": path} if path else {})
         assert agents.bytes("stdout").splitlines()[0] == os.fsencode(tmp_path / "work")

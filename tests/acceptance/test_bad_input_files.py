@@ -1,4 +1,4 @@
-"""Files that cannot be weighed: one clear error with a place and a remedy, exit code 2, and nothing stored, half or whole.
+"""Files that cannot be measured: one clear error with a place and a remedy, exit code 2, and nothing stored, half or whole.
 
 What a bad file of each kind looks like stands in test_cli_bad_input.py; here is what the issue's list has beyond it.
 """

@@ -1,4 +1,4 @@
-"""Benchmarks that misbehave, weighed through ``anubis run``: each ends in the right final status and cause, said with a
+"""Benchmarks that misbehave, measured through ``anubis run``: each ends in the right final status and cause, said with a
 remedy, with all its output kept and nothing of it left running.
 """
 
@@ -6,7 +6,7 @@ import json
 
 from support.agents import is_running
 from support.gated import stored
-from support.weighed import Weighed
+from support.measured import Measured
 
 RATE = """
 [[output.metrics]]
@@ -17,13 +17,13 @@ pattern = 'rate=(\\S+)'
 
 
 def test_a_command_that_does_not_exist(anubis):
-    Weighed(anubis, "no-such-program --fast", python=False).fails(
+    Measured(anubis, "no-such-program --fast", python=False).fails(
         "command_not_found", "no-such-program", "PATH"
     )
 
 
 def test_a_command_longer_than_the_system_takes(anubis):
-    Weighed(anubis, f"true {'x' * 200_000}", python=False).fails("user_error", "longer")
+    Measured(anubis, f"true {'x' * 200_000}", python=False).fails("user_error", "longer")
 
 
 def test_a_program_that_ignores_sigterm_and_has_children(anubis):
@@ -34,7 +34,7 @@ def test_a_program_that_ignores_sigterm_and_has_children(anubis):
         "os.write(1, b'%d\\n' % os.getpid())\n"
         "time.sleep(600)\n"
     )
-    run = Weighed(anubis, program, "--set", "measure.timeout_s=0.5").fails(
+    run = Measured(anubis, program, "--set", "measure.timeout_s=0.5").fails(
         "timeout", "0.5 s", "measure.timeout_s"
     )
     pids = [int(word) for word in run.bytes().split()]
@@ -44,7 +44,7 @@ def test_a_program_that_ignores_sigterm_and_has_children(anubis):
 
 def test_a_hundred_megabytes_on_one_line(anubis):
     program = "import sys\nfor _ in range(100): sys.stdout.write('x' * 1_000_000)\nprint()\nprint('rate=7')\n"
-    run = Weighed(anubis, program, more=RATE).succeeds()
+    run = Measured(anubis, program, more=RATE).succeeds()
     assert run.row.values["rate"] == (7, "1/s")
     assert (run.folder / "stdout").stat().st_size == 100_000_008
     logged = anubis("logs", text=False).stdout
@@ -54,19 +54,19 @@ def test_a_hundred_megabytes_on_one_line(anubis):
 
 def test_binary_output(anubis):
     program = "import sys\nsys.stdout.buffer.write(bytes(range(256)) * 1000 + b'\\nrate=3\\n\\xff\\xfe')\nsys.exit(9)\n"
-    run = Weighed(anubis, program, more=RATE).fails("user_error", "exit code 9")
+    run = Measured(anubis, program, more=RATE).fails("user_error", "exit code 9")
     assert run.bytes() == bytes(range(256)) * 1000 + b"\nrate=3\n\xff\xfe"
     assert "\x1b" not in run.ended.stdout, "the last words cannot command the terminal"
     json.loads(anubis("status", "--json").stdout)
 
 
 def test_a_program_that_closes_its_output_early(anubis):
-    run = Weighed(anubis, "import os\nprint('rate=1', flush=True)\nos.close(1)\nos.close(2)\n", more=RATE)
+    run = Measured(anubis, "import os\nprint('rate=1', flush=True)\nos.close(1)\nos.close(2)\n", more=RATE)
     assert run.succeeds().row.values["rate"] == (1, "1/s")
 
 
 def test_an_exit_with_137_is_no_want_of_memory(anubis):
-    Weighed(anubis, "sh -c 'exit 137'", python=False).fails("user_error", "137")
+    Measured(anubis, "sh -c 'exit 137'", python=False).fails("user_error", "137")
 
 
 def test_a_daemon_left_behind_is_ended_and_told(anubis):
@@ -80,7 +80,7 @@ def test_a_daemon_left_behind_is_ended_and_told(anubis):
         "    os._exit(0)\n"
         "os.wait()\n"
     )
-    run = Weighed(anubis, program).succeeds()
+    run = Measured(anubis, program).succeeds()
     assert not is_running(int(run.bytes()))
     (execution,) = json.loads(run.bytes("exit.json"))["executions"]
     assert [left["pid"] for left in execution["leftovers"]] == [int(run.bytes())]
@@ -88,7 +88,7 @@ def test_a_daemon_left_behind_is_ended_and_told(anubis):
 
 def test_a_program_that_fills_the_disk_it_writes_to(anubis):
     program = "open('/dev/full', 'w').write('x' * 100_000)\n"
-    Weighed(anubis, program).fails("disk_full", "No space left")
+    Measured(anubis, program).fails("disk_full", "No space left")
 
 
 CATASTROPHIC = """
@@ -118,4 +118,4 @@ def test_a_catastrophic_pattern_hurts_only_itself(anubis):
 def test_a_catastrophic_pattern_of_a_required_metric_says_that_it_is_too_slow(anubis):
     more = CATASTROPHIC.replace("required = false", "")
     program = "for _ in range(40): print('x' * 40)\n"
-    Weighed(anubis, program, more=more).fails("metric_missing", "too long", "(x+x+)+y")
+    Measured(anubis, program, more=more).fails("metric_missing", "too long", "(x+x+)+y")

@@ -20,17 +20,17 @@ def bench(anubis):
 
 
 @pytest.fixture(scope="module")
-def weighed(tmp_path_factory):
+def measured(tmp_path_factory):
     """The command in a home where version 2 is worse than version 1; for commands that only look."""
-    folder = tmp_path_factory.mktemp("weighed")
+    folder = tmp_path_factory.mktemp("measured")
     bench = Noisy(Command(folder / "home", folder))
     bench.measure("1", 10, rounds=8)
     bench.measure("2", 11)
     return bench.anubis
 
 
-def test_a_regression_fails_the_pipeline_and_says_why(weighed):
-    ended = weighed("check")
+def test_a_regression_fails_the_pipeline_and_says_why(measured):
+    ended = measured("check")
     assert ended.returncode == 3, ended.stdout
     assert "latency" in ended.stdout
     assert "n=8+1 runs  REGRESSION (min effect 2 %)" in ended.stdout
@@ -41,7 +41,7 @@ def test_a_regression_fails_the_pipeline_and_says_why(weighed):
 
 
 @pytest.mark.parametrize(("level", "code"), [(10, 0), (9, 0), (11, 3)])
-def test_a_file_is_measured_and_weighed_at_once(anubis, bench, level, code):
+def test_a_file_is_measured_and_compared_in_one_command(anubis, bench, level, code):
     bench.measure("1", 10, rounds=8)
     bench.level(level)
     answer = anubis.json("check", bench.file("2"), "--runs", 4, code=code)
@@ -63,7 +63,7 @@ def bench_metrics(bench):
 
 
 def test_branches_have_histories_of_their_own(anubis, bench):
-    """A pull request is weighed against the main branch, and leaves no trace in its history."""
+    """A pull request is compared with the main branch, and leaves no trace in its history."""
     bench.level(10)
     main = bench.file("1")
     anubis("run", main, "--rounds", 6, "--set", "info.labels.branch=main")
@@ -90,10 +90,10 @@ def test_a_benchmark_that_fails_is_no_verdict(anubis, bench):
     assert "failed: 2 contender runs" in ended.stdout
 
 
-def test_what_the_exit_status_is_of_may_be_chosen(weighed):
-    assert weighed("check", "--fail-on", "regression").returncode == 3
-    assert weighed("check", "--fail-on", "never").returncode == 0
-    assert weighed("check", "--min-effect", "50%").returncode == 0
+def test_what_the_exit_status_is_of_may_be_chosen(measured):
+    assert measured("check", "--fail-on", "regression").returncode == 3
+    assert measured("check", "--fail-on", "never").returncode == 0
+    assert measured("check", "--min-effect", "50%").returncode == 0
 
 
 def test_baselines_are_named_by_runs_subject_or_label(anubis, bench):
@@ -124,13 +124,13 @@ def test_baselines_are_named_by_runs_subject_or_label(anubis, bench):
         (["--min-effect", "much"], "not a share"),
     ],
 )
-def test_bad_input_is_one_clear_error(weighed, words, sentence):
-    ended = weighed("check", *words)
+def test_bad_input_is_one_clear_error(measured, words, sentence):
+    ended = measured("check", *words)
     assert ended.returncode == 2, ended
     assert sentence in ended.stderr
     assert ended.stderr.count("error: ") == 1
     assert "Traceback" not in ended.stderr
-    assert len(weighed.json("history")) == 9, "nothing was run"
+    assert len(measured.json("history")) == 9, "nothing was run"
 
 
 def test_nothing_was_ever_run(anubis):
@@ -139,9 +139,9 @@ def test_nothing_was_ever_run(anubis):
     assert "0 runs are stored" in ended.stderr
 
 
-def test_reports_for_machines_and_people(weighed, tmp_path):
+def test_reports_for_machines_and_people(measured, tmp_path):
     files = [tmp_path / name for name in ("report.json", "junit.xml", "summary.md")]
-    assert weighed("check", *(word for file in files for word in ("--report", file))).returncode == 3
+    assert measured("check", *(word for file in files for word in ("--report", file))).returncode == 3
     report, junit, summary = (file.read_text() for file in files)
     assert json.loads(report)["schema"] == 1
     xmlschema.XMLSchema(SCHEMA).validate(junit)
@@ -150,8 +150,8 @@ def test_reports_for_machines_and_people(weighed, tmp_path):
         "rate",
     }
     assert "| `noisy` | `latency` |" in summary
-    assert weighed("check", "--format", "markdown").stdout == summary
-    assert weighed("check", "--format", "junit").stdout == junit
+    assert measured("check", "--format", "markdown").stdout == summary
+    assert measured("check", "--format", "junit").stdout == junit
 
 
 def test_many_metrics_are_summed_up_unless_all_are_asked_for(anubis):
@@ -172,8 +172,8 @@ def test_many_metrics_are_summed_up_unless_all_are_asked_for(anubis):
     assert "  m8  " in anubis("check", "--all").stdout
 
 
-def test_the_trusted_step_posts_what_the_other_computed(weighed, monkeypatch, tmp_path):
-    assert weighed("check", "--report", "report.json").returncode == 3
+def test_the_trusted_step_posts_what_the_other_computed(measured, monkeypatch, tmp_path):
+    assert measured("check", "--report", "report.json").returncode == 3
     commit, event = "a" * 40, tmp_path / "event.json"
     event.write_text(json.dumps({"after": commit, "repository": {"full_name": "org/model"}}))
     api = GitHubApi()
@@ -186,13 +186,13 @@ def test_the_trusted_step_posts_what_the_other_computed(weighed, monkeypatch, tm
         }
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
-        ended = weighed("notify", "--report", "report.json", "--post", "github")
+        ended = measured("notify", "--report", "report.json", "--post", "github")
         assert ended.returncode == 0, ended.stderr
         assert "posted to https://github.com/check" in ended.stderr
         assert api.checks[0]["conclusion"] == "failure"
-        assert weighed("check", "--post", "github").returncode == 3, "the verdict, not the posting, decides"
+        assert measured("check", "--post", "github").returncode == 3, "the verdict, not the posting, decides"
         monkeypatch.setenv("GITHUB_TOKEN", "wrong")
-        refused = weighed("notify", "--report", "report.json", "--post", "github")
+        refused = measured("notify", "--report", "report.json", "--post", "github")
     assert refused.returncode == 1
     assert "error: " in refused.stderr
 

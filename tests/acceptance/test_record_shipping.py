@@ -127,7 +127,7 @@ def test_a_shipper_that_is_killed_is_replaced(agents, run, records):
 
 def test_every_failure_of_network_and_receiver_ends_in_the_same_bytes(agents, run, records):
     """Kills at every stage of the transfer, on top of a receiver that fails in each way it can."""
-    agents.weigh(command=python(LINES.format(count=10_000)))
+    agents.measure(command=python(LINES.format(count=10_000)))
     faults = cycle(["drop", None, "cut", None, "error", "lose", None])
     requests = []
 
@@ -151,7 +151,7 @@ def test_every_failure_of_network_and_receiver_ends_in_the_same_bytes(agents, ru
 
 
 def test_a_receiver_that_is_stopped_and_started_again_gets_the_rest(agents, run, records):
-    agents.weigh(command=python(LINES.format(count=10_000)))
+    agents.measure(command=python(LINES.format(count=10_000)))
     stops = []
 
     def fault(request):
@@ -172,7 +172,7 @@ def test_a_receiver_that_is_stopped_and_started_again_gets_the_rest(agents, run,
 
 
 def test_a_full_disk_of_the_receiver_is_waited_for(agents, run, records, monkeypatch):
-    agents.weigh(command=python(LINES.format(count=2000)))
+    agents.measure(command=python(LINES.format(count=2000)))
     real, refused = os.pwrite, []
 
     def pwrite(opened, data, offset):
@@ -204,7 +204,7 @@ def test_a_wrong_token_ends_the_shipper_and_not_the_run(agents, run, records):
 
 
 def test_a_record_shipped_twice_is_the_same_record(agents, run, records):
-    agents.weigh(command=["echo", "once"])
+    agents.measure(command=["echo", "once"])
     with receiving(records, run) as receiver:
         for _ in range(2):
             shipper = start_shipper(agents, receiver.url())

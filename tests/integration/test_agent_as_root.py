@@ -41,7 +41,7 @@ def entering(group):
 
 
 def test_killed_by_the_kernel_for_want_of_memory(agents, small_group):
-    facts = agents.weigh("--repeats", 2, command=python(GREEDY), preexec_fn=entering(small_group))
+    facts = agents.measure("--repeats", 2, command=python(GREEDY), preexec_fn=entering(small_group))
     assert (facts["cause"], facts["code"], facts["signal"]) == (Cause.OUT_OF_MEMORY, 137, 9)
     assert len(facts["executions"]) == 1
     assert 0 < facts["cgroup_peak_bytes"] <= LIMIT_BYTES
@@ -52,12 +52,12 @@ def test_a_part_of_it_killed_for_want_of_memory(agents, small_group):
     code = (
         f"import subprocess, sys; sys.exit(3 if subprocess.call([sys.executable, '-c', {GREEDY!r}]) else 0)"
     )
-    facts = agents.weigh(command=python(code), preexec_fn=entering(small_group))
+    facts = agents.measure(command=python(code), preexec_fn=entering(small_group))
     assert (facts["cause"], facts["code"]) == (Cause.OUT_OF_MEMORY, 3)
 
 
 def test_a_kill_in_the_same_group_is_not_blamed_on_an_honest_137(agents, small_group):
-    facts = agents.weigh(command=["sh", "-c", "exit 137"], preexec_fn=entering(small_group))
+    facts = agents.measure(command=["sh", "-c", "exit 137"], preexec_fn=entering(small_group))
     assert facts["cause"] == Cause.USER_ERROR
 
 
@@ -76,7 +76,7 @@ def small_disk(tmp_path):
 
 def test_a_full_disk_ends_in_a_complete_record(small_disk):
     agents = Agents(small_disk)
-    facts = agents.weigh(
+    facts = agents.measure(
         "--repeats", 2, command=python("print('x' * 3_000_000)"), patterns={"loss": "loss=(.)"}
     )
     stdout = facts["streams"]["stdout"]
@@ -89,5 +89,5 @@ def test_a_full_disk_ends_in_a_complete_record(small_disk):
 def test_a_benchmark_that_fills_the_disk_itself(small_disk):
     agents = Agents(small_disk)
     code = "open('big', 'wb').write(bytes(3_000_000))"
-    facts = agents.weigh("--cwd", small_disk, command=python(code))
+    facts = agents.measure("--cwd", small_disk, command=python(code))
     assert (facts["cause"], facts["code"]) == (Cause.DISK_FULL, 1)

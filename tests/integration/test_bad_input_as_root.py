@@ -1,12 +1,12 @@
-"""Benchmarks that meet a limit of the machine, weighed through ``anubis run``: want of memory, a disk that is full."""
+"""Benchmarks that meet a limit of the machine, measured through ``anubis run``: a memory limit, a full disk."""
 
 import json
 
 import pytest
 
 from support.command import Command
+from support.measured import Measured
 from support.privileged import entering, memory_group, small_disk  # noqa: F401  fixtures
-from support.weighed import Weighed
 
 FLOOD = "import sys\nfor _ in range(100): sys.stdout.write('x' * 1_000_000)\n"
 GREEDY = "print('greedy', flush=True)\nx = bytearray(1 << 30)\n"
@@ -19,14 +19,14 @@ def anubis(tmp_path):
 
 
 def test_the_kernel_kills_it_for_want_of_memory(anubis, memory_group):  # noqa: F811
-    run = Weighed(anubis, GREEDY, preexec_fn=entering(memory_group(256 << 20)))
+    run = Measured(anubis, GREEDY, preexec_fn=entering(memory_group(256 << 20)))
     run.fails("out_of_memory", "want of memory", "more memory")
     assert run.bytes() == b"greedy\n"
 
 
 def test_output_that_fills_the_disk_of_the_record(anubis, small_disk):  # noqa: F811
     small_disk(anubis.home / "records", 8 << 20)
-    run = Weighed(anubis, FLOOD).fails("disk_full", "ANUBIS_HOME")
+    run = Measured(anubis, FLOOD).fails("disk_full", "ANUBIS_HOME")
     stream = json.loads(run.bytes("exit.json"))["streams"]["stdout"]
     assert stream["bytes"] + stream["lost_bytes"] == 100_000_000
     assert run.bytes() == b"x" * stream["bytes"]
@@ -36,11 +36,11 @@ def test_output_that_fills_the_disk_of_everything(anubis, small_disk, monkeypatc
     """The database lies on the same disk: what is needed to say so was kept free."""
     monkeypatch.setenv("ANUBIS_MIN_FREE_BYTES", "1000000")
     small_disk(anubis.home, 16 << 20)
-    run = Weighed(anubis, FLOOD).fails("disk_full", "ANUBIS_HOME")
+    run = Measured(anubis, FLOOD).fails("disk_full", "ANUBIS_HOME")
     assert run.bytes().startswith(b"x")
 
 
 def test_nothing_is_placed_on_a_disk_that_is_full_already(anubis, small_disk):  # noqa: F811
     small_disk(anubis.home, 16 << 20)
-    run = Weighed(anubis, "print('hello')").fails("disk_full", "MiB free")
+    run = Measured(anubis, "print('hello')").fails("disk_full", "MiB free")
     assert run.folder is None

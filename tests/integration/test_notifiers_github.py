@@ -293,7 +293,7 @@ def test_two_gates_of_one_repository_stay_apart(api, actions):
 
 
 @pytest.mark.parametrize("size", [1, 3000])
-def test_however_much_was_weighed_it_fits(api, actions, size):
+def test_a_report_of_any_size_fits(api, actions, size):
     long = a_report(*(a_verdict(metric="&" * 500, units="`" * 500) for _ in range(size)), benchmark="|" * 500)
     github.post(long, actions("pull_request", {"pull_request": pull(7, NEW)}))
     assert len(api.comments[0]["body"]) < 10_000

@@ -63,8 +63,8 @@ class Agents:
         environment = {**os.environ, **(env or {})}
         return subprocess.Popen(self.words("exec", *options, command=command), env=environment, **extra)
 
-    def weigh(self, *options, command, patterns=None, **extra):
-        """Weigh a command; the contents of exit.json."""
+    def measure(self, *options, command, patterns=None, **extra):
+        """Measure a command; returns the contents of exit.json."""
         self.record.mkdir(exist_ok=True)
         if patterns is not None:
             declared = {name: {"pattern": text, "units": "1"} for name, text in patterns.items()}
@@ -119,7 +119,7 @@ class HandmadeRecord:
         self._sizes[stream] += len(data)
         self._index.note(stream, CHUNK, self._sizes[stream], self.now_ns, repeat)
 
-    def tear(self, *, stream=STDOUT, repeat=0):
+    def mark_gap(self, *, stream=STDOUT, repeat=0):
         """Some bytes were lost here."""
         self._index.note(stream, GAP, self._sizes[stream], self.now_ns, repeat)
 

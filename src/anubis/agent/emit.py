@@ -178,7 +178,7 @@ class _Fifo:
         self._patience_s = PATIENCE_S
         self._dropped = 0
         self._torn = False
-        self._told = False
+        self._warned = False
         self._await_fifo()
         self.make_lock()
         os.register_at_fork(after_in_child=self.make_lock)
@@ -254,8 +254,8 @@ class _Fifo:
     def _drop(self) -> None:
         self._dropped += 1
         self._patience_s = 0.0
-        if not self._told:
-            self._told = True
+        if not self._warned:
+            self._warned = True
             sys.stderr.write("anubis: no agent reads the emitted metrics; they are dropped until one does.\n")
 
 

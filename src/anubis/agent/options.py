@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 #: Exit code of an extractor whose priority was lowered and cannot be raised without privileges: a new one continues.
-TOO_QUIET = 75
+PRIORITY_TOO_LOW = 75
 
 
 #: The environment variable with the token for ``--ship``. Benchmarks do not get it.

@@ -29,14 +29,14 @@ def descendants(root: int, without: set[int], rows: dict[int, list[bytes]] | Non
     children: dict[int, list[int]] = {}
     for pid, fields in rows.items():
         children.setdefault(int(fields[1]), []).append(pid)
-    found = []
+    pids = []
     waiting = [pid for pid in children.get(root, []) if pid not in without]
     while waiting:
         pid = waiting.pop(0)
         if rows[pid][0] != b"Z":
-            found.append(pid)
+            pids.append(pid)
         waiting += children.get(pid, [])
-    return found
+    return pids
 
 
 def signal_all(pids: list[int], group: int, number: int) -> None:
@@ -65,15 +65,15 @@ def command_line(pid: int) -> str:
 def of_record(record: str) -> list[int]:
     """Processes with this record in their environment: those that a killed agent left running."""
     mark = b"\0ANUBIS_RECORD=" + record.encode("utf-8", "surrogateescape") + b"\0"
-    found = []
+    pids = []
     for pid in table():
         try:
             with open(f"/proc/{pid}/environ", "rb") as file:
                 if mark in b"\0" + file.read() and pid != os.getpid():
-                    found.append(pid)
+                    pids.append(pid)
         except OSError:  # it has ended, or belongs to another user
             continue
-    return found
+    return pids
 
 
 def end_orphans(record: str) -> int:

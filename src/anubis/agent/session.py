@@ -59,7 +59,7 @@ def run(options: Options) -> int:
         signal(number, SIG_IGN)
     pthread_sigmask(SIG_UNBLOCK, (SIGTERM, SIGCHLD))  # the parent may have blocked them
     for number in (SIGTERM, SIGCHLD):
-        signal(number, _noted)
+        signal(number, _note_signal)
     _stop_inheritance()
     _make_folder(options.record)
     lock = liveness.claim(options.record)
@@ -125,7 +125,7 @@ class Session:
         self._reason = ""
         self._fifo = ""
         set_wakeup_fd(self._capture.wake_write, warn_on_full_buffer=False)
-        self._write_early(self._exit, b" " * (_RESERVED + 1024 * (options.repeats + options.warmups)))
+        self._write_if_possible(self._exit, b" " * (_RESERVED + 1024 * (options.repeats + options.warmups)))
 
     def measure(self) -> None:
         """Store the facts, then run the executions until one fails."""
@@ -161,7 +161,7 @@ class Session:
         self._capture.finish()
         sidecars: dict[str, object] = {"extraction": "none", "sampling": "none", "cpu_s": 0.0}
         if self._sidecars or self._options.patterns or any(spool.size for spool in self._capture.spools):
-            sidecars = self._beside().finish()
+            sidecars = self._ensure_sidecars().finish()
         if self._fifo:
             os.unlink(self._fifo)
         last = self._executions[-1] if self._executions else {}
@@ -226,34 +226,34 @@ class Session:
 
     def _watch(self, execution: Execution) -> None:
         options = self._options
-        looks = 0
-        while execution.alive() and not execution.hopeless():
-            self._capture.pump(execution.next_look_ns(options.timeout_s))
-            if not execution.ended_for and SIGTERM in _ARRIVED:
+        checks = 0
+        while execution.alive() and not execution.unkillable():
+            self._capture.pump(execution.next_check_ns(options.timeout_s))
+            if not execution.end_reason and SIGTERM in _ARRIVED:
                 execution.end("cancelled", options.grace_s)
                 self._note("cancelling")
-            elif not execution.ended_for and execution.overdue(options.timeout_s):
+            elif not execution.end_reason and execution.overdue(options.timeout_s):
                 execution.end("timeout", options.grace_s)
                 self._note("timeout")
-            execution.insist()
-            if execution.looks_due() > looks:
-                looks = execution.looks_due()
-                execution.look()
-                self._beside().look(now_s() - self._started_s)
+            execution.kill_if_due()
+            if execution.checks_due() > checks:
+                checks = execution.checks_due()
+                execution.update_peak()
+                self._ensure_sidecars().check(now_s() - self._started_s)
                 if self._shipping:
-                    self._shipping.look()
+                    self._shipping.check()
 
     def _judge(self, execution: Execution, kills_before: int | None) -> None:
         code, number = execution.facts["code"], execution.facts["signal"]
-        if not execution.ended_for:
+        if not execution.end_reason:
             self._check_losses()
             if code == 0:
                 return
         from anubis.agent.execute import failure_cause
 
-        if execution.ended_for == "cancelled":
+        if execution.end_reason == "cancelled":
             self.note_cause(failure_cause.CANCELLED, "The run was cancelled.")
-        elif execution.ended_for == "timeout":
+        elif execution.end_reason == "timeout":
             limit = f"{self._options.timeout_s:g} s"
             self.note_cause(
                 failure_cause.TIMEOUT, f"The benchmark exceeded its timeout of {limit} and was ended."
@@ -268,7 +268,7 @@ class Session:
         if any(spool.lost for spool in self._capture.spools):
             self.note_cause("disk_full", "The disk of the record is full: part of the output was lost.")
 
-    def _beside(self) -> Sidecars:
+    def _ensure_sidecars(self) -> Sidecars:
         """The sidecars, created at the first use."""
         if self._sidecars is None:
             from anubis.agent.sidecars import Sidecars
@@ -319,8 +319,8 @@ class Session:
 
     def _disk_free_bytes(self) -> int:
         """Space available to unprivileged users on the disk of the record."""
-        found = os.statvfs(self._record)
-        return found.f_bavail * found.f_frsize
+        disk = os.statvfs(self._record)
+        return disk.f_bavail * disk.f_frsize
 
     def _own_usage(self, sidecars_cpu_s: object) -> dict[str, object]:
         usage = resource.getrusage(resource.RUSAGE_SELF)
@@ -332,9 +332,11 @@ class Session:
         }
 
     def _note(self, kind: str, **data: object) -> None:
-        self._write_early(self._events, dumps({"time_s": now_s(), "event": kind, **data}).encode() + b"\n")
+        self._write_if_possible(
+            self._events, dumps({"time_s": now_s(), "event": kind, **data}).encode() + b"\n"
+        )
 
-    def _write_early(self, file: int, data: bytes) -> None:
+    def _write_if_possible(self, file: int, data: bytes) -> None:
         try:
             os.write(file, data)
         except OSError:  # the loss of output reports a full disk
@@ -357,6 +359,6 @@ class Session:
 _ARRIVED: set[int] = set()
 
 
-def _noted(number: int, _frame: object) -> None:
+def _note_signal(number: int, _frame: object) -> None:
     """Note a signal that arrived; the wake-up pipe ends the current wait."""
     _ARRIVED.add(number)

@@ -58,7 +58,7 @@ class Shipping:
         self._family = family
         self._pid = self._start()
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Replace a shipper that was killed."""
         if self._was_killed():
             self._pid = self._start()

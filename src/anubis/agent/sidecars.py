@@ -9,7 +9,7 @@ from time import monotonic_ns
 
 from anubis.agent.execute.capture import Capture
 from anubis.agent.execute.execution import Family
-from anubis.agent.options import TOO_QUIET
+from anubis.agent.options import PRIORITY_TOO_LOW
 from anubis.record import layout
 from anubis.record.index_writer import EMIT, STDOUT
 from anubis.record.streams import FLOOD_BYTES
@@ -38,7 +38,7 @@ class Sidecars:
         self._searched = 0
         self._old_protocol = os.environb.get(b"BENCHMARK_AI", b"").lower() == b"stdout"
 
-    def look(self, elapsed_s: float) -> None:
+    def check(self, elapsed_s: float) -> None:
         """Start the sidecars that are due, and sync the captured output to the disk."""
         sampler = self._running.get("sample")
         if sampler is None or sampler in self._family.ended:  # a running sampler syncs the files itself
@@ -66,7 +66,7 @@ class Sidecars:
                 self._sync_now([spool.file for spool in grown])
             finally:
                 os._exit(0)
-        self._family.own.add(self._syncing)
+        self._family.sidecar_pids.add(self._syncing)
 
     def finish(self) -> dict[str, object]:
         """End the sidecars once the streams are complete; returns their outcomes and their CPU seconds."""
@@ -78,7 +78,7 @@ class Sidecars:
         self._sync_now([spool.file for spool in self._capture.spools if spool.size])
         size = sum(spool.size for spool in self._capture.spools)
         self._wait(60.0 + size / _SLOWEST_BYTES_PER_S)
-        if self._exit_code("extract") == TOO_QUIET:
+        if self._exit_code("extract") == PRIORITY_TOO_LOW:
             self._start("extract")
             self._wait(60.0 + size / _SLOWEST_BYTES_PER_S)
         outcome = {verb: "complete" if self._exit_code(verb) == 0 else "failed" for verb in self._running}
@@ -96,7 +96,7 @@ class Sidecars:
             except OSError:  # disk errors are counted where the data is written
                 continue
 
-    def _has_samples(self, most: int) -> bool:
+    def _has_samples(self, limit: int) -> bool:
         """Whether metrics are declared, or were emitted in one of the two protocols.
 
         Searches at most so many bytes of output after those already searched.
@@ -107,7 +107,7 @@ class Sidecars:
         if not size or self._old_protocol:
             return bool(size)
         with open(f"{self._options.record}/{layout.STDOUT}", "rb", buffering=0) as file:
-            until = min(size - 1, self._searched + most)
+            until = min(size - 1, self._searched + limit)
             while self._searched < until:
                 file.seek(self._searched)
                 data = file.read(1 << 20)
@@ -143,5 +143,5 @@ def spawn(words: list[str], family: Family) -> int:
     start = f"import sys; sys.path.insert(0, {sys.path[0]!r}); from anubis.agent.entry import main; main()"
     command = [sys.executable, "-I", "-S", "-c", start, *words]
     pid = os.posix_spawn(sys.executable, command, os.environb, setpgroup=0, setsigmask=[SIGTERM])
-    family.own.add(pid)
+    family.sidecar_pids.add(pid)
     return pid

@@ -176,7 +176,7 @@ print(os.read(reading, 4096).decode())
 """
     done = run(code, "fifo", path)
     assert done.stdout.split("\n") == ['{"a": 9}', '{"anubis":1,"dropped":5}', "", ""]
-    assert done.stderr.count("nobody reads") == 1
+    assert done.stderr.count("no agent reads") == 1
 
 
 def test_a_full_pipe_costs_samples_and_leaves_whole_lines(tmp_path):

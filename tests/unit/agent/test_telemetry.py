@@ -64,7 +64,7 @@ def test_the_benchmarks_processes_are_those_below_the_agent(monkeypatch):
     monkeypatch.setattr(
         "anubis.agent.process_tree.table", lambda: {pid: row.split() for pid, row in rows.items()}
     )
-    monkeypatch.setattr("anubis.agent.observe.gauges.Gauges._is_own", lambda self, pid: pid == 13)
+    monkeypatch.setattr("anubis.agent.observe.gauges.Gauges._is_sidecar", lambda self, pid: pid == 13)
     row = dict(zip([name for name, _ in COLUMNS], Gauges(10, "/record").sample(), strict=True))
     page = os.sysconf("SC_PAGE_SIZE")
     assert (row["tree_processes"], row["tree_threads"], row["tree_memory"]) == (2, 6, 11 * page)

@@ -155,7 +155,7 @@ def test_a_contender_on_two_machines_is_two_weighings(bench):
 def test_the_first_runs_of_a_benchmark_say_so(bench):
     report = bench.check(bench.run())
     assert "this is the first measurement" in only(report).note
-    assert report.is_undecided, "a gate that weighed nothing has decided nothing"
+    assert report.is_undecided, "a gate that compared nothing has decided nothing"
 
 
 def test_a_new_metric_does_not_spoil_the_others(bench):
@@ -172,9 +172,9 @@ def test_failed_runs_are_failures_and_no_evidence(bench):
     bench.history(*[100.0] * 8)
     good = bench.history(*[100.0] * 3, subject="new")
     report = bench.check(*good, bench.run(cause=Cause.TIMEOUT, subject="new"))
-    failed, weighed = report.comparisons
+    failed, compared = report.comparisons
     assert "timeout: why" in failed.failure
-    assert weighed.comparison.verdicts[0].n_contender == 3
+    assert compared.comparison.verdicts[0].n_contender == 3
     assert report.is_bad
 
 

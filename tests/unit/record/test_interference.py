@@ -18,23 +18,23 @@ def telemetry(**columns):
 
 
 @pytest.mark.parametrize(
-    ("columns", "said"),
+    ("columns", "part"),
     [
-        ({"cpu_steal": [0.1, 0.1]}, "hypervisor took 10%"),
-        ({"throttle_events": [0, 2]}, "throttled itself"),
+        ({"cpu_steal": [0.1, 0.1]}, "hypervisor used 10%"),
+        ({"throttle_events": [0, 2]}, "was throttled"),
         ({"group_throttled": [0.5, 0.5]}, "CPU quota"),
         ({"swap_in": [5e6, 5e6]}, "swapped in"),
         ({"others_cpus": [0.9, 0.8]}, "other processes used 0.85"),
         ({"gpu0_throttle_reasons": [0x40, 0]}, "gpu0 was slowed down 50%"),
     ],
 )
-def test_a_disturbance_is_named(columns, said):
-    [words] = disturbances(telemetry(**columns), 0.0, 2.0)
+def test_a_disturbance_is_named(columns, part):
+    [sentence] = disturbances(telemetry(**columns), 0.0, 2.0)
 
-    assert said in words
+    assert part in sentence
 
 
-def test_a_quiet_machine_says_nothing():
+def test_an_undisturbed_machine_has_no_disturbances():
     quiet = telemetry(cpu_steal=[0.001, 0.0], others_cpus=[0.1, 0.0], gpu0_throttle_reasons=[0x4, 0x1])
 
     assert disturbances(quiet, 0.0, 2.0) == []

@@ -70,5 +70,5 @@ def test_disturbances_are_those_of_the_execution(files):
     files.records.append(files.key, "telemetry", 0, content)
     record = Record(files)
     assert record.disturbances(record.executions[0]) == [
-        "the hypervisor took 50% of the processors' time away"
+        "the hypervisor used 50% of the processor time (steal)"
     ]

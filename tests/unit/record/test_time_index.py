@@ -55,7 +55,7 @@ def test_a_record_without_an_index(tmp_path):
 
 def test_end_marks_and_damaged_entries_are_not_arrivals(tmp_path):
     record = HandmadeRecord(tmp_path)
-    record.tear(stream=STDOUT)
+    record.mark_gap(stream=STDOUT)
     record._index.note(9, 0, 5, 1, 0)
     assert not is_complete(FolderFiles(str(tmp_path)))
     record.end()

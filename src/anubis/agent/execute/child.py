@@ -90,8 +90,8 @@ def _become(  # noqa: PLR0917  called once, in the new process
         # Python or the agent ignores these signals, and exec would keep that.
         for number in (SIGPIPE, SIGXFSZ, SIGHUP, SIGINT):
             signal(number, SIG_DFL)
-        nothing = os.open("/dev/null", os.O_RDONLY)
-        os.dup2(nothing, 0)
+        null = os.open("/dev/null", os.O_RDONLY)
+        os.dup2(null, 0)
         os.dup2(outputs[0], 1)
         os.dup2(outputs[1], 2)
         if cwd:

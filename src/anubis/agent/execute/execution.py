@@ -20,7 +20,7 @@ _SECOND_NS = 1_000_000_000
 #: Number of leftover processes that exit.json describes.
 _MOST_LEFTOVERS = 20
 #: How often a running execution is checked.
-LOOK_NS = _SECOND_NS // 2
+CHECK_NS = _SECOND_NS // 2
 #: ru_maxrss is in bytes on macOS and in KiB elsewhere; only the name of the system distinguishes them.
 _RSS_UNIT = 1 if os.uname().sysname == "Darwin" else 1024
 
@@ -30,7 +30,7 @@ class Family:
 
     def __init__(self) -> None:
         #: Process ids of sidecars, which do not belong to the benchmark.
-        self.own: set[int] = set()
+        self.sidecar_pids: set[int] = set()
         #: Children reaped so far: (status, user s, system s, peak bytes, monotonic ns).
         self.ended: dict[int, tuple[int, float, float, int, int]] = {}
 
@@ -55,25 +55,25 @@ class Family:
         """Remove a child that has ended, since its process id may be reused; returns whether it has ended."""
         if self.ended.pop(pid, None) is None:
             return False
-        self.own.discard(pid)
+        self.sidecar_pids.discard(pid)
         return True
 
-    def strangers(self) -> list[int]:
+    def benchmark_pids(self) -> list[int]:
         """Living descendants that are not sidecars; reads /proc only if the agent has a child."""
         if not self.reap():
             return []
         from anubis.agent import process_tree
 
-        return process_tree.descendants(os.getpid(), self.own)
+        return process_tree.descendants(os.getpid(), self.sidecar_pids)
 
-    def signal_strangers(self, group: int, number: int) -> None:
+    def signal_benchmark(self, group: int, number: int) -> None:
         """Send a signal to all of them, and to a process group unless its leader has been reaped: the id of the group
         may then be reused.
         """
         from anubis.agent import process_tree
 
-        strangers = self.strangers()
-        process_tree.signal_all(strangers, 0 if group in self.ended else group, number)
+        pids = self.benchmark_pids()
+        process_tree.signal_all(pids, 0 if group in self.ended else group, number)
 
 
 class Execution:
@@ -85,7 +85,7 @@ class Execution:
         self.facts: dict[str, object] = {"phase": phase, "repeat": repeat, "code": None, "signal": None}
         self.facts["offsets"] = {spool.name: [spool.size, None] for spool in capture.spools}
         #: Why the agent ended it; empty if it did not.
-        self.ended_for = ""
+        self.end_reason = ""
         self.pid = 0
         self._start_ns = 0
         self._peak = 0
@@ -112,40 +112,40 @@ class Execution:
             self._family.reap()
         return self.pid not in self._family.ended
 
-    def look(self) -> None:
+    def update_peak(self) -> None:
         """Update its peak memory; called at each check."""
         self._peak = max(self._peak, peak_of(self.pid) or 0)
 
-    def looks_due(self) -> int:
-        """Number of periods of LOOK_NS since its start."""
-        return (monotonic_ns() - self._start_ns) // LOOK_NS
+    def checks_due(self) -> int:
+        """Number of periods of CHECK_NS since its start."""
+        return (monotonic_ns() - self._start_ns) // CHECK_NS
 
     def overdue(self, timeout_s: float) -> bool:
         """Whether it has run longer than its timeout."""
         return monotonic_ns() - self._start_ns > timeout_s * 1e9
 
     def end(self, why: str, grace_s: float) -> None:
-        """Send SIGTERM to the whole tree; ``insist`` kills it after the grace period."""
-        self.ended_for = why
+        """Send SIGTERM to the whole tree; ``kill_if_due`` kills it after the grace period."""
+        self.end_reason = why
         self._kill_at = monotonic_ns() + int(grace_s * 1e9)
-        self._family.signal_strangers(self.pid, SIGTERM)
+        self._family.signal_benchmark(self.pid, SIGTERM)
 
-    def insist(self) -> None:
+    def kill_if_due(self) -> None:
         """Kill the tree once the grace period is over; repeated, since the tree may grow meanwhile."""
         if self._kill_at and monotonic_ns() >= self._kill_at:
-            self._family.signal_strangers(self.pid, SIGKILL)
+            self._family.signal_benchmark(self.pid, SIGKILL)
 
-    def next_look_ns(self, timeout_s: float) -> int:
+    def next_check_ns(self, timeout_s: float) -> int:
         """Monotonic time in ns of the next event: the timeout, the end of the grace period, or the next check."""
         now = monotonic_ns()
-        due = [now + LOOK_NS - (now - self._start_ns) % LOOK_NS]
+        due = [now + CHECK_NS - (now - self._start_ns) % CHECK_NS]
         if self._kill_at:
             due.append(max(self._kill_at, now + _SECOND_NS // 20))
         else:
             due.append(self._start_ns + int(timeout_s * 1e9) + 1)
         return min(due)
 
-    def hopeless(self) -> bool:
+    def unkillable(self) -> bool:
         """Whether it is still running seconds after SIGKILL: it is in an uninterruptible call (to a failed disk)."""
         return bool(self._kill_at) and monotonic_ns() > self._kill_at + _KILL_NS
 
@@ -154,7 +154,7 @@ class Execution:
         ended_ns = self._family.ended[self.pid][4] if self.pid in self._family.ended else monotonic_ns()
         self.facts["leftovers"] = self._end_leftovers(grace_s)
         self._capture.close_outputs()
-        rows = {pid: row for pid, row in self._family.ended.items() if pid not in self._family.own}
+        rows = {pid: row for pid, row in self._family.ended.items() if pid not in self._family.sidecar_pids}
         for pid in rows:
             del self._family.ended[pid]
         if self.pid in rows:
@@ -189,26 +189,26 @@ class Execution:
 
     def _end_leftovers(self, grace_s: float) -> list[dict[str, object]]:
         """End the processes that still run; returns their ids and command lines."""
-        if not self._wait_for_strangers(monotonic_ns() + _SETTLE_NS):
+        if not self._wait_for_processes(monotonic_ns() + _SETTLE_NS):
             return []
         from anubis.agent import process_tree
 
-        found = self._family.strangers()
+        pids = self._family.benchmark_pids()
         leftovers: list[dict[str, object]] = [
-            {"pid": pid, "command": process_tree.command_line(pid)} for pid in found[:_MOST_LEFTOVERS]
+            {"pid": pid, "command": process_tree.command_line(pid)} for pid in pids[:_MOST_LEFTOVERS]
         ]
-        if not self.ended_for:
+        if not self.end_reason:
             self._kill_at = monotonic_ns() + int(grace_s * 1e9)
-            process_tree.signal_all(found, 0, SIGTERM)
-        self._wait_for_strangers(self._kill_at)
-        while not self.hopeless() and self._family.strangers():
-            self.insist()
+            process_tree.signal_all(pids, 0, SIGTERM)
+        self._wait_for_processes(self._kill_at)
+        while not self.unkillable() and self._family.benchmark_pids():
+            self.kill_if_due()
             self._capture.pump(monotonic_ns() + _SECOND_NS // 100)
         return leftovers
 
-    def _wait_for_strangers(self, until_ns: int) -> bool:
+    def _wait_for_processes(self, until_ns: int) -> bool:
         """Capture output until no descendant is left or the time is reached; returns whether one is left."""
-        while self._family.strangers():
+        while self._family.benchmark_pids():
             now = monotonic_ns()
             if now >= until_ns:
                 return True

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 
-from anubis.agent.extract.metric_buffers import Tallies
+from anubis.agent.extract.metric_buffers import MetricBuffers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ PREFIX = b'{"anubis":1,'
 class Emitted:
     """Parses emitted lines into samples."""
 
-    def __init__(self, tallies: Tallies) -> None:
-        self._tallies = tallies
+    def __init__(self, buffers: MetricBuffers) -> None:
+        self._buffers = buffers
         #: Lines of the FIFO that are not valid, and samples that writers dropped.
         self.bad_lines = 0
         self.dropped = 0
@@ -40,7 +40,7 @@ class Emitted:
             self._take_extended(content, time_s, repeat)
         else:
             for metric, value in content.items():
-                self._tallies[metric, None, ()].take(value, time_s, None, repeat)
+                self._buffers[metric, None, ()].take(value, time_s, None, repeat)
 
     def take_stdout(self, line: bytes, time_s: float, repeat: int) -> None:
         """Read a line of stdout that starts like a JSON object.
@@ -61,9 +61,9 @@ class Emitted:
             isinstance(value, (int, float)) and not isinstance(value, bool) for value in content.values()
         )
         for metric, value in content.items():
-            report = self._tallies.reports.get(metric)
+            report = self._buffers.reports.get(metric)
             if plain or (report and report.declared and report.pattern is None):
-                self._tallies[metric, None, ()].take(value, time_s, None, repeat)
+                self._buffers[metric, None, ()].take(value, time_s, None, repeat)
 
     def _take_extended(self, content: dict[str, Any], arrived_s: float, repeat: int) -> None:
         dropped = content.get("dropped")
@@ -77,14 +77,14 @@ class Emitted:
         times, steps = content.get("t"), content.get("s")
         for metric, value in metrics.items():
             unit = units.get(metric)
-            tally = self._tallies[metric, None if unit is None else str(unit), key]
+            buffer = self._buffers[metric, None if unit is None else str(unit), key]
             if isinstance(value, list):
                 for figure, time_s, step in zip(
                     value, _spread(_seconds(times), arrived_s, len(value)), _spread(steps, None, len(value))
                 ):
-                    tally.take(figure, time_s, step, repeat)
+                    buffer.take(figure, time_s, step, repeat)
             else:
-                tally.take(
+                buffer.take(
                     value,
                     _one(_seconds(times), arrived_s),
                     steps if not isinstance(steps, list) else None,

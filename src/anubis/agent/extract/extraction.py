@@ -14,12 +14,12 @@ import select
 import signal
 
 from anubis.agent.extract.emit_lines import Emitted
-from anubis.agent.extract.metric_buffers import Tallies
+from anubis.agent.extract.metric_buffers import MetricBuffers
 from anubis.agent.extract.pattern_scan import LONGEST_LINE, Lines, Scanner
 from anubis.agent.extract.patterns import Pattern
-from anubis.agent.extract.regex_timeout import Guard
-from anubis.agent.extract.suggestions import Closest, closest_names
-from anubis.agent.options import TOO_QUIET
+from anubis.agent.extract.regex_timeout import RegexTimeout
+from anubis.agent.extract.suggestions import SimilarLines, similar_names
+from anubis.agent.options import PRIORITY_TOO_LOW
 from anubis.record import layout, liveness, samples, time_index
 from anubis.record.files import FolderFiles, replace
 from anubis.record.index_writer import CHUNK, EMIT, END, ENTRY_BYTES, GAP, HEADER, STDOUT
@@ -46,23 +46,23 @@ def run(options: Options) -> int:
         signal.signal(number, signal.SIG_IGN)
     wake, wake_write = os.pipe()
     os.set_blocking(wake_write, False)
-    signal.signal(signal.SIGTERM, _noted)
+    signal.signal(signal.SIGTERM, _note_signal)
     signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
     files = FolderFiles(options.record)
-    stands_back = not time_index.is_complete(files) and liveness.state(options.record) == liveness.ALIVE
-    if stands_back:
-        stands_back = _set_priority("SCHED_IDLE")
+    low_priority = not time_index.is_complete(files) and liveness.state(options.record) == liveness.ALIVE
+    if low_priority:
+        low_priority = _set_priority("SCHED_IDLE")
     extraction = Extraction(options.record, _declared(options.patterns), fresh=options.fresh)
     idle_s = _IDLE_S
     while not extraction.complete:
         moved = extraction.advance()
-        if stands_back and time_index.is_complete(
+        if low_priority and time_index.is_complete(
             files
         ):  # the benchmark has ended, its user waits for figures
-            stands_back = False
+            low_priority = False
             if not _set_priority("SCHED_OTHER"):
-                return TOO_QUIET
+                return PRIORITY_TOO_LOW
         if moved:
             continue
         if liveness.state(options.record) != liveness.ALIVE:
@@ -74,7 +74,7 @@ def run(options: Options) -> int:
     return 0
 
 
-def _noted(_number: int, _frame: object) -> None:
+def _note_signal(_number: int, _frame: object) -> None:
     """SIGTERM means that the streams are complete; the wake-up pipe ends the wait."""
 
 
@@ -100,11 +100,11 @@ class Extraction:
     def __init__(self, record: str, declared: dict[str, dict[str, Any]], *, fresh: bool = False) -> None:
         self._record = record
         self._files = FolderFiles(record)
-        self._tallies = Tallies(declared)
+        self._buffers = MetricBuffers(declared)
         self._patterns = self._compile(declared)
-        self._guard = Guard()
-        self._emitted = Emitted(self._tallies)
-        self._scanner = Scanner(self._patterns, self._tallies, self._emitted, self._guard)
+        self._guard = RegexTimeout()
+        self._emitted = Emitted(self._buffers)
+        self._scanner = Scanner(self._patterns, self._buffers, self._emitted, self._guard)
         self._streams = [
             Stream(record, name, _LONGEST_EMIT if name == layout.EMIT else LONGEST_LINE)
             for name in layout.STREAMS
@@ -127,7 +127,7 @@ class Extraction:
             try:
                 patterns.append(Pattern(metric, facts["pattern"]))
             except (re.error, OverflowError, RecursionError) as error:  # does not affect the other metrics
-                self._tallies.reports[metric].error = str(error)
+                self._buffers.reports[metric].error = str(error)
         return patterns
 
     def advance(self) -> bool:
@@ -146,14 +146,14 @@ class Extraction:
             if kind == CHUNK:
                 size += self._streams[stream].grow(end, self._time_s)
             elif kind == GAP:
-                self._streams[stream].tear()
+                self._streams[stream].mark_gap()
             elif kind == END:
                 self.complete = True
                 break
         self._scan_all()
         self._index_at += taken * ENTRY_BYTES
         self._unsaved += size
-        if self.complete or self._unsaved > _SAVE_BYTES or self._tallies.with_samples():
+        if self.complete or self._unsaved > _SAVE_BYTES or self._buffers.with_samples():
             self._write()
         return taken > 0
 
@@ -169,29 +169,29 @@ class Extraction:
             self._write()
         self._guard.stop()
         for pattern in self._patterns:
-            report = self._tallies.reports[pattern.metric]
+            report = self._buffers.reports[pattern.metric]
             report.slow_lines, report.switched_off = pattern.slow_lines, pattern.off
-        self._show_closest()
+        self._report_similar()
         facts = {
             "version": 1,
             "complete": self.complete,
-            "metrics": {name: report.__dict__ for name, report in self._tallies.reports.items()},
+            "metrics": {name: report.__dict__ for name, report in self._buffers.reports.items()},
             "bad_emit_lines": self._emitted.bad_lines,
             "dropped_by_emit": self._emitted.dropped,
         }
         replace(self._record, layout.METRICS, json.dumps(facts).encode() + b"\n")
         os.close(self._file)
 
-    def _show_closest(self) -> None:
+    def _report_similar(self) -> None:
         """For each declared metric without samples, report similar lines or similar names of emitted metrics."""
-        reports = self._tallies.reports
+        reports = self._buffers.reports
         others = [name for name, report in reports.items() if report.count and not report.declared]
-        closest = Closest(self._record)
+        similar = SimilarLines(self._record)
         for name, report in reports.items():
             if report.declared and not report.count:
                 pattern = report.pattern
                 report.closest = (
-                    closest_names(name, others) if pattern is None else closest.lines(name, pattern)
+                    similar_names(name, others) if pattern is None else similar.lines(name, pattern)
                 )
 
     def _scan_all(self) -> None:
@@ -217,25 +217,25 @@ class Extraction:
     def _write(self) -> None:
         """Append the new samples and the read positions, in one write."""
         parts = []
-        for tally in self._tallies.with_samples():
-            if tally.number is None:
-                tally.number = len(self._series)
+        for buffer in self._buffers.with_samples():
+            if buffer.number is None:
+                buffer.number = len(self._series)
                 facts = {
-                    "id": tally.number,
-                    "metric": tally.columns.metric,
-                    "units": tally.columns.units,
-                    "labels": tally.labels,
+                    "id": buffer.number,
+                    "metric": buffer.columns.metric,
+                    "units": buffer.columns.units,
+                    "labels": buffer.labels,
                 }
                 self._series.append(facts)
                 parts.append(samples.frame(samples.SERIES, json.dumps(facts).encode()))
-            parts.append(samples.block(tally.number, tally.columns))
-            tally.columns = samples.Columns(tally.columns.metric, tally.columns.units)
+            parts.append(samples.block(buffer.number, buffer.columns))
+            buffer.columns = samples.Columns(buffer.columns.metric, buffer.columns.units)
         state = {
             "index_at": self._index_at,
             "repeat": self._repeat,
             "complete": self.complete,
             "streams": [stream.state() for stream in self._streams],
-            "counters": self._tallies.counters(),
+            "counters": self._buffers.counters(),
             "bad_lines": self._emitted.bad_lines,
             "dropped": self._emitted.dropped,
         }
@@ -271,7 +271,7 @@ class Extraction:
     def _restore(self, state: dict[str, Any]) -> None:
         self._index_at, self._repeat, self.complete = state["index_at"], state["repeat"], state["complete"]
         self._emitted.bad_lines, self._emitted.dropped = state["bad_lines"], state["dropped"]
-        self._tallies.restore(self._series, state["counters"])
+        self._buffers.restore(self._series, state["counters"])
         for stream, facts in zip(self._streams, state["streams"]):
             stream.restore(facts)
 
@@ -302,7 +302,7 @@ class Stream:
         """Bytes in the file."""
         return os.fstat(self._file).st_size
 
-    def tear(self) -> None:
+    def mark_gap(self) -> None:
         """Note that bytes are missing here: the text before and after must not be joined to one line."""
         self._at += len(self._held)
         self._held = b""
@@ -310,7 +310,7 @@ class Stream:
 
     def complete_lines(self, repeat: int) -> list[Lines]:
         """The new data up to the last line end."""
-        found = []
+        parts = []
         while self._ends and self._at + len(self._held) < self._ends[-1]:
             have = self._at + len(self._held)
             data = os.pread(self._file, min(self._ends[-1] - have, _BATCH_BYTES), have)
@@ -319,9 +319,9 @@ class Stream:
             self._held = data if not self._held else self._held + data
             lines = self._cut(repeat)
             if lines:
-                found.append(lines)
+                parts.append(lines)
         self._ends, self._times = [], []
-        return found
+        return parts
 
     def last_line(self, repeat: int, time_s: float) -> Lines | None:
         """The rest of the data as a separate line."""
@@ -360,5 +360,5 @@ class Stream:
 
 
 def _first_end(data: bytes) -> int:
-    found = [at for at in (data.find(b"\n"), data.find(b"\r")) if at >= 0]
-    return min(found, default=-1)
+    ends = [at for at in (data.find(b"\n"), data.find(b"\r")) if at >= 0]
+    return min(ends, default=-1)

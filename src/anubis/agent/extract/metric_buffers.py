@@ -49,7 +49,7 @@ def step_number(value: Any) -> int:
     return result
 
 
-class Tally:
+class MetricBuffer:
     """One metric in one unit with one set of labels: one series of the file ``samples``."""
 
     __slots__ = ("columns", "labels", "number", "report")
@@ -120,7 +120,7 @@ class MetricReport:
             self.rejected_example = str(value)[:100]
 
 
-class Tallies:
+class MetricBuffers:
     """The buffers of all metrics, declared or emitted, by metric, units and labels."""
 
     def __init__(self, declared: dict[str, dict[str, Any]]) -> None:
@@ -128,23 +128,23 @@ class Tallies:
             name: MetricReport(facts.get("units") or "none", facts.get("pattern"), True)
             for name, facts in declared.items()
         }
-        self._tallies: dict[tuple[str, str, tuple[tuple[str, str], ...]], Tally] = {}
+        self._buffers: dict[tuple[str, str, tuple[tuple[str, str], ...]], MetricBuffer] = {}
 
-    def __getitem__(self, key: tuple[str, str | None, tuple[tuple[str, str], ...]]) -> Tally:
+    def __getitem__(self, key: tuple[str, str | None, tuple[tuple[str, str], ...]]) -> MetricBuffer:
         """The buffer of a metric; units None: the declared units."""
         metric, units, labels = key
         report = self.reports.get(metric)
         if report is None:
             report = self.reports[metric] = MetricReport(units or "none", None, False)
         full = (metric, units or report.units, labels)
-        tally = self._tallies.get(full)
-        if tally is None:
-            tally = self._tallies[full] = Tally(metric, full[1], dict(labels), report)
-        return tally
+        buffer = self._buffers.get(full)
+        if buffer is None:
+            buffer = self._buffers[full] = MetricBuffer(metric, full[1], dict(labels), report)
+        return buffer
 
-    def with_samples(self) -> list[Tally]:
+    def with_samples(self) -> list[MetricBuffer]:
         """The buffers with samples that are not yet written."""
-        return [tally for tally in self._tallies.values() if len(tally.columns)]
+        return [buffer for buffer in self._buffers.values() if len(buffer.columns)]
 
     def restore(self, series: list[dict[str, Any]], counters: dict[str, list[Any]]) -> None:
         """Continue from the state of an earlier extraction."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from anubis.agent.extract.emit_lines import Emitted
-from anubis.agent.extract.metric_buffers import Tallies
+from anubis.agent.extract.metric_buffers import MetricBuffers
 from anubis.agent.extract.patterns import Pattern
-from anubis.agent.extract.regex_timeout import Guard, OverrunError
+from anubis.agent.extract.regex_timeout import OverrunError, RegexTimeout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -129,9 +129,11 @@ class Lines:
 class Scanner:
     """Searches lines for every pattern, and stdout for emitted objects."""
 
-    def __init__(self, patterns: list[Pattern], tallies: Tallies, emitted: Emitted, guard: Guard) -> None:
+    def __init__(
+        self, patterns: list[Pattern], buffers: MetricBuffers, emitted: Emitted, guard: RegexTimeout
+    ) -> None:
         self._patterns = patterns
-        self._tallies = tallies
+        self._buffers = buffers
         self._emitted = emitted
         self._guard = guard
 
@@ -155,7 +157,7 @@ class Scanner:
                 return False
         if not lines.are_short():
             return False
-        found = []
+        parts = []
         group = pattern.value_group
         try:
             for text, time_s in lines.pieces():
@@ -164,14 +166,14 @@ class Scanner:
                 self._guard.attempt += 1
                 if pattern.bulk.groups > 1:
                     texts = [groups[group - 1] for groups in texts]
-                found.append((texts, time_s))
+                parts.append((texts, time_s))
         except OverrunError:
             self._guard.attempt += self._guard.attempt % 2
             return False
-        tally = self._tallies[pattern.metric, None, ()]
-        for texts, time_s in found:
+        buffer = self._buffers[pattern.metric, None, ()]
+        for texts, time_s in parts:
             if texts:
-                tally.take_many(texts, [time_s] * len(texts), lines.repeat)
+                buffer.take_many(texts, [time_s] * len(texts), lines.repeat)
         return True
 
     def _scan_by_line(self, pattern: Pattern, lines: Lines) -> None:
@@ -185,10 +187,10 @@ class Scanner:
             try:
                 guard.attempt += 1
                 if pattern.regex.groups < 2 and not step:
-                    found = findall(text)
+                    values = findall(text)
                 else:
                     matches = list(finditer(text))
-                    found = [match[value] or "" for match in matches]
+                    values = [match[value] or "" for match in matches]
                     steps += [match[step] for match in matches] if step else ()
                 guard.attempt += 1
             except OverrunError:
@@ -197,14 +199,14 @@ class Scanner:
                 if pattern.off:
                     break
                 continue
-            texts += found
-            ends += [end] * len(found)
+            texts += values
+            ends += [end] * len(values)
         if not texts:
             return
-        tally = self._tallies[pattern.metric, None, ()]
+        buffer = self._buffers[pattern.metric, None, ()]
         times = lines.times_of(ends)
         if step:
             for text, time_s, step_text in zip(texts, times, steps):
-                tally.take(text, time_s, step_text, lines.repeat)
+                buffer.take(text, time_s, step_text, lines.repeat)
         else:
-            tally.take_many(texts, times, lines.repeat)
+            buffer.take_many(texts, times, lines.repeat)

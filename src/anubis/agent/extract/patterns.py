@@ -57,20 +57,20 @@ def required_literal(regex: re.Pattern[str]) -> bytes | None:
 
 def _literals(parsed: Iterable[Any]) -> list[str]:
     """Contiguous texts that every match contains; the texts of a group are separate from those around it."""
-    found = [""]
+    texts = [""]
     for code, argument in parsed:
         if code is _codes.LITERAL and argument < 128:
-            found[-1] += chr(argument)
+            texts[-1] += chr(argument)
             continue
         if code is _codes.SUBPATTERN:
             _, add_flags, _, inner = argument
             if not add_flags & re.IGNORECASE:
-                found += _literals(inner)
+                texts += _literals(inner)
         elif code in (_codes.MAX_REPEAT, _codes.MIN_REPEAT) and argument[0] > 0:
-            found += _literals(argument[2])
+            texts += _literals(argument[2])
         if code is not _codes.AT:  # an anchor has zero width
-            found.append("")
-    return found
+            texts.append("")
+    return texts
 
 
 def stays_in_line(regex: re.Pattern[str]) -> bool:

@@ -21,7 +21,7 @@ class OverrunError(Exception):
     """The attempt took more CPU time than its budget."""
 
 
-class Guard:
+class RegexTimeout:
     """Add 1 to ``attempt`` before and after each guarded match, and catch OverrunError around it."""
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class Guard:
 
     def start(self) -> None:
         """Start the timer; earlier matches are not guarded."""
-        self._before = signal.signal(signal.SIGVTALRM, self._look)
+        self._before = signal.signal(signal.SIGVTALRM, self._check)
         signal.setitimer(signal.ITIMER_VIRTUAL, BUDGET_S, BUDGET_S)
 
     def stop(self) -> None:
@@ -40,7 +40,7 @@ class Guard:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, self._before)
 
-    def _look(self, _number: int, _frame: object) -> None:
+    def _check(self, _number: int, _frame: object) -> None:
         if self._seen == self.attempt and self.attempt % 2:
             self._seen = -1
             raise OverrunError

@@ -14,7 +14,7 @@ _WORD = re.compile(r"[A-Za-z]{2,}")
 _FIGURE = re.compile(r"\d+")
 
 
-class Closest:
+class SimilarLines:
     """Similar lines of the output, which is read once, at the first use. Of lines that differ only in numbers the last
     is kept.
     """
@@ -32,7 +32,7 @@ class Closest:
         return [line[:_LONGEST] for _, _, line in sorted(scored, reverse=True)[:_MOST]]
 
 
-def closest_names(metric: str, emitted: list[str]) -> list[str]:
+def similar_names(metric: str, emitted: list[str]) -> list[str]:
     """For a metric that must be emitted: similar names among the emitted metrics."""
     from difflib import get_close_matches
 

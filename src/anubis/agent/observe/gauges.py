@@ -161,8 +161,10 @@ class Gauges:
         rows = process_tree.table()
         if self._agent not in rows:
             return
-        own = {pid for pid, fields in rows.items() if int(fields[1]) == self._agent and self._is_own(pid)}
-        members = process_tree.descendants(self._agent, own, rows)
+        sidecars = {
+            pid for pid, fields in rows.items() if int(fields[1]) == self._agent and self._is_sidecar(pid)
+        }
+        members = process_tree.descendants(self._agent, sidecars, rows)
         ticks = sum(int(count) for count in rows[self._agent][13:15])  # of what the agent has reaped
         threads = pages = got = put = 0
         for pid in members:
@@ -180,13 +182,13 @@ class Gauges:
         self._rate("tree_cpus", ticks, 1 / _TICKS_PER_S)
         self._rate("tree_read", got)
         self._rate("tree_written", put)
-        own_ticks = sum(int(count) for pid in (self._agent, *own) for count in rows[pid][11:13])
-        self._rate("_own", own_ticks, 1 / _TICKS_PER_S)
-        busy, tree_cpus, own_cpus = (self._values.get(name) for name in ("_busy", "tree_cpus", "_own"))
-        if busy is not None and tree_cpus is not None and own_cpus is not None:
-            self._values["others_cpus"] = max(0.0, busy - tree_cpus - own_cpus)
+        agent_ticks = sum(int(count) for pid in (self._agent, *sidecars) for count in rows[pid][11:13])
+        self._rate("_agent", agent_ticks, 1 / _TICKS_PER_S)
+        busy, tree_cpus, agent_cpus = (self._values.get(name) for name in ("_busy", "tree_cpus", "_agent"))
+        if busy is not None and tree_cpus is not None and agent_cpus is not None:
+            self._values["others_cpus"] = max(0.0, busy - tree_cpus - agent_cpus)
 
-    def _is_own(self, pid: int) -> bool:
+    def _is_sidecar(self, pid: int) -> bool:
         """Whether a child of the agent is a sidecar, started for the same record."""
         try:
             with open(f"/proc/{pid}/cmdline", "rb", buffering=0) as file:

@@ -7,11 +7,11 @@ import os
 _ROOT = "/sys/fs/cgroup"
 
 
-def read(path: str, most: int = 65_536) -> str:
+def read(path: str, limit: int = 65_536) -> str:
     """The text of a small file; empty when it does not exist or is not readable."""
     try:
         with open(path, "rb", buffering=0) as file:
-            return file.read(most).decode("utf-8", "replace")
+            return file.read(limit).decode("utf-8", "replace")
     except OSError:
         return ""
 

@@ -39,8 +39,8 @@ def _describe(program: str, chosen: str, cwd: str) -> dict[str, object]:
 
 def _behind_pyenv(program: str, chosen: str, cwd: str) -> str | None:
     """The file that pyenv's wrapper starts (https://github.com/pyenv/pyenv, "Understanding Python version selection")."""
-    root, found, name = program.rpartition("/shims/")
-    if not found:
+    root, separator, name = program.rpartition("/shims/")
+    if not separator:
         return None
     version = chosen.split(":", maxsplit=1)[0]
     while not version and cwd:

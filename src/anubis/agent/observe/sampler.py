@@ -29,7 +29,7 @@ def run(options: Options) -> int:
         signal.signal(number, signal.SIG_IGN)
     wake, wake_write = os.pipe()
     os.set_blocking(wake_write, False)
-    signal.signal(signal.SIGTERM, _noted)
+    signal.signal(signal.SIGTERM, _note_signal)
     signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
     devices = _devices()
@@ -55,7 +55,7 @@ def run(options: Options) -> int:
     return 0
 
 
-def _noted(_number: int, _frame: object) -> None:
+def _note_signal(_number: int, _frame: object) -> None:
     """SIGTERM means that the benchmark has ended; the wake-up pipe ends the wait."""
 
 

@@ -42,7 +42,7 @@ class EngineContract:
         """A run for the engine."""
         return a_run(engine=engine.name)
 
-    def test_it_says_what_it_is(self, engine: Any) -> None:
+    def test_it_has_a_name_and_capabilities(self, engine: Any) -> None:
         assert engine.name == engine.name.lower()
         assert isinstance(engine.capabilities, Capabilities)
         assert engine.capabilities.strategies
@@ -65,7 +65,7 @@ class EngineContract:
         engine.cancel(first)
         ended(second)
 
-    def test_whoever_comes_next_learns_what_was_placed(
+    def test_a_placement_is_found_by_its_run(
         self, engine: Any, run: Run, ended: Callable[[Placement], None]
     ) -> None:
         assert engine.placed(run) is None
@@ -92,7 +92,7 @@ class EngineContract:
         ended(placement)
         assert engine.observe([placement])[placement.name].seen is Seen.ENDED
 
-    def test_cancelling_what_is_gone_is_silent(
+    def test_cancelling_twice_after_the_end_is_allowed(
         self, engine: Any, run: Run, ended: Callable[[Placement], None]
     ) -> None:
         placement = start(engine, run, self.command)
@@ -100,7 +100,7 @@ class EngineContract:
         for _ in range(2):
             engine.cancel(placement)
 
-    def test_its_own_words_are_bytes(self, engine: Any, run: Run, ended: Callable[[Placement], None]) -> None:
+    def test_logs_are_bytes(self, engine: Any, run: Run, ended: Callable[[Placement], None]) -> None:
         placement = start(engine, run, self.command)
         ended(placement)
         assert isinstance(b"".join(engine.logs(placement)), bytes)

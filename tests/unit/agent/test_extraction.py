@@ -85,7 +85,7 @@ def test_the_end_of_an_execution_ends_its_last_line(tmp_path):
 def test_what_stands_on_both_sides_of_lost_bytes_is_no_line(tmp_path):
     record = HandmadeRecord(tmp_path)
     record.write(b"loss=1\nloss=2")
-    record.tear()
+    record.mark_gap()
     record.write(b"3\nloss=4\n")
     record.end()
     found, _ = record.extract({"loss": r"loss=(\d+)"})

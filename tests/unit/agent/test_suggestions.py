@@ -1,4 +1,4 @@
-from anubis.agent.extract.suggestions import Closest, closest_names
+from anubis.agent.extract.suggestions import SimilarLines, similar_names
 
 
 def lines(tmp_path, stdout, stderr=b""):
@@ -9,24 +9,24 @@ def lines(tmp_path, stdout, stderr=b""):
 
 def test_lines_that_share_words_come_first(tmp_path):
     record = lines(tmp_path, b"hello\nValidation loss 0.5\nbye\n", b"val_loss = 3\n")
-    found = Closest(record).lines("loss", r"Validation loss: (?P<value>[0-9.]+)")
+    found = SimilarLines(record).lines("loss", r"Validation loss: (?P<value>[0-9.]+)")
     assert found[0] == "Validation loss 0.5"
     assert found[1] == "val_loss = 3"
 
 
 def test_of_lines_that_differ_in_figures_one_is_shown(tmp_path):
     record = lines(tmp_path, b"".join(b"loss %d\n" % i for i in range(5)) + b"other\n")
-    assert Closest(record).lines("loss", r"loss=(\d+)") == ["loss 4", "other"]
+    assert SimilarLines(record).lines("loss", r"loss=(\d+)") == ["loss 4", "other"]
 
 
 def test_a_silent_benchmark_has_none(tmp_path):
-    assert Closest(lines(tmp_path, b"\n\r\n")).lines("loss", r"loss=(\d+)") == []
+    assert SimilarLines(lines(tmp_path, b"\n\r\n")).lines("loss", r"loss=(\d+)") == []
 
 
 def test_long_lines_are_cut(tmp_path):
-    (found,) = Closest(lines(tmp_path, b"loss" * 1000 + b"\xff")).lines("loss", r"loss=(\d+)")
+    (found,) = SimilarLines(lines(tmp_path, b"loss" * 1000 + b"\xff")).lines("loss", r"loss=(\d+)")
     assert len(found) == 200
 
 
 def test_a_metric_to_be_emitted_shows_what_was_emitted():
-    assert closest_names("accuracy", ["acuracy", "loss"])[0] == "emitted: acuracy"
+    assert similar_names("accuracy", ["acuracy", "loss"])[0] == "emitted: acuracy"

@@ -1,4 +1,4 @@
-"""One run, weighed to its end through ``anubis run``, and how it ended."""
+"""One run, measured to its end through ``anubis run``, and its result."""
 
 import sys
 
@@ -7,8 +7,8 @@ from support.gated import client_of, stored
 from support.processes import left_in, until
 
 
-class Weighed:
-    """One run, weighed to its end in the foreground."""
+class Measured:
+    """One run, measured to its end in the foreground."""
 
     def __init__(self, anubis, program, *words, more="", python=True, **options):
         if python:
@@ -27,7 +27,7 @@ class Weighed:
         return (self.folder / name).read_bytes()
 
     def fails(self, cause, *words):
-        """It failed for this cause, and the command said so with a remedy."""
+        """Assert that it failed for this cause, and that the command printed the cause with a remedy."""
         assert (self.row.status, self.row.cause) == ("failed", cause), self.ended.stdout
         assert self.ended.returncode == 1
         assert Cause(cause).remedy in self.ended.stdout

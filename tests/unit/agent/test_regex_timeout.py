@@ -2,14 +2,14 @@ import re
 
 import pytest
 
-from anubis.agent.extract.regex_timeout import Guard, OverrunError
+from anubis.agent.extract.regex_timeout import OverrunError, RegexTimeout
 
 EVIL = re.compile(r"(a+)+$")
 
 
 @pytest.fixture
 def guard():
-    guard = Guard()
+    guard = RegexTimeout()
     guard.start()
     yield guard
     guard.stop()

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from anubis.agent.extract.metric_buffers import RejectedError, Tallies, number, step_number
+from anubis.agent.extract.metric_buffers import MetricBuffers, RejectedError, number, step_number
 from anubis.record.samples import NO_STEP
 
 
@@ -48,19 +48,19 @@ def test_what_is_no_step(given):
 
 
 def test_a_bad_step_costs_only_the_step():
-    tallies = Tallies({})
-    tally = tallies["loss", None, ()]
-    tally.take(1, 2.0, "x", 0)
-    assert list(tally.columns.values) == [1.0]
-    assert list(tally.columns.steps) == [NO_STEP]
-    assert tally.report.rejected == {"bad step": 1}
+    buffers = MetricBuffers({})
+    buffer = buffers["loss", None, ()]
+    buffer.take(1, 2.0, "x", 0)
+    assert list(buffer.columns.values) == [1.0]
+    assert list(buffer.columns.steps) == [NO_STEP]
+    assert buffer.report.rejected == {"bad step": 1}
 
 
 @pytest.mark.parametrize(
     "texts", [["1", "2.5", "1e3"], ["1", "nan", "2"], ["1_0", "2"], ["", "3"], ["1e308", "1e308"]]
 )
 def test_many_at_once_are_taken_like_one_by_one(texts):
-    many, single = Tallies({})["m", None, ()], Tallies({})["m", None, ()]
+    many, single = MetricBuffers({})["m", None, ()], MetricBuffers({})["m", None, ()]
     many.take_many(texts, [float(at) for at in range(len(texts))], 1)
     for at, text in enumerate(texts):
         single.take(text, float(at), None, 1)
@@ -69,11 +69,11 @@ def test_many_at_once_are_taken_like_one_by_one(texts):
 
 
 def test_units_come_from_the_declaration_unless_emitted():
-    tallies = Tallies({"loss": {"pattern": None, "units": "nats"}})
-    assert tallies["loss", None, ()].columns.units == "nats"
-    assert tallies["loss", "bits", ()].columns.units == "bits"
-    assert tallies["other", None, ()].columns.units == "none"
-    assert tallies["loss", None, ()] is not tallies["loss", None, (("rank", "1"),)]
+    buffers = MetricBuffers({"loss": {"pattern": None, "units": "nats"}})
+    assert buffers["loss", None, ()].columns.units == "nats"
+    assert buffers["loss", "bits", ()].columns.units == "bits"
+    assert buffers["other", None, ()].columns.units == "none"
+    assert buffers["loss", None, ()] is not buffers["loss", None, (("rank", "1"),)]
 
 
 def test_numbers_of_numpy_arrive_as_numbers():
