@@ -1,4 +1,4 @@
-"""Starting agents as engines do, and reading the records they leave."""
+"""Starts agents as engines do, and reads the records that they write."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def interpreter(version):
 
 
 class Agents:
-    """Runs agents on records in a folder of the test's own."""
+    """Runs agents on a record in the folder of a test."""
 
     def __init__(self, folder):
         self.record = folder / "record"
@@ -59,7 +59,7 @@ class Agents:
         ]
 
     def start(self, *options, command, env=None, **extra):
-        """An agent that runs; the caller waits for it."""
+        """Start an agent; the caller must wait for it."""
         environment = {**os.environ, **(env or {})}
         return subprocess.Popen(self.words("exec", *options, command=command), env=environment, **extra)
 
@@ -92,7 +92,7 @@ def python(code, *words):
 
 
 def is_running(pid):
-    """Whether a process lives (a zombie does not)."""
+    """Whether a process is running and not a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
@@ -100,7 +100,7 @@ def is_running(pid):
 
 
 class HandmadeRecord:
-    """A record written without an agent: streams with their index, as the agent would leave them."""
+    """A record written without an agent: streams with their index, as an agent writes them."""
 
     def __init__(self, folder):
         self.folder = Path(folder)
@@ -112,7 +112,7 @@ class HandmadeRecord:
         self.now_ns = 1_700_000_000_000_000_000
 
     def write(self, data, *, stream=STDOUT, repeat=0):
-        """Bytes that arrive one second after the last ones."""
+        """Append bytes that arrive one second after the previous ones."""
         self.now_ns += 1_000_000_000
         with (self.folder / STREAMS[stream]).open("ab") as file:
             file.write(data)
@@ -120,14 +120,14 @@ class HandmadeRecord:
         self._index.note(stream, CHUNK, self._sizes[stream], self.now_ns, repeat)
 
     def mark_gap(self, *, stream=STDOUT, repeat=0):
-        """Some bytes were lost here."""
+        """Note that bytes were lost here."""
         self._index.note(stream, GAP, self._sizes[stream], self.now_ns, repeat)
 
     def end(self):
         self._index.note(STDOUT, END, 0, self.now_ns, 0)
 
     def extract(self, patterns=None, *, fresh=False):
-        """Samples of every metric, and the contents of metrics.json."""
+        """Extract; returns the samples of every metric and the contents of metrics.json."""
         declared = {name: {"pattern": text, "units": "1"} for name, text in (patterns or {}).items()}
         extraction = Extraction(str(self.folder), declared, fresh=fresh)
         while extraction.advance():

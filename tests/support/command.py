@@ -1,4 +1,4 @@
-"""The installed commands, run as a person runs them: in a process of their own, with a home of their own."""
+"""Runs the installed commands as users do, in a separate process with a separate home."""
 
 import json
 import os
@@ -35,7 +35,7 @@ class Command:
         return {**os.environ, "ANUBIS_HOME": str(self.home), "PATH": path, "TERM": "dumb", "COLUMNS": "100"}
 
     def start(self, *words, **options):
-        """The command as a process that goes on."""
+        """Start the command in the background; returns its process."""
         options = {
             "stdout": subprocess.PIPE,
             "stderr": subprocess.PIPE,
@@ -49,7 +49,7 @@ class Command:
         return process
 
     def close(self):
-        """End what a failed test left behind."""
+        """End the processes that a failed test left running."""
         for process in self._started:
             if process.poll() is None:
                 process.kill()

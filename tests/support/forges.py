@@ -26,7 +26,7 @@ class Forge:
         self.ids = itertools.count(1)
         self.routes = []
         self.requests = []
-        #: Replies to give instead, first come first served.
+        #: Replies to send instead, in this order.
         self.instead = []
 
     def answer(self, request):
@@ -120,7 +120,7 @@ class GitHubApi(Forge):
         return Reply(200, comment)
 
     def write(self, number, body, user):
-        """A comment, by whomever."""
+        """Add a comment of any author."""
         assert len(body) <= MOST_BODY
         address = f"https://github.com/comment/{len(self.comments)}"
         comment = {
@@ -144,7 +144,7 @@ class GitHubApi(Forge):
 
 
 def checked(check):
-    """What GitHub documents of the fields of a check run."""
+    """Check the fields of a check run against GitHub's documentation."""
     assert check["conclusion"] in CONCLUSIONS
     assert check["status"] == "completed"
     assert 0 < len(check["output"]["title"]) <= MOST_TITLE
@@ -197,7 +197,7 @@ class GitLabApi(Forge):
         return Reply(200, note)
 
     def write(self, project, number, body, author):
-        """A note, by whomever; GitLab keeps no white space at its end."""
+        """Add a note of any author; GitLab strips white space at its end."""
         assert not re.search(r"(?m)^/\w", body), "a line that begins with a slash is a command to GitLab"
         place = (project, int(number))
         self.notes.append({"id": next(self.ids), "place": place, "body": body.rstrip(), "author": author})

@@ -1,4 +1,4 @@
-"""A benchmark that waits until the test lets it go on, and what must hold of its runs whatever was killed meanwhile."""
+"""A benchmark that waits for the test, and the invariants of its runs after any process was killed."""
 
 import json
 import os
@@ -31,7 +31,7 @@ pattern = 'rate=(\\S+)'
 
 
 def client_of(home):
-    """A client of that home, in the test's own process."""
+    """A client of that home, in the process of the test."""
     return Client.open(Settings.from_env({"ANUBIS_HOME": str(home)}))
 
 
@@ -44,7 +44,7 @@ def stored(home):
 
 
 class Gated:
-    """The benchmark, its descriptor, and a look into the home folder that its runs are stored in."""
+    """The benchmark, its descriptor, and access to the home folder of its runs."""
 
     def __init__(self, anubis, *, extra="", more=""):
         self.anubis = anubis
@@ -63,7 +63,7 @@ class Gated:
             os.kill(pid, signal.SIGKILL)
 
     def starts(self):
-        """``run id, repeat`` of every execution that ever began."""
+        """``run id, repeat`` of every execution that was started."""
         path = self.anubis.folder / "starts"
         return path.read_text().splitlines() if path.exists() else []
 
@@ -71,19 +71,19 @@ class Gated:
         return stored(self.home)
 
     def records(self, name):
-        """Files of this name in the records, of whatever run."""
+        """Files of this name in the records of all runs."""
         return list(self.home.glob(f"records/*/a*/benchmark/0/{name}"))
 
     def stdouts(self):
         return [path.read_bytes() for path in self.records("stdout")]
 
     def agent(self):
-        """Process id of the one agent."""
+        """Process id of the only agent."""
         (file,) = self.records(layout.ALIVE)
         return json.loads(file.read_bytes())["pid"]
 
     def wait_started(self, executions=1):
-        """Until so many executions have printed, and what they printed is in a record."""
+        """Wait until so many executions have printed, and their output is in a record."""
         until(lambda: len(self.starts()) >= executions, "the benchmark has started")
         until(
             lambda: sum(out.count(b"first\n") for out in self.stdouts()) >= executions, "its output is kept"

@@ -1,4 +1,4 @@
-"""A real HTTP server on this machine that keeps what it was asked and answers as a function says."""
+"""A real HTTP server on this machine that stores its requests and answers them with a function."""
 
 import json
 import queue
@@ -33,7 +33,7 @@ class Reply:
 class Listener:
     url: str
     requests: list
-    #: Every request once more, for whoever waits for the next one.
+    #: Every request again, for tests that wait for the next one.
     arrived: queue.SimpleQueue
 
     @property

@@ -1,4 +1,4 @@
-"""A real SMTP server in a thread that keeps what arrives."""
+"""A real SMTP server in a thread that stores the messages it receives."""
 
 from email import message_from_bytes, policy
 
@@ -7,7 +7,7 @@ from aiosmtpd.smtp import SMTP
 
 
 class Mailbox:
-    """Keeps what arrives; answers recipients as told."""
+    """Stores messages; answers recipients as configured."""
 
     def __init__(self):
         self.mails = []

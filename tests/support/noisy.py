@@ -29,7 +29,7 @@ SCRIPT = """\
 
 
 class Noisy:
-    """``anubis`` is the command of ``support.command``; the benchmark lives in its working folder."""
+    """``anubis`` is the command of ``support.command``; the benchmark is in its working folder."""
 
     def __init__(self, anubis):
         self.anubis = anubis
@@ -44,7 +44,7 @@ class Noisy:
         return self.anubis.write(name, "sh noisy.sh", more=about + METRICS + more)
 
     def measure(self, subject, level, *, rounds=1, more=""):
-        """Runs of a subject at this level; the ids."""
+        """Run a subject at this level; returns the run ids."""
         self.level(level)
         ended = self.anubis.json("run", self.file(subject, more=more), "--rounds", rounds)
         return [run["id"] for run in ended["runs"]]

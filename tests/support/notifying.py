@@ -1,4 +1,4 @@
-"""A notifier that obeys the contract and tells nobody, and objects in memory."""
+"""A notifier that implements the contract and only stores alerts, and objects in memory."""
 
 import io
 
@@ -6,11 +6,11 @@ from anubis.model.errors import NotFoundError, NotifyError
 
 
 class FakeNotifier:
-    """Keeps what it was asked to tell: (address, alert id, state) -> the alert as it was told last."""
+    """Stores the delivered alerts: (address, alert id, state) -> the alert as it was delivered last."""
 
     def __init__(self):
         self.told = {}
-        #: Raised by the next calls instead of telling, first come first served.
+        #: Errors that the next calls raise instead of delivering, in this order.
         self.failures = []
 
     def notify(self, to, alert):

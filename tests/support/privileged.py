@@ -1,4 +1,4 @@
-"""Fixtures that need privileges, and skip where there are none: a memory limit that kills, a disk that is really full."""
+"""Fixtures that need privileges, and skip without them: a memory limit that kills, and a small disk."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ from support.processes import until
 
 @pytest.fixture
 def memory_group():
-    """``memory_group(limit_bytes)``: the folder of a new memory control group below the one the tests run in."""
+    """``memory_group(limit_bytes)``: the folder of a new memory control group below that of the tests."""
     groups = []
 
     def limited(limit_bytes):
@@ -34,13 +34,13 @@ def memory_group():
 
 
 def entering(group):
-    """For ``preexec_fn``: the new process enters the group before it becomes what it is to be."""
+    """For ``preexec_fn``: the new process enters the group before exec."""
     return lambda: (group / "cgroup.procs").write_text(str(os.getpid()))
 
 
 @pytest.fixture
 def small_disk():
-    """``small_disk(folder, size_bytes)``: mounts a file system of that size at the folder, which is made; the folder."""
+    """``small_disk(folder, size_bytes)``: creates the folder, mounts a file system of that size at it, and returns it."""
     disks = []
 
     def mounted(folder, size_bytes):

@@ -1,4 +1,4 @@
-"""Looking at processes, and waiting for something without sleeping for a guessed time."""
+"""Lists processes, and waits for conditions without sleeping for a fixed time."""
 
 import os
 import time
@@ -14,7 +14,7 @@ PATIENCE_S = 60.0
 
 
 def until(look, what, *, patience_s=PATIENCE_S):
-    """Ask again and again until the answer is true; the answer. Fails, naming ``what``, when that never happens."""
+    """Poll until the result is true, and return it. Fails with ``what`` in the message when that never happens."""
     end_s = time.monotonic() + patience_s
     while not (found := look()):
         if time.monotonic() > end_s:
@@ -24,8 +24,8 @@ def until(look, what, *, patience_s=PATIENCE_S):
 
 
 def left_in(folder):
-    """Living processes that this folder's agents and workers started, agents and workers included: it stands in their
-    environment or on their command line.
+    """Running agents and workers of this folder and the processes that they started: those with the folder in their
+    environment or command line.
     """
     marks, found = [os.fsencode(str(folder)) + end for end in (b"/", b"\0")], []
     for proc in Path("/proc").glob("[0-9]*"):

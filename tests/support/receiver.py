@@ -16,7 +16,7 @@ class Receiving:
     def __init__(self, records, run, fault=lambda request: None):
         self.records = records
         self.run = run
-        #: Takes a request; None, ``error``, ``refuse``, ``drop``, ``cut`` (inside the body) or ``lose`` (the answer).
+        #: Called with a request; returns None, ``error``, ``refuse``, ``drop``, ``cut`` (in the body) or ``lose`` (the answer).
         self.fault = fault
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""A pytest plug-in: with ``--allowed-skips FILE`` every skip must be explained in that file, or the suite fails.
+"""A pytest plug-in: with ``--allowed-skips FILE`` the suite fails unless that file contains a reason for every skip.
 
 A line of the file is ``PATTERN  # reason``; the pattern (as in fnmatch) is held against ``test id: message``.
 """

@@ -1,4 +1,4 @@
-"""The repository as data, for the tests of the house."""
+"""The files of the repository as data, for the house tests."""
 
 import ast
 import subprocess
@@ -13,13 +13,13 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 @cache
 def modules():
-    """Path -> syntax tree of every Python file of ours under src."""
+    """Path -> syntax tree of every Python file under src."""
     return {path: ast.parse(path.read_text(), str(path)) for path in sorted(SRC.rglob("*.py"))}
 
 
 @cache
 def tracked():
-    """The files git knows, as paths that exist."""
+    """The files tracked by git that exist."""
     listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True, text=True, check=True)
     return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
 

@@ -43,7 +43,7 @@ class World:
         except PlugInError:
             raise
         except KeyError:
-            message = f'engine "{name}" is no longer installed'
+            message = f'engine "{name}" is not installed'
             raise PlugInError(message, remedy="install it again, or submit with another engine") from None
 
 

@@ -139,7 +139,7 @@ def test_a_run_whose_engine_was_removed_waits_with_a_reason_until_it_is_cancelle
     house.runs.request_cancel([run.id], [RunEvent(run_id=run.id, kind="cancel_requested", time_s=0.0)])
     turn(reconciler, house)
 
-    assert (waiting.status, waiting.reason) == (Status.WATCH, 'engine "fake" is no longer installed')
+    assert (waiting.status, waiting.reason) == (Status.WATCH, 'engine "fake" is not installed')
     assert house.runs.get(run.id).status is Status.CANCELLED
 
 
