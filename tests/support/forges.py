@@ -1,5 +1,5 @@
-"""GitHub's and GitLab's APIs as local servers: what their documentation requires of a request is checked, what it
-promises of an answer is given. They are no GitHub and no GitLab; what the documentation does not say is not shown.
+"""Local servers with the APIs of GitHub and GitLab: they check requests and send answers according to the documentation.
+Behaviour that is not documented is not simulated.
 
 GitHub: https://docs.github.com/en/rest/checks/runs, .../rest/issues/comments, .../rest/pulls, .../rest/commits
 GitLab: https://docs.gitlab.com/api/notes, .../api/commits, .../api/users

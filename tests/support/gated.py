@@ -90,7 +90,9 @@ class Gated:
         )
 
     def check_whole(self, *, repeats=1):
-        """Every run is final, once, with a cause or all it printed, was started at most once, and left no process."""
+        """Assert that every run ended once, with a cause or its whole output, was started at most once, and left no
+        process.
+        """
         rows = self.rows()
         with client_of(self.home) as client:
             for row in rows:
