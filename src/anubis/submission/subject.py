@@ -10,8 +10,8 @@ from anubis.model.errors import BadInputError
 AUTO = "auto"
 DIRTY = "-dirty"
 
-#: Commits looked at for a date that a later one must not precede.
-DEPTH = 1000
+#: Ancestors of a commit that are read to find its place; beyond them dates alone decide.
+DEPTH = 10_000
 
 
 def resolve(subject: Subject, folder: Path) -> Subject:
@@ -27,26 +27,32 @@ def resolve(subject: Subject, folder: Path) -> Subject:
 
 
 def order_s(subject: Subject, folder: Path) -> float | None:
-    """Corrected commit date of the subject: the latest committer date among it and its first-parent ancestors.
+    """Corrected commit date of the subject, UTC seconds: later than that of every ancestor, whatever the clocks said.
 
-    A clock that went wrong once cannot put a commit before its parents (git's "corrected commit date", see
-    gitformat-commit-graph). None when the commit is not in the working tree around ``folder``.
+    It is the committer date, or one second more than the latest corrected date of a parent if that is later (git's
+    "corrected commit date", see gitformat-commit-graph). Commits of one second, as a rebase makes them, and commits
+    dated before their parents therefore keep the order of their ancestry. None if the commit is not in the working
+    tree around ``folder``.
     """
     if not subject.commit:
         return None
     try:
-        dates = _git(
+        listed = _git(
             folder,
             "log",
-            "--first-parent",
+            "--topo-order",
             f"--max-count={DEPTH}",
-            "--format=%ct",
+            "--format=%H %ct %P",
             "--end-of-options",  # a commit that begins with a dash is no option of git
             subject.commit.removesuffix(DIRTY),
         )
     except BadInputError:
         return None
-    return float(max(int(date) for date in dates.split()))
+    corrected: dict[str, int] = {}
+    for line in reversed(listed.splitlines()):  # parents first
+        commit, date, *parents = line.split()
+        corrected[commit] = max(int(date), *(corrected.get(parent, 0) + 1 for parent in parents), 0)
+    return float(corrected[commit])
 
 
 def _git(folder: Path, *words: str) -> str:
