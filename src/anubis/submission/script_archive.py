@@ -19,7 +19,8 @@ _LEFT_OUT = {"__pycache__", ".git", ".venv", ".mypy_cache", ".pytest_cache", ".r
 def archive(path: Path) -> tuple[str, bytes]:
     """The object key (``<sha256>.tar``) and bytes of an archive of a file or folder.
 
-    The same content gives the same bytes: entries are sorted, without times, owners or umask-dependent modes.
+    The same content gives the same bytes: entries are sorted, without times, owners or umask-dependent modes. A file
+    that begins with ``#!`` is executable in the archive, also where a file system or a download lost its mode.
     A folder is archived under its own name, so what it holds is at ``$BAI_SCRIPTS_PATH/<folder>/``; a single file is at
     ``$BAI_SCRIPTS_PATH/<file>``. Version control and caches are left out. Raises BadInputError for a missing path or a file that is neither
     regular nor a link inside the folder.
@@ -67,7 +68,7 @@ def _add(tar: tarfile.TarFile, member: Path, top: Path) -> None:
     elif member.is_file():
         content = member.read_bytes()
         info.size = len(content)
-        info.mode = 0o755 if member.stat().st_mode & 0o100 else 0o644
+        info.mode = 0o755 if member.stat().st_mode & 0o100 or content.startswith(b"#!") else 0o644
         tar.addfile(info, io.BytesIO(content))
     else:
         raise BadInputError(f"{member} is not a regular file", remedy="leave devices, sockets and pipes out")
