@@ -69,7 +69,6 @@ def test_changes_too_near_the_ends_are_not_offered():
     assert fit(points, None, Costs(np.array([9.0]), np.array([8.0]))) == [[]]
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(-20, 20), min_size=1, max_size=8), st.floats(0.5, 4))
 def test_rungs_are_those_near_a_point(points, reach):
     rungs = rungs_for(np.array(points), reach)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from anubis.analysis.changes.detection import find_changes, judge_many, judge_series
@@ -187,6 +187,7 @@ def test_throughput_and_time_change_at_the_same_points(seed, size):
 
 @settings(max_examples=60)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=40), st.integers(0, 3))
+@example([0.0, 0.0, *[8.98846567431158e307] * 4], 0)
 def test_any_finite_values_get_a_verdict_without_warnings(values, zeros):
     verdict = judge_series(series(values + [0.0] * zeros), min_effect=0.0)
     assert verdict.n == len(values) + zeros
