@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+#: The instance type of the machine that runs Anubis.
+LOCAL = "local"
+
 
 class Strategy(StrEnum):
     """How a benchmark spreads over processes and machines."""

@@ -8,14 +8,12 @@ from anubis.contracts.clock import Clock
 from anubis.contracts.engine import Capabilities, Engine
 from anubis.model.descriptor import DEFAULT_ENGINE, SINGLE_RUN, Descriptor, Isolate, Script
 from anubis.model.errors import BadInputError
+from anubis.model.hardware import LOCAL
 from anubis.model.identity import digest, series_key
 from anubis.model.ids import new_run_id
 from anubis.model.problem import Problem, Severity
 from anubis.model.run import Event, Run
 from anubis.model.status import Status
-
-#: The instance type that stands for the machine at hand.
-LOCAL = "local"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

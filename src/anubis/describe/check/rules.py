@@ -17,7 +17,7 @@ from anubis.describe.findings import Findings, Remark
 from anubis.describe.instances import Instances, find
 from anubis.describe.paths import METRIC_LISTS, SOURCE_LISTS, Path, get, shown
 from anubis.model.descriptor import DEFAULT_ENGINE
-from anubis.model.hardware import Strategy
+from anubis.model.hardware import LOCAL, Strategy
 from anubis.model.problem import Severity
 
 #: Engines on which a descriptor may name no image: they run, or may run, the machine's own programs.
@@ -128,14 +128,26 @@ def _distributed(tree: Mapping[str, Any], instances: Instances | None, *, lenien
             severity=Severity.WARNING if lenient else Severity.ERROR,
         )
         yield (*path, "num_instances"), remark
-    if processes == "gpus" and _gpus(hardware, instances) == 0:
-        message = f"{quoted(hardware.get('instance_type'))} has no GPU, so there is no process for each"
-        remedy = "choose a machine with GPUs, or write a number"
-        yield (*path, "processes_per_instance"), Remark(message=message, remedy=remedy)
+    if processes == "gpus":
+        yield from _a_process_for_each_gpu(hardware, (*path, "processes_per_instance"), instances)
+
+
+def _a_process_for_each_gpu(hardware: dict[str, Any], path: Path, instances: Instances | None) -> Found:
+    """The GPUs of this machine are counted when the run is placed; those of other machines must be known before."""
+    instance_type, gpus = hardware.get("instance_type"), _gpus(hardware, instances)
+    if gpus == 0:
+        message = f"{quoted(instance_type)} has no GPU, so there is no process for each"
+        yield path, Remark(message=message, remedy="choose a machine with GPUs, or write a number")
+    elif gpus is None and isinstance(instance_type, str) and instance_type != LOCAL:
+        message = f"the number of GPUs of {quoted(instance_type)} is not known"
+        yield (
+            path,
+            Remark(message=message, remedy="state it as hardware.gpus, or write a number of processes"),
+        )
 
 
 def _gpus(hardware: dict[str, Any], instances: Instances | None) -> int | None:
-    """GPUs of the machine asked for; None when nobody knows."""
+    """GPUs of the requested machine; None if unknown."""
     stated, instance_type = hardware.get("gpus"), hardware.get("instance_type")
     if isinstance(stated, int):
         return stated
