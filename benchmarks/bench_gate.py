@@ -14,8 +14,8 @@ import numpy as np
 
 from anubis.analysis.verdict_text import render
 from anubis.contracts.world import World
-from anubis.judging.gate import Contest, weigh
-from anubis.judging.series_overview import survey
+from anubis.judging.gate import GateSides, compare_sides
+from anubis.judging.series_overview import series_overviews
 from anubis.model.descriptor import Subject
 from anubis.model.status import Status
 from anubis.reporting.gate_report import verdicts
@@ -63,6 +63,8 @@ def world_of(store):
         objects=None,
         records=None,
         runs=store.runs,
+        leases=store.leases,
+        events=store.events,
         points=store.points,
         alerts=store.alerts,
         clock=FakeClock(),
@@ -88,7 +90,7 @@ def main():
             world = world_of(store)
 
             def gate(contender=contender, world=world):
-                report = weigh([Contest(contender=contender)], world)
+                report = compare_sides([GateSides(contender=contender)], world)
                 lines = [render(verdict) for _, verdict in verdicts(report)]
                 assert len(lines) == METRICS
 
@@ -97,7 +99,7 @@ def main():
             print(
                 f"gate: 2 runs of {METRICS} metrics in {benchmarks} benchmarks, {HISTORY} earlier runs: {spent_ms:6.0f} ms  {state}"
             )
-            whole_ms = timed(lambda world=world: survey(world))
+            whole_ms = timed(lambda world=world: series_overviews(world))
             print(
                 f"series: all {METRICS * (HISTORY + 2):,} points of {METRICS} series read and judged: {whole_ms:6.0f} ms"
             )

@@ -79,12 +79,12 @@ def one_life(store, runs):
 
 
 def live(store, run, now_s, *, renewals=0):
-    (held,) = store.runs.claim("host/boot/1/2/abcd", now_s=now_s, lease_s=30, limit=1)
+    (held,) = store.leases.claim("host/boot/1/2/abcd", now_s=now_s, lease_s=30, limit=1)
     assert held.id == run.id
     for _ in range(renewals):
-        store.runs.renew("host/boot/1/2/abcd", [run.id], now_s=now_s, lease_s=30)
+        store.leases.renew("host/boot/1/2/abcd", [run.id], now_s=now_s, lease_s=30)
     for step in steps(held):
-        held = store.runs.apply("host/boot/1/2/abcd", held, step, now_s=now_s)
+        held = store.leases.apply("host/boot/1/2/abcd", held, step, now_s=now_s)
 
 
 def steps(run):
@@ -117,7 +117,7 @@ def many_runs(store, runs):
             for i in range(start, min(start + 500, runs))
         ]
         store.runs.add([(run, TEXT) for run in new], [an_event(run, "submitted", actor="me") for run in new])
-        for held in store.runs.claim("host/boot/1/2/abcd", now_s=NOW_S + runs, lease_s=9e9, limit=500):
+        for held in store.leases.claim("host/boot/1/2/abcd", now_s=NOW_S + runs, lease_s=9e9, limit=500):
             finish(store, held)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     show(f"{runs:,} runs added 500 at a time, claimed, 2 steps each: CPU per run", cpu / runs * 1e3, "ms")
@@ -127,7 +127,7 @@ def finish(store, held):
     _, placed, running, ended, measured, final = steps(held)
     failed = held.descriptor.info.name == "rare"
     step = Step(status=Status.WATCH, placement=placed.placement, events=placed.events + running.events)
-    held = store.runs.apply("host/boot/1/2/abcd", held, step, now_s=held.created_s)
+    held = store.leases.apply("host/boot/1/2/abcd", held, step, now_s=held.created_s)
     last = Step(
         status=Status.FAILED if failed else Status.SUCCEEDED,
         cause=Cause.USER_ERROR if failed else None,
@@ -135,7 +135,7 @@ def finish(store, held):
         events=ended.events + final.events,
         points=(*measured.points, a_point(held, "rare metric")) if failed else measured.points,
     )
-    store.runs.apply("host/boot/1/2/abcd", held, last, now_s=held.created_s + 1)
+    store.leases.apply("host/boot/1/2/abcd", held, last, now_s=held.created_s + 1)
 
 
 def listings(store, runs):
@@ -173,10 +173,10 @@ def sampled(store):
         blocks = tuple(block(f"samples-{i}", length) for i in range(series))
         runs = [a_run() for _ in range(5)]
         store.runs.add([(run, TEXT) for run in runs], [])
-        held = store.runs.claim("me", now_s=9e9, lease_s=30, limit=len(runs))
+        held = store.leases.claim("me", now_s=9e9, lease_s=30, limit=len(runs))
         wall = time.perf_counter()
         for run in held:
-            store.runs.apply("me", run, Step(status=Status.COLLECT, samples=blocks), now_s=NOW_S)
+            store.leases.apply("me", run, Step(status=Status.COLLECT, samples=blocks), now_s=NOW_S)
         wall = time.perf_counter() - wall
         title = f"samples in, {series} metrics of {length:,} in each step"
         show(title, length * series * len(runs) / wall / 1e6, "M/s")

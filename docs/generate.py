@@ -19,7 +19,11 @@ DOCS = Path(__file__).parent
 PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 #: Modules whose names are promised to others, in the order in which a reader wants them.
 PUBLIC = [
-    "anubis.client",
+    "anubis.client.client",
+    "anubis.client.outcome",
+    "anubis.client.protocol.runs",
+    "anubis.client.protocol.judging",
+    "anubis.client.protocol.tools",
     "anubis.agent.emit",
     "anubis.contracts",
     "anubis.transfer.history_formats",

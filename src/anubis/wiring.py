@@ -75,11 +75,13 @@ def build(settings: Settings | None = None) -> Installation:
         objects=objects,
         records=records,
         runs=store.runs,
+        leases=store.leases,
+        events=store.events,
         points=store.points,
         alerts=store.alerts,
         clock=clock,
     )
-    relay = Relay(store.runs, store.alerts, store.cursors, notifiers, clock)
+    relay = Relay(store.events, store.alerts, store.cursors, notifiers, clock)
     return Installation(settings, store, clock, world, relay)
 
 

@@ -78,7 +78,7 @@ def test_a_first_measurement_cannot_be_judged(anubis, bench):
     bench.measure("1", 10)
     ended = anubis("check")
     assert ended.returncode == 4
-    assert "first of their history" in ended.stdout
+    assert "this is the first measurement" in ended.stdout
     assert anubis("check", "--fail-on", "regression").returncode == 0
 
 
@@ -119,7 +119,7 @@ def test_baselines_are_named_by_runs_subject_or_label(anubis, bench):
         (["@last", "--baseline", "@last"], "on both sides"),
         (["--baseline-label", "branch=none"], "no good run"),
         (["--baseline-subject", "unheard-of"], "no good run"),
-        (["--post", "pigeon"], "nobody posts to 'pigeon'"),
+        (["--post", "pigeon"], "no installed plug-in posts to 'pigeon'"),
         (["--report", "no/such/folder/r.json"], "cannot be written"),
         (["--min-effect", "much"], "no share"),
     ],

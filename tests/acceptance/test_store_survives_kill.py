@@ -21,16 +21,16 @@ store = open_store(sys.argv[1])
 while True:
     runs = [a_run() for _ in range(3)]
     store.runs.add([(run, run.id) for run in runs], [an_event(run, "submitted") for run in runs])
-    for run in store.runs.claim("writer", now_s=9e9, lease_s=30, limit=3):
+    for run in store.leases.claim("writer", now_s=9e9, lease_s=30, limit=3):
         watch = Step(status=Status.WATCH, placement=a_placement(run), events=(an_event(run, "placed"),))
-        run = store.runs.apply("writer", run, watch, now_s=9e9)
+        run = store.leases.apply("writer", run, watch, now_s=9e9)
         last = Step(
             status=Status.SUCCEEDED,
             points=tuple(a_point(run, f"m{{i}}") for i in range({METRICS})),
             samples=tuple(samples_of([1.0, 2.0], f"m{{i}}") for i in range({METRICS})),
             events=(an_event(run, "ended"), an_event(run, "final")),
         )
-        store.runs.apply("writer", run, last, now_s=9e9)
+        store.leases.apply("writer", run, last, now_s=9e9)
         print(run.id, flush=True)
 """
 #: Status -> kinds of events, points and metrics with samples that belong to it.
@@ -58,7 +58,7 @@ def test_a_killed_writer_leaves_whole_steps(tmp_path, acknowledged):
     store = open_store(url)
     rows = store.runs.find(RunQuery(limit=10_000))
     for row in rows:
-        kinds = [event.kind for event in store.runs.events(row.id)]
+        kinds = [event.kind for event in store.events.read(row.id)]
         measured = len(store.points.of([row.id])), len(store.points.summaries(row.id))
         assert (kinds, *measured) == WHOLE[row.status]
         assert store.runs.text(row.id) == row.id
@@ -76,11 +76,11 @@ def test_whoever_comes_next_carries_on(tmp_path):
     for acknowledged in (2, 3):
         written_until_killed(url, acknowledged)
     store = open_store(url)
-    assert set(store.runs.owners()) <= {"writer"}
-    store.runs.release("writer")
+    assert set(store.leases.owners()) <= {"writer"}
+    store.leases.release("writer")
     left = store.runs.unfinished()
-    claimed = store.runs.claim("heir", now_s=9e9, lease_s=30, limit=100)
+    claimed = store.leases.claim("heir", now_s=9e9, lease_s=30, limit=100)
     assert len(claimed) == left
-    seqs = [event.seq for event in store.runs.events(limit=10_000)]
+    seqs = [event.seq for event in store.events.read(limit=10_000)]
     assert seqs == list(range(1, len(seqs) + 1))
     store.close()

@@ -42,7 +42,7 @@ def test_no_run_is_claimed_twice(stores):
 
     def claim_all(owner, store):
         got = []
-        while some := store.runs.claim(owner, now_s=NOW_S, lease_s=30, limit=7):
+        while some := store.leases.claim(owner, now_s=NOW_S, lease_s=30, limit=7):
             got += [run.id for run in some]
         return got
 
@@ -60,7 +60,7 @@ def test_every_step_is_applied_once_and_every_event_is_seen_by_who_follows(store
     def follow(store):
         while True:
             last_look = done.is_set()
-            while events := store.runs.events(after_seq=seen[-1].seq if seen else 0, limit=10):
+            while events := store.events.read(after_seq=seen[-1].seq if seen else 0, limit=10):
                 seen.extend(events)
             if last_look:
                 return
@@ -69,11 +69,11 @@ def test_every_step_is_applied_once_and_every_event_is_seen_by_who_follows(store
         number = writers.index(owner)
         store.runs.add([(run, run.id) for run in runs[number::3]], [an_event(run) for run in runs[number::3]])
         while store.runs.unfinished():
-            for run in store.runs.claim(owner, now_s=NOW_S, lease_s=3000, limit=5):
+            for run in store.leases.claim(owner, now_s=NOW_S, lease_s=3000, limit=5):
                 for status in (Status.PLACE, Status.WATCH, Status.SUCCEEDED):
                     points = (a_point(run, f"metric-{i}") for i in range(3))
                     step = Step(status=status, events=(an_event(run, status),), points=tuple(points))
-                    run = store.runs.apply(owner, run, step, now_s=NOW_S)  # noqa: PLW2901
+                    run = store.leases.apply(owner, run, step, now_s=NOW_S)  # noqa: PLW2901
         return True
 
     following = threading.Thread(target=follow, args=(stores[reader],))
@@ -83,7 +83,7 @@ def test_every_step_is_applied_once_and_every_event_is_seen_by_who_follows(store
     finally:
         done.set()
         following.join()
-    assert seen == stores[reader].runs.events(limit=10_000)
+    assert seen == stores[reader].events.read(limit=10_000)
     assert [event.seq for event in seen] == list(range(1, 4 * len(runs) + 1))
     assert len(stores[reader].points.of([run.id for run in runs])) == 3 * len(runs)
 
@@ -95,39 +95,39 @@ def test_only_one_of_two_owners_writes_after_a_lease_ran_out(stores):
         stores[OWNERS[0]].runs.add([(run, "")], [])
         holders = {owner: stores[owner] for owner in OWNERS[:2]}
         for at, owner in enumerate(holders):
-            (held,) = holders[owner].runs.claim(owner, now_s=NOW_S + 30 * at, lease_s=30, limit=1)
+            (held,) = holders[owner].leases.claim(owner, now_s=NOW_S + 30 * at, lease_s=30, limit=1)
 
         def write(owner, store, held=held):
             step = Step(status=Status.FAILED, reason=owner, events=(an_event(held, "final", actor=owner),))
             try:
-                return store.runs.apply(owner, held, step, now_s=NOW_S)
+                return store.leases.apply(owner, held, step, now_s=NOW_S)
             except LeaseLostError:
                 return None
 
         written = together(write, holders)
         assert [owner for owner, after in written.items() if after] == [OWNERS[1]]
-        assert [event.actor for event in stores[OWNERS[0]].runs.events(run.id)] == [OWNERS[1]]
+        assert [event.actor for event in stores[OWNERS[0]].events.read(run.id)] == [OWNERS[1]]
 
 
 def test_cancelling_renewing_and_releasing_do_not_wait_in_a_circle(stores):
     runs = [a_run() for _ in range(40)]
     ids = [run.id for run in runs]
     stores[OWNERS[0]].runs.add([(run, "") for run in runs], [])
-    stores[OWNERS[0]].runs.claim(OWNERS[0], now_s=NOW_S, lease_s=30, limit=100)
+    stores[OWNERS[0]].leases.claim(OWNERS[0], now_s=NOW_S, lease_s=30, limit=100)
 
     def disturb(owner, store):
         for _ in range(10):
             if owner == OWNERS[0]:
-                assert len(store.runs.renew(owner, ids, now_s=NOW_S, lease_s=30)) == len(ids)
+                assert len(store.leases.renew(owner, ids, now_s=NOW_S, lease_s=30)) == len(ids)
             elif owner == OWNERS[1]:
                 store.runs.request_cancel(ids[::-1], [])
             elif owner == OWNERS[2]:
-                store.runs.release(owner)
+                store.leases.release(owner)
             else:
                 store.runs.remove(ids)
 
     together(disturb, stores)
-    assert sorted(stores[OWNERS[0]].runs.cancelled(OWNERS[0])) == sorted(ids)
+    assert sorted(stores[OWNERS[0]].leases.cancelled(OWNERS[0])) == sorted(ids)
 
 
 def test_the_same_new_words_may_come_from_everybody(stores):
@@ -160,10 +160,10 @@ def test_removing_a_run_spares_the_descriptor_another_one_shares(stores):
             mine.append(run)
             if owner == drop:
                 (held,) = [
-                    r for r in store.runs.claim(owner, now_s=NOW_S, lease_s=1, limit=999) if r.id == run.id
+                    r for r in store.leases.claim(owner, now_s=NOW_S, lease_s=1, limit=999) if r.id == run.id
                 ]
-                store.runs.apply(owner, held, Step(status=Status.CANCELLED), now_s=NOW_S)
-                store.runs.release(owner)
+                store.leases.apply(owner, held, Step(status=Status.CANCELLED), now_s=NOW_S)
+                store.leases.release(owner)
                 store.runs.remove([run.id])
         return mine
 

@@ -66,7 +66,7 @@ class Interleavings(RuleBasedStateMachine):
     def claim(self, owner, limit):
         now_s = self.clock.now_s()
         claimed = self.both(
-            lambda store: list(store.runs.claim(owner, now_s=now_s, lease_s=LEASE_S, limit=limit))
+            lambda store: list(store.leases.claim(owner, now_s=now_s, lease_s=LEASE_S, limit=limit))
         )
         for run in claimed:
             holder, until_s = self.held.get(run.id, ("", 0.0))
@@ -80,14 +80,14 @@ class Interleavings(RuleBasedStateMachine):
     def renew(self, owner, choice):
         now_s = self.clock.now_s()
         ids = self.some(choice)
-        kept = self.both(lambda store: dict(store.runs.renew(owner, ids, now_s=now_s, lease_s=LEASE_S)))
+        kept = self.both(lambda store: dict(store.leases.renew(owner, ids, now_s=now_s, lease_s=LEASE_S)))
         assert set(kept) == {run_id for run_id in ids if self.held.get(run_id, ("",))[0] == owner}
         self.held |= dict.fromkeys(kept, (owner, now_s + LEASE_S))
 
     @rule(owner=OWNERS, choice=st.none() | CHOICE)
     def release(self, owner, choice):
         ids = None if choice is None else self.some(choice)
-        self.both(lambda store: store.runs.release(owner, ids))
+        self.both(lambda store: store.leases.release(owner, ids))
         for run_id in list(self.held) if ids is None else ids:
             if self.held.get(run_id, ("",))[0] == owner:
                 del self.held[run_id]
@@ -120,7 +120,7 @@ class Interleavings(RuleBasedStateMachine):
 
         def attempt(store):
             try:
-                return store.runs.apply(owner, run, step, now_s=now_s)
+                return store.leases.apply(owner, run, step, now_s=now_s)
             except LeaseLostError:
                 return None
 
@@ -166,13 +166,13 @@ class Interleavings(RuleBasedStateMachine):
             run_id: status for run_id, status in self.finals.items() if run_id in runs
         }
         self.both(lambda store: store.runs.unfinished())
-        self.both(lambda store: store.runs.owners())
+        self.both(lambda store: store.leases.owners())
         self.both(lambda store: store.points.of(self.runs))
         self.both(lambda store: [store.points.summaries(run_id) for run_id in self.runs])
-        seqs = [event.seq for event in self.both(lambda store: list(store.runs.events()))]
+        seqs = [event.seq for event in self.both(lambda store: list(store.events.read()))]
         assert seqs == sorted(set(seqs))
         for owner in ("one", "two"):
-            self.both(lambda store, owner=owner: sorted(store.runs.cancelled(owner)))
+            self.both(lambda store, owner=owner: sorted(store.leases.cancelled(owner)))
 
 
 Interleavings.TestCase.settings = settings(

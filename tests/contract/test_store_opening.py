@@ -7,8 +7,8 @@ import pytest
 
 from anubis.model.errors import AnubisError, StoreError
 from anubis.store import open_store, opening
-from anubis.store.drivers import driver_for
 from anubis.store.migrations import upgrade
+from anubis.store.sql.drivers import driver_for
 from anubis.testing import a_run, an_event
 
 SCHEMA_OF = {
@@ -88,7 +88,7 @@ def test_a_migrated_database_is_one_to_work_with(database_url):
     run = a_run()
     store = open_store(database_url)
     store.runs.add([(run, "")], [an_event(run)])
-    assert [event.seq for event in store.runs.events()] == [1]
+    assert [event.seq for event in store.events.read()] == [1]
     store.close()
 
 

@@ -17,7 +17,7 @@ SCOPE = {
     "click": {"cli"},
     "cronsim": {"describe/check/schedules.py"},
     "numpy": {"analysis", "store/columns.py", "store/samples.py"},
-    "psycopg": {"store/drivers.py"},
+    "psycopg": {"store/sql/drivers.py"},
     "pytest": {"testing/contracts"},
     "pyarrow": {"histories/parquet.py"},
     "pydantic": {"describe/check/validation.py", "reporting", "api"},

@@ -120,7 +120,7 @@ def test_one_comment_follows_the_alert(api, server):
     (comment,) = api.comments
     assert comment["body"].startswith("<!-- anubis:")
     assert "regression resolved" in comment["body"]
-    assert "Nothing is left to do." in comment["body"]
+    assert "No action is needed." in comment["body"]
 
 
 def test_good_news_alone_write_no_comment(api, server):

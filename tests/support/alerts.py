@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from anubis.model.alert import Alert, AlertKind, AlertRow, AlertState
 from anubis.model.verdict import Comparison, Judgement, Verdict
-from anubis.reporting.gate_report import Report, Weighing
+from anubis.reporting.gate_report import BenchmarkComparison, Report
 
 OLD = "1a2b3c4d5e6f" + "0" * 28
 NEW = "3f2a91c04d1e" + "0" * 28
@@ -72,4 +72,4 @@ def a_report(*verdicts, **fields):
     """One benchmark with these verdicts."""
     comparison = Comparison(verdicts=verdicts, mean_effect=None, mean_interval=None, mean_count=0)
     about = {"benchmark": "resnet50-train", "baseline": OLD, "contender": NEW, "comparison": comparison}
-    return Report(weighings=(Weighing(**{**about, **fields}),))
+    return Report(comparisons=(BenchmarkComparison(**{**about, **fields}),))

@@ -40,7 +40,7 @@ def stored(home):
     if not (home / "anubis.db").exists():
         return []
     with client_of(home) as client:
-        return list(client.find(RunQuery(newest_first=False, limit=10_000)))
+        return list(client.runs.find(RunQuery(newest_first=False, limit=10_000)))
 
 
 class Gated:
@@ -102,13 +102,13 @@ class Gated:
 
     def _check_run(self, client, row, repeats):
         assert row.status.final, row
-        kinds = [event.kind for event in client.events(row.id)]
+        kinds = [event.kind for event in client.runs.events(row.id)]
         assert (kinds.count("submitted"), kinds.count("final")) == (1, 1), kinds
         assert (row.cause is None) == (row.status == "succeeded"), row
         if row.status == "succeeded":
             self._check_record(row.id, repeats)
-            assert {point.metric for point in client.points([row.id])} > {"rate"}
-        elif (folder := client.record_folder(client.get(row.id))).exists():
+            assert {point.metric for point in client.results.points([row.id])} > {"rate"}
+        elif (folder := client.records.folder_of(client.runs.get(row.id))).exists():
             assert Record(folder).samples() is not None, "what there is of its record can be read"
 
     def _check_record(self, run_id, repeats):

@@ -18,8 +18,8 @@ class Weighed:
         self.ended = anubis("run", anubis.write("bad.toml", program, more=more), *words, **options)
         (self.row,) = stored(anubis.home)
         with client_of(anubis.home) as client:
-            self.run = client.get(self.row.id)
-            self.folder = client.record_folder(self.run)
+            self.run = client.runs.get(self.row.id)
+            self.folder = client.records.folder_of(self.run)
         assert "Traceback" not in self.ended.stderr
         until(lambda: not left_in(anubis.home), "every process of the run is gone")
 

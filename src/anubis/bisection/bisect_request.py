@@ -1,4 +1,4 @@
-"""What a bisection is asked: from a descriptor file, or from an alert."""
+"""The request for a bisection, made from a descriptor file or from an alert."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -17,34 +17,34 @@ from anubis.submission.submit import Submission
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """What changed between which commits, and how it is measured."""
+class BisectRequest:
+    """The commits to search between, the metric that changed, and how it is measured."""
 
     repository: Repository
     good: str
     bad: str
     metric: str
-    #: What runs at every commit; its subject and folder are replaced.
+    #: The benchmark to run at every commit; subject and folder are replaced.
     submission: Submission
-    #: Where it runs, below the top of the repository.
+    #: Working folder of the benchmark, relative to the top of the repository.
     below: Path
     #: Follow every parent of a merge, not only the first.
     all_parents: bool = False
-    #: Runs of one commit at most: more of them settle little, and cost as much as many commits.
-    most_runs: int = 12
+    #: Maximum number of runs of one commit.
+    max_runs: int = 12
     min_effect: float = 0.02
 
     @property
     def family(self) -> str:
-        """The id of the family that its runs belong to: the same question is the same bisection."""
-        words = (
+        """The family id of its runs; equal requests have the same id, so that a bisection can continue."""
+        parts = (
             str(self.repository.top),
             self.good,
             self.bad,
             self.metric,
             series_key(self.submission.descriptor),
         )
-        digits = hashlib.sha256("\0".join(words).encode()).hexdigest()
+        digits = hashlib.sha256("\0".join(parts).encode()).hexdigest()
         return f"{digits[:8]}-{digits[8:12]}-8000-8000-{digits[12:24]}"
 
 
@@ -56,38 +56,38 @@ def from_file(
     metric: str | None = None,
     repository: Path | None = None,
     overrides: Mapping[str, str],
-) -> Question:
-    """Between two commits, by what a descriptor file measures. Raises BadInputError for what cannot be asked."""
+) -> BisectRequest:
+    """A request to search between two commits with the benchmark of a descriptor file. Raises BadInputError."""
     submissions = list(read(file, overrides=overrides))
     if len(submissions) != 1:
         raise BadInputError(
-            f"{file} describes {len(submissions)} runs, and a bisection measures one",
+            f"{file} describes {len(submissions)} runs, but a bisection needs exactly one",
             remedy="fix the axes of its matrix with --set, for example --set env.vars.SIZE=2",
         )
     (submission,) = submissions
     _refuse_script(submission)
-    inside = Repository(repository or file.resolve().parent)
-    return Question(
-        repository=inside,
-        good=inside.commit(good),
-        bad=inside.commit(bad),
+    repo = Repository(repository or file.resolve().parent)
+    return BisectRequest(
+        repository=repo,
+        good=repo.commit(good),
+        bad=repo.commit(bad),
         metric=metric or _only([each.name for each in submission.descriptor.output.metrics], file),
         submission=submission,
-        below=_below(file.resolve().parent, inside),
+        below=_below(file.resolve().parent, repo),
     )
 
 
 def from_alert(
     alert: Alert, world: World, *, metric: str | None = None, repository: Path | None = None
-) -> Question:
-    """Inside the range of an alert, by the run that it was first seen in.
+) -> BisectRequest:
+    """A request to search the commit range of an alert with the benchmark of its first run.
 
-    Raises BadInputError when the alert has no range, or its run left no trace on this machine.
+    Raises BadInputError if the alert has no range, or if the repository of the run is not on this machine.
     """
     if not (alert.last_old and alert.first_new):
         raise BadInputError(
             f"alert {alert.id} has no range of commits",
-            remedy="set subject.commit in the descriptor from now on",
+            remedy='set subject.commit = "auto" in the descriptor for future runs',
         )
     run = world.runs.get(alert.run_id)
     submission = Submission(descriptor=run.descriptor, text=world.runs.text(run.id))
@@ -95,44 +95,46 @@ def from_alert(
     folder = repository or Path(run.folder or "")
     if not (repository or run.folder) or not folder.is_dir():
         raise BadInputError(
-            f"run {run.id} was not submitted from a folder that is here",
+            f"the folder from which run {run.id} was submitted does not exist here",
             remedy="name the repository: anubis bisect --alert ALERT --repository DIR",
         )
-    inside = Repository(folder)
-    return Question(
-        repository=inside,
-        good=inside.commit(alert.last_old.removesuffix(DIRTY)),
-        bad=inside.commit(alert.first_new.removesuffix(DIRTY)),
-        metric=metric or _gravest(alert, run).metric,
+    repo = Repository(folder)
+    return BisectRequest(
+        repository=repo,
+        good=repo.commit(alert.last_old.removesuffix(DIRTY)),
+        bad=repo.commit(alert.first_new.removesuffix(DIRTY)),
+        metric=metric or _largest_change(alert, run).metric,
         submission=submission,
-        below=_below(Path(run.folder or ""), inside),
+        below=_below(Path(run.folder or ""), repo),
     )
 
 
 def _refuse_script(submission: Submission) -> None:
     if submission.descriptor.ml.script:
         raise BadInputError(
-            "the code of this benchmark came as an archive, so every commit would run the same",
-            remedy="let benchmark_code run the code of the working tree, without --script",
+            "the code of this benchmark is a script archive, so every commit would run the same code",
+            remedy="run the code of the working tree in ml.benchmark_code, without --script",
         )
 
 
 def _only(metrics: Sequence[str], file: Path) -> str:
     if len(metrics) != 1:
-        shown = f"choose one of: {', '.join(metrics)}" if metrics else "name one with --metric"
-        raise BadInputError(f"nothing says which metric of {file} is meant", remedy=shown)
+        remedy = f"choose one with --metric: {', '.join(metrics)}" if metrics else "name one with --metric"
+        raise BadInputError(
+            f"the metric to bisect is not given, and {file} does not declare exactly one", remedy=remedy
+        )
     return metrics[0]
 
 
 def _below(folder: Path, repository: Repository) -> Path:
-    """Where a folder lies below the top of the repository; its top for a folder that is elsewhere."""
+    """The folder relative to the top of the repository; the top itself for a folder outside the repository."""
     resolved = folder.resolve()
     return resolved.relative_to(repository.top) if resolved.is_relative_to(repository.top) else Path()
 
 
-def _gravest(alert: Alert, run: Run) -> AlertRow:
-    """The row that moved most, of the run's own series."""
+def _largest_change(alert: Alert, run: Run) -> AlertRow:
+    """The row with the largest effect among those of the run's series."""
     rows = [row for row in alert.rows if row.series_key == run.series_key] or list(alert.rows)
     if not rows:
-        raise BadInputError(f"alert {alert.id} is about no metric", remedy="look at the log of its run")
+        raise BadInputError(f"alert {alert.id} has no metric", remedy="see the log of its run")
     return max(rows, key=lambda row: (row.kind is alert.kind, abs(row.effect)))

@@ -1,7 +1,7 @@
-"""Bisection of a repository: commits are measured in working trees of their own until one is left.
+"""Bisection of a repository: commits are measured in separate working trees until one suspect is left.
 
-What was measured is stored like every other run, and looked up before anything is measured: an interrupted bisection
-goes on where it stopped.
+Results are stored like every other run and looked up before a commit is measured, so an interrupted bisection
+continues where it stopped.
 """
 
 import shutil
@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from math import isfinite
 
-from anubis.bisection.bisect_request import Question
+from anubis.bisection.bisect_request import BisectRequest
 from anubis.bisection.commit_search import (
     FIRST_RUNS,
     Search,
@@ -31,85 +31,85 @@ from anubis.settings import Settings
 from anubis.submission import subject
 from anubis.submission.submit import Submission, runs_of
 
-#: Drives runs until they are final; the runs as they ended.
+#: Drives runs until they are final; returns the final runs.
 Measure = Callable[[Sequence[Run]], Sequence[Run]]
-#: More runs of a bisection than anybody has.
-_MOST_FOUND = 100_000
+#: Limit of queries for the runs of a bisection.
+_QUERY_LIMIT = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What is known of one commit."""
+class CommitResult:
+    """The result of one commit."""
 
     commit: str
     side: Side
-    #: Against the good commit; None where there is no value.
+    #: Verdict against the good commit; None if the commit has no value.
     verdict: Verdict | None
-    #: Why it was skipped; empty otherwise.
+    #: Why the commit was skipped; empty otherwise.
     why: str
-    #: What may still be the first bad commit, and the decisions that remain.
+    #: Number of commits that may still be the first bad one, and number of remaining steps.
     suspects: int
     steps_left: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """How a bisection ended."""
+class BisectResult:
+    """The result of a bisection."""
 
-    #: What may be the first bad commit, oldest first; several where the others could not be measured.
+    #: Commits that may be the first bad one, oldest first; several if the others could not be measured.
     suspects: tuple[str, ...]
     last_good: str
-    #: The last good commit against the first bad one; None when there are several suspects.
+    #: Verdict of the first bad commit against the last good one; None if there are several suspects.
     verdict: Verdict | None
-    answers: tuple[Answer, ...]
+    commits: tuple[CommitResult, ...]
 
 
 def bisect(
-    question: Question,
+    request: BisectRequest,
     world: World,
     settings: Settings,
     *,
     measure: Measure,
-    told: Callable[[Answer], None] | None = None,
-) -> Found:
-    """Find the first bad commit; ``told`` hears of every commit.
+    on_commit: Callable[[CommitResult], None] | None = None,
+) -> BisectResult:
+    """Find the first bad commit. ``on_commit`` is called with the result of every commit.
 
-    Raises BadInputError when good or bad cannot be measured, UndecidedError when they do not differ, and
-    KeyboardInterrupt when a run was cancelled.
+    Raises BadInputError if good or bad cannot be measured, UndecidedError if they do not differ, and
+    KeyboardInterrupt if a run was cancelled.
     """
-    bisection = _Bisection(question, world, settings, measure, told)
+    bisection = _Bisection(request, world, settings, measure, on_commit)
     try:
-        bisection.give_up_unfinished()
-        return bisection.walk()
+        bisection.cancel_unfinished()
+        return bisection.run()
     finally:
         shutil.rmtree(bisection.trees, ignore_errors=True)
 
 
 class _Bisection:
-    """Asks, measures and decides."""
+    """The state of one bisection."""
 
     def __init__(
         self,
-        question: Question,
+        request: BisectRequest,
         world: World,
         settings: Settings,
         measure: Measure,
-        told: Callable[[Answer], None] | None,
+        on_commit: Callable[[CommitResult], None] | None,
     ) -> None:
-        self._question = question
+        self._request = request
         self._world = world
         self._owner = settings.client_id
         self._engine = settings.engine
         #: Folder of the working trees.
-        self.trees = settings.home / "worktrees" / question.family[:13]
+        self.trees = settings.home / "worktrees" / request.family[:13]
         self._measure = measure
-        self._told = told
-        #: Commit -> its values on this machine, one for each run.
+        self._on_commit = on_commit
+        #: Commit -> its values on this machine, one per run.
         self._values: dict[str, list[float]] = {}
         self._units, self._better = "none", "none"
 
-    def give_up_unfinished(self) -> None:
-        """Cancel what an interrupted bisection left behind: its working trees are gone."""
+    def cancel_unfinished(self) -> None:
+        """Cancel unfinished runs of an interrupted bisection: their working trees no longer exist."""
         runs, now_s = self._world.runs, self._world.clock.now_s()
         left = [runs.get(row.id) for row in self._runs() if not row.status.final]
         why = "an earlier bisection was interrupted"
@@ -123,102 +123,102 @@ class _Bisection:
         if left:
             self._measure(left)
 
-    def walk(self) -> Found:
-        ask = self._question
-        graph = ask.repository.between(ask.good, ask.bad, all_parents=ask.all_parents)
+    def run(self) -> BisectResult:
+        request = self._request
+        graph = request.repository.between(request.good, request.bad, all_parents=request.all_parents)
         self._begin()
-        hunt, answers = search(graph, ask.bad), list[Answer]()
-        while (commit := hunt.next()) is not None:
+        state, results = search(graph, request.bad), list[CommitResult]()
+        while (commit := state.next()) is not None:
             side, why = self._side(commit)
-            hunt = hunt.marked(commit, side)
-            answers.append(self._answer(commit, side, why, hunt))
-            if self._told:
-                self._told(answers[-1])
-        first = hunt.suspects[0]
-        last_good = next(iter(graph[first]), ask.good)
-        verdict = self._final(last_good, first) if len(hunt.suspects) == 1 else None
-        return Found(
-            suspects=tuple(hunt.suspects), last_good=last_good, verdict=verdict, answers=tuple(answers)
+            state = state.marked(commit, side)
+            results.append(self._result(commit, side, why, state))
+            if self._on_commit:
+                self._on_commit(results[-1])
+        first = state.suspects[0]
+        last_good = next(iter(graph[first]), request.good)
+        verdict = self._final(last_good, first) if len(state.suspects) == 1 else None
+        return BisectResult(
+            suspects=tuple(state.suspects), last_good=last_good, verdict=verdict, commits=tuple(results)
         )
 
     def _begin(self) -> None:
-        """Measure good and bad, side by side, until they differ."""
-        ask, wanted = self._question, FIRST_RUNS
+        """Measure good and bad, interleaved, until they differ."""
+        request, needed = self._request, FIRST_RUNS
         self._refresh()
-        if not self._values[ask.bad]:
-            # One run says which machine this is; what it measured before counts from then on.
-            self._fill({ask.bad: 1})
+        if not self._values[request.bad]:
+            # One run determines the machine; earlier values of that machine count from then on.
+            self._fill({request.bad: 1})
         while True:
-            for commit, why in self._fill({ask.good: wanted, ask.bad: wanted}).items():
+            for commit, why in self._fill({request.good: needed, request.bad: needed}).items():
                 raise BadInputError(
                     f"commit {commit[:12]} cannot be measured: {why}",
-                    remedy="choose another commit beside it",
+                    remedy="choose a neighbouring commit",
                 )
-            verdict = self._compared(ask.good, ask.bad)
+            verdict = self._compared(request.good, request.bad)
             if verdict.judgement not in {Judgement.UNDECIDED, Judgement.UNCHANGED}:
                 return
-            if verdict.judgement is Judgement.UNCHANGED or wanted >= ask.most_runs:
+            if verdict.judgement is Judgement.UNCHANGED or needed >= request.max_runs:
                 raise UndecidedError(
-                    f"{ask.good[:12]} and {ask.bad[:12]} do not differ in {ask.metric} as far as"
-                    f" {wanted} runs of each can tell",
-                    remedy="allow more --runs, a smaller --min-effect, or choose commits that differ",
+                    f"no difference in {request.metric} between {request.good[:12]} and {request.bad[:12]} is detected"
+                    f" with {needed} runs of each",
+                    remedy="allow more --runs or a smaller --min-effect, or choose other commits",
                 )
-            wanted = next_runs(wanted, verdict.more_runs, ask.most_runs)
+            needed = next_runs(needed, verdict.more_runs, request.max_runs)
 
     def _side(self, commit: str) -> tuple[Side, str]:
-        """Measure a commit until its side is known; why it was skipped."""
-        ask = self._question
-        good, bad = self._values[ask.good], self._values[ask.bad]
-        wanted = first_runs(len(good) + len(bad))
+        """Measure a commit until its side is known. Returns the side and, if it was skipped, the reason."""
+        request = self._request
+        good, bad = self._values[request.good], self._values[request.bad]
+        needed = first_runs(len(good) + len(bad))
         while True:
-            if why := self._fill({commit: wanted}).get(commit):
+            if why := self._fill({commit: needed}).get(commit):
                 return Side.SKIPPED, why
             side, more = side_of(self._values[commit], good, bad)
             have = len(self._values[commit])
             if side is not None:
                 return side, ""
-            if have >= ask.most_runs:
-                return Side.SKIPPED, f"{have} runs cannot tell"
-            wanted = next_runs(have, more, ask.most_runs)
+            if have >= request.max_runs:
+                return Side.SKIPPED, f"still undecided after {have} runs"
+            needed = next_runs(have, more, request.max_runs)
 
     def _final(self, last_good: str, first_bad: str) -> Verdict:
-        """The verdict between two neighbours, with as many more runs as it needs and may have."""
-        wanted = 1
+        """The verdict between two neighbouring commits, with further runs up to the limit if needed."""
+        needed = 1
         while True:
-            lost = self._fill({last_good: wanted, first_bad: wanted})
+            unmeasured = self._fill({last_good: needed, first_bad: needed})
             verdict = self._compared(last_good, first_bad)
-            if lost or verdict.judgement is not Judgement.UNDECIDED or wanted >= self._question.most_runs:
+            if unmeasured or verdict.judgement is not Judgement.UNDECIDED or needed >= self._request.max_runs:
                 return verdict
-            wanted = next_runs(wanted, verdict.more_runs, self._question.most_runs)
+            needed = next_runs(needed, verdict.more_runs, self._request.max_runs)
 
-    def _answer(self, commit: str, side: Side, why: str, hunt: Search) -> Answer:
+    def _result(self, commit: str, side: Side, why: str, state: Search) -> CommitResult:
         has_values = bool(self._values.get(commit))
-        return Answer(
+        return CommitResult(
             commit=commit,
             side=side,
-            verdict=self._compared(self._question.good, commit) if has_values else None,
+            verdict=self._compared(self._request.good, commit) if has_values else None,
             why=why,
-            suspects=len(hunt.suspects),
-            steps_left=hunt.steps_left,
+            suspects=len(state.suspects),
+            steps_left=state.steps_left,
         )
 
     def _compared(self, old: str, new: str) -> Verdict:
         from anubis.analysis.samples.compare import compare  # noqa: PLC0415  numpy and scipy are needed only here
 
-        ask = self._question
+        request = self._request
         return compare(
-            ask.metric,
+            request.metric,
             self._values.get(old, []),
             self._values.get(new, []),
             units=self._units,
             better=self._better,
-            min_effect=ask.min_effect,
-            history=at_level(self._values[ask.good], self._values[ask.bad]),
+            min_effect=request.min_effect,
+            history=at_level(self._values[request.good], self._values[request.bad]),
         )
 
-    def _fill(self, wanted: Mapping[str, int]) -> dict[str, str]:
-        """Run commits that have fewer values than they should, in turns; why some could not be measured."""
-        missing = {commit: count - len(self._values.get(commit, [])) for commit, count in wanted.items()}
+    def _fill(self, needed: Mapping[str, int]) -> dict[str, str]:
+        """Run commits that have too few values, interleaved. Returns commit -> why it could not be measured."""
+        missing = {commit: count - len(self._values.get(commit, [])) for commit, count in needed.items()}
         due = {commit: count for commit, count in missing.items() if count > 0}
         failed = {row.subject: row.reason for row in self._runs() if row.status is Status.FAILED}
         if lost := {commit: failed[commit] for commit in due if commit in failed}:
@@ -238,9 +238,9 @@ class _Bisection:
         lost = {
             run.descriptor.subject.commit or "": run.reason for run in ended if run.status is Status.FAILED
         }
-        for commit, count in wanted.items():
+        for commit, count in needed.items():
             if len(self._values.get(commit, [])) < count and commit not in lost:
-                lost[commit] = f"its runs have no value of {self._question.metric} on this machine"
+                lost[commit] = f"its runs have no value of {self._request.metric} on this machine"
         return lost
 
     def _run(self, submissions: Sequence[Submission]) -> Sequence[Run]:
@@ -251,7 +251,7 @@ class _Bisection:
             owner=self._owner,
             clock=self._world.clock,
         )
-        runs = [(replace(run, family_id=self._question.family), text) for run, text in stored]
+        runs = [(replace(run, family_id=self._request.family), text) for run, text in stored]
         self._world.runs.add(runs, events)
         ended = self._measure([run for run, _ in runs])
         if any(run.status is Status.CANCELLED for run in ended):
@@ -259,37 +259,37 @@ class _Bisection:
         return ended
 
     def _submission(self, commit: str, stack: ExitStack) -> Submission:
-        ask = self._question
-        tree = stack.enter_context(ask.repository.checked_out(commit, self.trees / commit[:12]))
-        folder = tree / ask.below
+        request = self._request
+        tree = stack.enter_context(request.repository.checked_out(commit, self.trees / commit[:12]))
+        folder = tree / request.below
         if not folder.is_dir():
             folder = tree
-        descriptor = ask.submission.descriptor
+        descriptor = request.submission.descriptor
         tested = replace(descriptor.subject, commit=commit, version=None)
         return replace(
-            ask.submission,
+            request.submission,
             descriptor=replace(descriptor, subject=tested),
             folder=str(folder),
-            order_s=subject.order_s(tested, ask.repository.top),
-            cell={**ask.submission.cell, "commit": commit[:12]},
+            order_s=subject.order_s(tested, request.repository.top),
+            cell={**request.submission.cell, "commit": commit[:12]},
         )
 
     def _refresh(self) -> None:
-        """Read the values of all commits; only those of the machine that the bisection measured on last count."""
-        ask = self._question
+        """Read the values of all commits, only those of the machine that the bisection used last."""
+        request = self._request
         ids = [row.id for row in self._runs() if row.status is Status.SUCCEEDED]
-        own = [point for point in self._world.points.of(ids) if point.metric == ask.metric]
-        self._values = {ask.good: [], ask.bad: []}
-        if not own:
+        measured = [point for point in self._world.points.of(ids) if point.metric == request.metric]
+        self._values = {request.good: [], request.bad: []}
+        if not measured:
             return
-        newest = own[-1]
+        newest = measured[-1]
         self._units, self._better = newest.units, newest.better
-        for block in self._world.points.histories([newest.series_key], [ask.metric], most=_MOST_FOUND):
+        for block in self._world.points.histories([newest.series_key], [request.metric], most=_QUERY_LIMIT):
             if (block.fingerprint, block.units) == (newest.fingerprint, newest.units):
                 for commit, value in zip(block.subjects, block.values, strict=True):
                     if isfinite(value):
                         self._values.setdefault(commit, []).append(value)
 
     def _runs(self) -> Sequence[RunRow]:
-        query = RunQuery(family_id=self._question.family, limit=_MOST_FOUND, newest_first=False)
+        query = RunQuery(family_id=self._request.family, limit=_QUERY_LIMIT, newest_first=False)
         return self._world.runs.find(query)

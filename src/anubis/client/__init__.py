@@ -1,5 +1,6 @@
-"""The Python interface: the same verbs with the same words as the command line."""
+"""The Python interface: the verbs of the command line, grouped by noun."""
 
-from anubis.client.embedded import Client, Outcome, run
+from anubis.client.client import Client
+from anubis.client.outcome import Outcome, run
 
 __all__ = ["Client", "Outcome", "run"]

@@ -1,11 +1,11 @@
-"""Runs and their events."""
+"""Runs: what is read about them, and what clients change."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from anubis.model.points import Point, SampleBlock
-from anubis.model.run import Event, Run, Step
+from anubis.model.run import Event, Run
 from anubis.model.status import Status
 
 
@@ -50,8 +50,28 @@ class RunRow:
     values: dict[str, tuple[float, str]]
 
 
-class Runs(Protocol):
-    """Runs and their events. Everything that changes a run is guarded by its lease."""
+class RunReader(Protocol):
+    """What is read about runs."""
+
+    def get(self, run_id: str) -> Run:
+        """By full id or unique prefix; NotFoundError names the candidates of an ambiguous one."""
+        ...
+
+    def text(self, run_id: str) -> str:
+        """The descriptor as it was submitted."""
+        ...
+
+    def find(self, query: RunQuery) -> Sequence[RunRow]:
+        """Rows for a listing, with their points' values, in two statements at most."""
+        ...
+
+    def unfinished(self) -> int:
+        """How many runs are not final."""
+        ...
+
+
+class RunWriter(Protocol):
+    """What clients change: they add runs, cancel them and delete them. What stages decide goes through ``Leases``."""
 
     def add(self, runs: Sequence[tuple[Run, str]], events: Sequence[Event]) -> None:
         """Store new runs, each with the original text of its descriptor, and events, in one transaction.
@@ -75,31 +95,6 @@ class Runs(Protocol):
         """
         ...
 
-    def claim(self, owner: str, *, now_s: float, lease_s: float, limit: int) -> Sequence[Run]:
-        """Lease up to ``limit`` due runs that nobody holds, highest priority and oldest first."""
-        ...
-
-    def renew(
-        self, owner: str, run_ids: Sequence[str], *, now_s: float, lease_s: float
-    ) -> Mapping[str, bool]:
-        """Extend the leases still held: run id -> cancellation was asked for. A lost lease is absent."""
-        ...
-
-    def release(self, owner: str, run_ids: Sequence[str] | None = None) -> None:
-        """Give leases back (None: all of this owner)."""
-        ...
-
-    def owners(self) -> Sequence[str]:
-        """Who holds leases now: lets a reconciler release what a dead neighbour held."""
-        ...
-
-    def apply(self, owner: str, run: Run, step: Step, *, now_s: float) -> Run:
-        """Write the step in one transaction if ``owner`` still holds the run; the run as it is now.
-
-        A final status drops the lease. Raises LeaseLostError, having written nothing.
-        """
-        ...
-
     def request_cancel(self, run_ids: Sequence[str], events: Sequence[Event]) -> Sequence[str]:
         """Mark runs that are not final, and make them due; the ids that were marked now for the first time.
 
@@ -107,33 +102,10 @@ class Runs(Protocol):
         """
         ...
 
-    def cancelled(self, owner: str) -> Sequence[str]:
-        """Which of the runs that ``owner`` holds are to be cancelled; only reads."""
-        ...
-
-    def get(self, run_id: str) -> Run:
-        """By full id or unique prefix; NotFoundError names the candidates of an ambiguous one."""
-        ...
-
-    def text(self, run_id: str) -> str:
-        """The descriptor as it was submitted."""
-        ...
-
-    def find(self, query: RunQuery) -> Sequence[RunRow]:
-        """Rows for a listing, with their points' values, in two statements at most."""
-        ...
-
-    def unfinished(self) -> int:
-        """How many runs are not final."""
-        ...
-
-    def events(self, run_id: str | None = None, *, after_seq: int = 0, limit: int = 1000) -> Sequence[Event]:
-        """Events in order, of one run or of all.
-
-        Whoever has read up to a number has missed nothing up to it, whatever commits later.
-        """
-        ...
-
     def remove(self, run_ids: Iterable[str]) -> None:
         """Forget final runs with their points, samples and events; others are passed over."""
         ...
+
+
+class Runs(RunReader, RunWriter, Protocol):
+    """Both."""

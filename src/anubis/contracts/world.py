@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from anubis.contracts.alerts import Alerts
 from anubis.contracts.clock import Clock
 from anubis.contracts.engine import Engine
+from anubis.contracts.events import Events
+from anubis.contracts.leases import Leases
 from anubis.contracts.objects import Objects
 from anubis.contracts.points import Points
 from anubis.contracts.records import Records
@@ -21,6 +23,8 @@ class World:
     objects: Objects
     records: Records
     runs: Runs
+    leases: Leases
+    events: Events
     points: Points
     alerts: Alerts
     clock: Clock

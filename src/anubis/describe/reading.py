@@ -40,7 +40,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Respelt:
+class UpgradableText:
     """A file read as far as its values, and the edits that would bring it to 1.0."""
 
     scan: Scan
@@ -70,7 +70,7 @@ def examine(
     filename: str = "",
     overrides: Mapping[str, str] = _NO_OVERRIDES,
     instances: Instances | None = None,
-) -> tuple[Reading, Respelt | None]:
+) -> tuple[Reading, UpgradableText | None]:
     """``read``, and what upgrading needs besides; None for that when the text is not TOML at all."""
     opened = open_text(text, filename)
     if isinstance(opened, Problem):
@@ -91,7 +91,7 @@ def examine(
         descriptor=None if findings.errors else descriptor,
         problems=findings.problems(),
     )
-    return reading, Respelt(scan=scan, findings=findings, edits=tuple(rewriter.edits))
+    return reading, UpgradableText(scan=scan, findings=findings, edits=tuple(rewriter.edits))
 
 
 def _check(rewriter: Rewriter, instances: Instances | None) -> Descriptor | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from anubis.describe.examples import value_text
 from anubis.describe.paths import Path, shown
-from anubis.describe.reading import CURRENT, Respelt, examine, read
+from anubis.describe.reading import CURRENT, UpgradableText, examine, read
 from anubis.describe.rewriting import Move, Remove
 from anubis.describe.toml.positions import Mark
 from anubis.model.errors import BadInputError
@@ -20,15 +20,15 @@ def upgrade(text: str | bytes) -> str:
 
     Raises BadInputError, with all problems, for a file that cannot be read.
     """
-    reading, respelt = examine(text)
-    if reading.descriptor is None or respelt is None:
+    reading, upgradable = examine(text)
+    if reading.descriptor is None or upgradable is None:
         errors = [problem for problem in reading.problems if problem.severity is Severity.ERROR]
         raise BadInputError(
             "The descriptor has errors and cannot be upgraded", remedy="correct them first", problems=errors
         )
-    if reading.descriptor.spec_version == CURRENT and not respelt.edits:
-        return respelt.scan.text
-    upgraded = _Text(respelt).edited()
+    if reading.descriptor.spec_version == CURRENT and not upgradable.edits:
+        return upgradable.scan.text
+    upgraded = _Text(upgradable).edited()
     again = read(upgraded)
     if again.descriptor is None:
         raise BadInputError(
@@ -56,7 +56,7 @@ class _Splice:
 class _Text:
     """The characters of a file and the splices to make in them."""
 
-    respelt: Respelt
+    upgradable: UpgradableText
     _values: dict[Path, str] = field(default_factory=dict)
     _moves: dict[Path, Path] = field(default_factory=dict)
     _removed: set[Path] = field(default_factory=set)
@@ -65,11 +65,11 @@ class _Text:
 
     @property
     def _source(self) -> str:
-        return self.respelt.scan.text
+        return self.upgradable.scan.text
 
     @property
     def _marks(self) -> dict[Path, Mark]:
-        return self.respelt.scan.marks
+        return self.upgradable.scan.marks
 
     def edited(self) -> str:
         self._values["spec_version",] = value_text(CURRENT)
@@ -88,8 +88,8 @@ class _Text:
 
     def _collect(self) -> None:
         """The edits with the paths of the file: what is there is changed, what is not is added."""
-        original = self.respelt.findings.original
-        for edit in self.respelt.edits:
+        original = self.upgradable.findings.original
+        for edit in self.upgradable.edits:
             origin = original(edit.path)
             if isinstance(edit, Move):
                 self._moves[origin] = edit.to
@@ -101,8 +101,8 @@ class _Text:
                 self._added.append((edit.path, value_text(edit.value)))
 
     def _move(self, origin: Path, target: Path) -> None:
-        if self.respelt.findings.original(target[:-1]) == origin[:-1]:
-            for start, end in self.respelt.scan.written[origin]:
+        if self.upgradable.findings.original(target[:-1]) == origin[:-1]:
+            for start, end in self.upgradable.scan.written[origin]:
                 self._splices.append(_Splice(start, end, shown(target[-1:])))
             return
         mark = self._marks[origin]
@@ -143,7 +143,7 @@ class _Text:
 
     def _add(self, path: Path, value: str) -> None:
         """Write a new key behind another one of its table, else below the table's header, else in a table of its own."""
-        table = self.respelt.findings.original(path[:-1])
+        table = self.upgradable.findings.original(path[:-1])
         key = shown(path[-1:])
         siblings = [
             mark

@@ -16,7 +16,7 @@ from typing import Any
 from anubis.model.history import Measurement
 from anubis.model.metric import Better
 from anubis.transfer import history_values
-from anubis.transfer.history_formats import Format, Head, Reading
+from anubis.transfer.history_formats import FileHead, Format, HistoryFile
 from anubis.transfer.json_file import BROKEN, listing, mapping, parse
 
 VERSION = 2
@@ -55,11 +55,11 @@ class _Commit:
     facts: dict[str, str]
 
 
-def detect(head: Head) -> bool:
+def detect(head: FileHead) -> bool:
     return head.is_folder and _results(head.path) is not None
 
 
-def read(reading: Reading) -> Iterator[Measurement]:
+def read(reading: HistoryFile) -> Iterator[Measurement]:
     """Every value of every commit, machine and environment."""
     folder = _results(reading.path)
     if folder is None:
@@ -87,7 +87,7 @@ def _results(path: Path) -> Path | None:
     return None
 
 
-def _repository(reading: Reading) -> str:
+def _repository(reading: HistoryFile) -> str:
     configuration = reading.path / _CONFIGURATION
     if not configuration.exists():
         return ""
@@ -97,13 +97,15 @@ def _repository(reading: Reading) -> str:
     return history_values.text(found.get("project_url")) if isinstance(found, dict) else ""
 
 
-def _json(reading: Reading, file: Path) -> dict[str, Any]:
+def _json(reading: HistoryFile, file: Path) -> dict[str, Any]:
     reading.findings.file = str(file)
     document = parse(file.read_bytes(), reading.findings)
     return {} if document is BROKEN else mapping(document, reading.findings, "")
 
 
-def _of_file(reading: Reading, file: Path, known: dict[str, Any], repository: str) -> Iterator[Measurement]:
+def _of_file(
+    reading: HistoryFile, file: Path, known: dict[str, Any], repository: str
+) -> Iterator[Measurement]:
     machine = _json(reading, file.parent / _MACHINE)
     document = _json(reading, file)
     if not document:
@@ -137,7 +139,7 @@ def _of_file(reading: Reading, file: Path, known: dict[str, Any], repository: st
 
 
 def _of_benchmark(
-    reading: Reading, name: str, row: dict[str, Any], about: Any, commit: _Commit
+    reading: HistoryFile, name: str, row: dict[str, Any], about: Any, commit: _Commit
 ) -> Iterator[Measurement]:
     about = about if isinstance(about, dict) else {}
     path = f"results.{name}"

@@ -13,7 +13,7 @@ from anubis.model.history import Measurement
 from anubis.model.metric import Better
 from anubis.transfer import history_values
 from anubis.transfer.history_findings import Findings
-from anubis.transfer.history_formats import Format, Head, Reading
+from anubis.transfer.history_formats import FileHead, Format, HistoryFile
 from anubis.transfer.json_file import BROKEN, mapping, parse
 
 _TEXT = r'"(?:[^"\\]|\\.)*"'
@@ -40,11 +40,11 @@ _MEASURES = {
 _IN_NS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "sec": 1e9, "seconds": 1e9}
 
 
-def detect(head: Head) -> bool:
+def detect(head: FileHead) -> bool:
     return _DETECT.match(head.text) is not None
 
 
-def read(reading: Reading) -> Iterator[Measurement]:
+def read(reading: HistoryFile) -> Iterator[Measurement]:
     """One measurement for each benchmark and measure.
 
     ``lower_value`` and ``upper_value`` are bounds of whatever kind the adapter chose, so they give no spread.

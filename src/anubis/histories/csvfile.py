@@ -10,7 +10,7 @@ from anubis.model.history import COLUMNS, GROUPS, Measurement
 from anubis.model.metric import Better
 from anubis.transfer import history_units, history_values
 from anubis.transfer.history_findings import Findings
-from anubis.transfer.history_formats import Format, Head, Reading
+from anubis.transfer.history_formats import FileHead, Format, HistoryFile
 
 _OTHER_NAMES = {"time": "time_s", "timestamp": "time_s", "date": "time_s", "commit_time": "commit_s"}
 _OTHER_NAMES |= {"unit": "units", "name": "benchmark", "stddev": "spread"}
@@ -20,14 +20,14 @@ _BETTERS = {each.value for each in Better}
 _LONGEST_FIELD = 10_000_000
 
 
-def detect(head: Head) -> bool:
+def detect(head: FileHead) -> bool:
     if head.is_folder or b"\0" in head.start:
         return False
     names = _names(head.text.splitlines()[0] if head.text else "")
     return "value" in names and len(names) > 1
 
 
-def read(reading: Reading) -> Iterator[Measurement]:
+def read(reading: HistoryFile) -> Iterator[Measurement]:
     """One measurement for each row with a value."""
     findings = reading.findings
     csv.field_size_limit(_LONGEST_FIELD)
@@ -86,7 +86,7 @@ def _usable(names: list[str], findings: Findings) -> bool:
 
 
 def _of_row(
-    reading: Reading, names: list[str], cells: list[str], line: int, default_s: float | None
+    reading: HistoryFile, names: list[str], cells: list[str], line: int, default_s: float | None
 ) -> Iterator[Measurement]:
     findings = reading.findings
     if len(cells) != len(names):
@@ -117,7 +117,7 @@ def _of_row(
 
 
 def _measurement(
-    reading: Reading, row: Mapping[str, str], value: float, time_s: float, better: Better | None
+    reading: HistoryFile, row: Mapping[str, str], value: float, time_s: float, better: Better | None
 ) -> Measurement:
     unit = row.get("units", "none")
     groups: dict[str, dict[str, str]] = {group: {} for group in GROUPS}

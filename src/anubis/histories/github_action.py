@@ -11,7 +11,7 @@ from typing import Any
 from anubis.model.history import Measurement
 from anubis.model.metric import Better
 from anubis.transfer import history_units, history_values
-from anubis.transfer.history_formats import Format, Head, Reading
+from anubis.transfer.history_formats import FileHead, Format, HistoryFile
 from anubis.transfer.json_file import BROKEN, listing, mapping, parse
 
 _PREFIX = re.compile(r"\ufeff?\s*(?:window\s*\.\s*BENCHMARK_DATA\s*=)?\s*")
@@ -36,11 +36,11 @@ _DIRECTIONS = dict.fromkeys(
 ) | dict.fromkeys(("benchmarkjs", "pytest", "customBiggerIsBetter"), Better.HIGHER)
 
 
-def detect(head: Head) -> bool:
+def detect(head: FileHead) -> bool:
     return _DETECT.match(head.text) is not None
 
 
-def read(reading: Reading) -> Iterator[Measurement]:
+def read(reading: HistoryFile) -> Iterator[Measurement]:
     """One measurement for each entry of each commit."""
     document = _document(reading)
     if document is BROKEN:
@@ -54,7 +54,7 @@ def read(reading: Reading) -> Iterator[Measurement]:
             yield from _of_entry(reading, entry, f"{path}[{position}]", repository, labels)
 
 
-def _document(reading: Reading) -> Any:
+def _document(reading: HistoryFile) -> Any:
     """The JSON between the JavaScript: an assignment before it, perhaps a semicolon after it."""
     content = reading.path.read_bytes()
     try:
@@ -83,7 +83,7 @@ def _document(reading: Reading) -> Any:
 
 
 def _of_entry(
-    reading: Reading, entry: Any, path: str, repository: str, labels: dict[str, str]
+    reading: HistoryFile, entry: Any, path: str, repository: str, labels: dict[str, str]
 ) -> Iterator[Measurement]:
     findings = reading.findings
     entry = mapping(entry, findings, path)
@@ -132,7 +132,7 @@ def _commit_s(commit: dict[str, Any]) -> float | None:
 
 
 def _value(
-    reading: Reading, bench: Any, path: str, seen: set[tuple[str, str]]
+    reading: HistoryFile, bench: Any, path: str, seen: set[tuple[str, str]]
 ) -> tuple[str, float, str] | None:
     """Name, value and unit of one row; None when it has none (counted or noted)."""
     findings = reading.findings

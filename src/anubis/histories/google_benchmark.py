@@ -9,7 +9,7 @@ from typing import Any
 
 from anubis.model.history import Measurement
 from anubis.transfer import history_units, history_values
-from anubis.transfer.history_formats import Format, Head, Reading
+from anubis.transfer.history_formats import FileHead, Format, HistoryFile
 from anubis.transfer.json_file import BROKEN, listing, mapping, parse
 
 #: Fields of a row that are no figures of the benchmark.
@@ -37,13 +37,13 @@ _UNITS = {"bytes_per_second": "B/s", "items_per_second": "items/s", "max_bytes_u
 Row = dict[str, Any]
 
 
-def detect(head: Head) -> bool:
+def detect(head: FileHead) -> bool:
     return '"context"' in head.text and any(
         key in head.text for key in ('"library_build_type"', '"mhz_per_cpu"', '"real_time"')
     )
 
 
-def read(reading: Reading) -> Iterator[Measurement]:
+def read(reading: HistoryFile) -> Iterator[Measurement]:
     """Each figure of each benchmark: median and deviation over its repetitions, or the aggregates if only those exist."""
     findings = reading.findings
     document = parse(reading.path.read_bytes(), findings)
@@ -73,7 +73,7 @@ def read(reading: Reading) -> Iterator[Measurement]:
             )
 
 
-def _by_name(reading: Reading, document: Row) -> dict[str, list[Row]]:
+def _by_name(reading: HistoryFile, document: Row) -> dict[str, list[Row]]:
     """Rows of one benchmark together. Failed and skipped ones are noted and left out."""
     groups: dict[str, list[Row]] = {}
     failed: set[str] = set()
@@ -95,7 +95,7 @@ def _by_name(reading: Reading, document: Row) -> dict[str, list[Row]]:
     return groups
 
 
-def _figures(reading: Reading, name: str, rows: list[Row]) -> dict[str, tuple[float, float | None, int]]:
+def _figures(reading: HistoryFile, name: str, rows: list[Row]) -> dict[str, tuple[float, float | None, int]]:
     """Metric -> (value, standard deviation, repetitions)."""
     single = [row for row in rows if row.get("run_type", "iteration") == "iteration"]
     if single:
@@ -143,7 +143,7 @@ def _metrics(rows: list[Row]) -> list[str]:
     )
 
 
-def _values(reading: Reading, name: str, rows: list[Row], metric: str) -> list[float]:
+def _values(reading: HistoryFile, name: str, rows: list[Row], metric: str) -> list[float]:
     found = [reading.value(row.get(metric), f"{name}.{metric}") for row in rows]
     return [value for value in found if value is not None]
 

@@ -11,17 +11,17 @@ from typing import Any
 from anubis.model.history import Measurement
 from anubis.model.metric import Better
 from anubis.transfer import history_values
-from anubis.transfer.history_formats import Format, Head, Reading
+from anubis.transfer.history_formats import FileHead, Format, HistoryFile
 from anubis.transfer.json_file import BROKEN, listing, mapping, parse
 
 _DETECT = re.compile(r'\s*\{\s*"results"\s*:\s*\[\s*\{\s*"command"\s*:')
 
 
-def detect(head: Head) -> bool:
+def detect(head: FileHead) -> bool:
     return _DETECT.match(head.text) is not None
 
 
-def read(reading: Reading) -> Iterator[Measurement]:
+def read(reading: HistoryFile) -> Iterator[Measurement]:
     """For each command the median wall time, the mean user and system times and, where written, the peak memory."""
     findings = reading.findings
     document = parse(reading.path.read_bytes(), findings)
@@ -57,7 +57,7 @@ def read(reading: Reading) -> Iterator[Measurement]:
 
 
 def _figures(
-    reading: Reading, result: dict[str, Any], path: str
+    reading: HistoryFile, result: dict[str, Any], path: str
 ) -> Iterator[tuple[str, float, str, float | None, int]]:
     times = _numbers(result.get("times"))
     middle = reading.value(result.get("median", result.get("mean")), f"{path}.median")

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from anubis.model.history import Measurement
 from anubis.transfer import history_values
-from anubis.transfer.history_formats import Format, Head, Reading
+from anubis.transfer.history_formats import FileHead, Format, HistoryFile
 
 _MAGIC = b"SQLite format 3\0"
 _TABLES = {"experiments", "runs", "latest_metrics", "params", "tags"}
@@ -28,7 +28,7 @@ SELECT count(*) FROM runs WHERE lifecycle_stage = 'active' AND status <> 'FINISH
 _VALUES = "SELECT key, value, is_nan FROM latest_metrics WHERE run_uuid = ? AND key NOT LIKE ? ORDER BY key"
 
 
-def detect(head: Head) -> bool:
+def detect(head: FileHead) -> bool:
     if not head.start.startswith(_MAGIC):
         return False
     try:
@@ -38,7 +38,7 @@ def detect(head: Head) -> bool:
         return False
 
 
-def read(reading: Reading) -> Iterator[Measurement]:
+def read(reading: HistoryFile) -> Iterator[Measurement]:
     """The last value of each metric of each finished run; the parameters of the run keep series apart."""
     findings = reading.findings
     try:
@@ -53,7 +53,7 @@ def read(reading: Reading) -> Iterator[Measurement]:
         )
 
 
-def _open(place: Head | Reading) -> sqlite3.Connection:
+def _open(place: FileHead | HistoryFile) -> sqlite3.Connection:
     """Read only, so that a tracking server may go on using it."""
     return sqlite3.connect(f"file:{quote(str(place.path.resolve()))}?mode=ro", uri=True)
 
@@ -63,7 +63,7 @@ def _is_mlflow(database: sqlite3.Connection) -> bool:
     return {name for (name,) in rows} >= _TABLES
 
 
-def _of_runs(reading: Reading, database: sqlite3.Connection) -> Iterator[Measurement]:
+def _of_runs(reading: HistoryFile, database: sqlite3.Connection) -> Iterator[Measurement]:
     (unfinished,) = database.execute(_UNFINISHED).fetchone()
     if unfinished:
         reading.findings.warn(

@@ -10,7 +10,7 @@ from typing import Any
 
 from anubis.model.history import Measurement
 from anubis.transfer import history_units, history_values
-from anubis.transfer.history_formats import Format, Head, Reading
+from anubis.transfer.history_formats import FileHead, Format, HistoryFile
 from anubis.transfer.json_file import BROKEN, mapping, parse
 
 _LABEL = re.compile(r"\|([^|:]*):(.*?)\|(?=,\||$)", re.DOTALL)
@@ -29,7 +29,7 @@ _NO_VALUE = ("histogram", "values")
 _LONGEST = 200
 
 
-def detect(head: Head) -> bool:
+def detect(head: FileHead) -> bool:
     if head.is_folder:
         return False
     try:
@@ -39,7 +39,7 @@ def detect(head: Head) -> bool:
     return isinstance(first, dict) and {"test", "metric", "value", "timestamp"} <= first.keys()
 
 
-def read(reading: Reading) -> Iterator[Measurement]:
+def read(reading: HistoryFile) -> Iterator[Measurement]:
     """One measurement for each sample, line by line."""
     with reading.path.open("rb") as stream:
         for number, line in enumerate(stream, 1):
@@ -49,7 +49,7 @@ def read(reading: Reading) -> Iterator[Measurement]:
                     yield from _of_sample(reading, sample, number)
 
 
-def _of_sample(reading: Reading, raw: Any, line: int) -> Iterator[Measurement]:
+def _of_sample(reading: HistoryFile, raw: Any, line: int) -> Iterator[Measurement]:
     findings = reading.findings
     sample = mapping(raw, findings, f"line {line}")
     if not sample:

@@ -9,15 +9,15 @@ from typing import Any
 from anubis.model.history import Measurement
 from anubis.model.metric import Better
 from anubis.transfer import history_values
-from anubis.transfer.history_formats import Format, Head, Reading
+from anubis.transfer.history_formats import FileHead, Format, HistoryFile
 from anubis.transfer.json_file import BROKEN, listing, mapping, parse
 
 
-def detect(head: Head) -> bool:
+def detect(head: FileHead) -> bool:
     return '"machine_info"' in head.text or ('"benchmarks"' in head.text and '"fullname"' in head.text)
 
 
-def read(reading: Reading) -> Iterator[Measurement]:
+def read(reading: HistoryFile) -> Iterator[Measurement]:
     """The median time of each benchmark, with the standard deviation over its rounds."""
     findings = reading.findings
     document = parse(reading.path.read_bytes(), findings)

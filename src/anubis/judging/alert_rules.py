@@ -1,5 +1,6 @@
-"""Level shifts become alerts, one for each shift and subject: pure functions from what a series says now and the
-alerts there are to the alerts there should be.
+"""Rules that turn level shifts into alerts, one for each shift and subject.
+
+Pure functions: from series verdicts and the stored alerts to the new or changed alerts.
 """
 
 import hashlib
@@ -7,25 +8,25 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from anubis.judging.series import RECENT
-from anubis.model.alert import GRAVITY, Alert, AlertKind, AlertRow, AlertState
+from anubis.model.alert import SEVERITY_ORDER, Alert, AlertKind, AlertRow, AlertState
 from anubis.model.points import Point
 from anubis.model.series import ChangeKind, ChangePoint, ChangeState, SeriesVerdict
 from anubis.model.verdict import Judgement
 
-#: States in which a shift is still somebody's business.
+#: States of alerts that are not resolved or accepted.
 OPEN = (AlertState.SUSPECTED, AlertState.CONFIRMED, AlertState.ACKNOWLEDGED, AlertState.MUTED)
 
 _KINDS = {
     Judgement.REGRESSED: AlertKind.REGRESSION,
     Judgement.IMPROVED: AlertKind.IMPROVEMENT,
 }
-#: A level is back when at most this share of the change remains (or twice the noise, if that is more).
-BACK = 0.25
+#: A level is restored when at most this share of the change remains (or twice the noise, if that is more).
+RESTORED_SHARE = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """One series with what is said about it."""
+class JudgedSeries:
+    """One series and its verdict."""
 
     points: Sequence[Point]
     verdict: SeriesVerdict
@@ -38,8 +39,8 @@ class Judged:
         return point.series_key, point.fingerprint, point.metric
 
 
-def awake(alert: Alert, now_s: float) -> Alert:
-    """The alert, confirmed again if its muting is over."""
+def unmute_expired(alert: Alert, now_s: float) -> Alert:
+    """The alert, returned to confirmed if its mute time has passed."""
     if alert.state is not AlertState.MUTED or alert.muted_until_s is None or now_s < alert.muted_until_s:
         return alert
     return replace(
@@ -47,33 +48,33 @@ def awake(alert: Alert, now_s: float) -> Alert:
         state=AlertState.CONFIRMED,
         changed_s=now_s,
         actor="",
-        why="its muting is over",
+        why="the mute time has passed",
         muted_until_s=None,
     )
 
 
-def alert_id(*words: str) -> str:
-    """The id of an alert: 16 hex digits of a digest of what it is about."""
-    return hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]
+def alert_id(*parts: str) -> str:
+    """The id of an alert: 16 hex digits of a digest of the parts that identify it."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
-def gravest(rows: Iterable[AlertRow]) -> AlertKind:
-    """The kind of an alert with these rows."""
-    return min((row.kind for row in rows), key=GRAVITY.index)
+def most_severe(rows: Iterable[AlertRow]) -> AlertKind:
+    """The most severe kind among the rows."""
+    return min((row.kind for row in rows), key=SEVERITY_ORDER.index)
 
 
-def shifted(
+def shift_alerts(
     benchmark: str,
-    series: Sequence[Judged],
+    series: Sequence[JudgedSeries],
     known: Sequence[Alert],
     now_s: float,
     waits: Callable[[Alert], bool],
 ) -> list[Alert]:
-    """The alerts that are new or different, given all alerts of the benchmark there ever were.
+    """The new and changed alerts, given all alerts of the benchmark that were ever stored.
 
-    ``waits`` tells which suspected alerts must not be confirmed yet.
-    A change found again, perhaps a point earlier or later, is the alert it was before. An alert whose change is not
-    found any more, or was undone by a later one, loses the row of that series, and with its last row it is resolved.
+    ``waits`` returns whether a suspected alert must not be confirmed yet. A change that is detected again, perhaps a
+    point earlier or later, keeps its alert. An alert whose change is no longer detected, or was reverted by a later
+    change, loses the row of that series; an alert without rows is resolved.
     """
     alerts = {
         alert.id: alert for alert in known if alert.kind not in {AlertKind.FAILURE, AlertKind.THRESHOLD}
@@ -85,45 +86,53 @@ def shifted(
 
 
 def _update(
-    benchmark: str, judged: Judged, alerts: dict[str, Alert], now_s: float, waits: Callable[[Alert], bool]
+    benchmark: str,
+    judged: JudgedSeries,
+    alerts: dict[str, Alert],
+    now_s: float,
+    waits: Callable[[Alert], bool],
 ) -> None:
     changes = [*judged.verdict.changes, *([judged.verdict.suspected] if judged.verdict.suspected else [])]
-    standing: set[str] = set()
+    current_ids: set[str] = set()
     for number, change in enumerate(changes):
         alert = _known(judged, change, alerts.values())
-        if any(_undoes(later, change) for later in changes[number + 1 :]):
+        if any(_reverts(later, change) for later in changes[number + 1 :]):
             continue
         if alert is None:
-            is_news = change.index >= len(judged.points) - RECENT
-            if not is_news or any(_undoes(change, earlier) for earlier in changes[:number]):
+            is_recent = change.index >= len(judged.points) - RECENT
+            if not is_recent or any(_reverts(change, earlier) for earlier in changes[:number]):
                 continue
             alert = _new(benchmark, judged, change, alerts, now_s)
         current = _with(alert, judged, change, now_s, waits)
-        # A mere suspicion is an alert only when it orders confirming runs: one point in a hundred is suspect.
+        # A suspected change is stored only when it orders confirming runs: 1 % of all points are suspected.
         if alert.id in alerts or current.state is not AlertState.SUSPECTED or waits(current):
             alerts[alert.id] = current
-            standing.add(alert.id)
+            current_ids.add(alert.id)
     for alert in list(alerts.values()):
         if (
             alert.state in OPEN
-            and alert.id not in standing
+            and alert.id not in current_ids
             and not (alert.ordered and alert.state is AlertState.SUSPECTED and waits(alert))
             and any(_is_of(row, judged) for row in alert.rows)
         ):
             alerts[alert.id] = _without(alert, judged, now_s)
 
 
-def _undoes(later: ChangePoint, earlier: ChangePoint) -> bool:
-    """Whether the later change brings back the level before the earlier one."""
+def _reverts(later: ChangePoint, earlier: ChangePoint) -> bool:
+    """Whether the later change restores the level before the earlier one."""
     if later.state is not ChangeState.CONFIRMED or not earlier.before or later.index <= earlier.index:
         return False
     off = abs(later.after / earlier.before - 1)
-    return off <= max(2 * later.noise_floor, BACK * abs(earlier.effect)) and off < abs(earlier.effect)
+    return off <= max(2 * later.noise_floor, RESTORED_SHARE * abs(earlier.effect)) and off < abs(
+        earlier.effect
+    )
 
 
-def _known(judged: Judged, change: ChangePoint, alerts: Iterable[Alert]) -> Alert | None:
-    """The alert of the same shift: its first new point lies where this change may have begun, and its row of this
-    series, if it has one, went the same way. A subject that was already there before may have a shift of its own.
+def _known(judged: JudgedSeries, change: ChangePoint, alerts: Iterable[Alert]) -> Alert | None:
+    """The alert of the same shift, if there is one.
+
+    Its first new point lies in the range in which this change may have begun, and its row of this series, if it has
+    one, has the same direction. A subject that was measured before that range may have another shift.
     """
     start = max(change.earliest - 1, 0)
     nearby = judged.points[start : change.latest + 2]
@@ -138,7 +147,7 @@ def _known(judged: Judged, change: ChangePoint, alerts: Iterable[Alert]) -> Aler
 
 
 def _new(
-    benchmark: str, judged: Judged, change: ChangePoint, alerts: dict[str, Alert], now_s: float
+    benchmark: str, judged: JudgedSeries, change: ChangePoint, alerts: dict[str, Alert], now_s: float
 ) -> Alert:
     first, last = judged.points[change.index], judged.points[change.index - 1]
     identity = alert_id(benchmark, "shift", first.subject or first.run_id)
@@ -157,36 +166,36 @@ def _new(
 
 
 def _with(
-    alert: Alert, judged: Judged, change: ChangePoint, now_s: float, waits: Callable[[Alert], bool]
+    alert: Alert, judged: JudgedSeries, change: ChangePoint, now_s: float, waits: Callable[[Alert], bool]
 ) -> Alert:
-    """The alert with this series' row as it is now; a suspected one is confirmed by confirmed evidence."""
-    mine = _row(judged, change)
-    rows = tuple(mine if _is_of(row, judged) else row for row in alert.rows)
-    rows = rows if mine in rows else (*rows, mine)
-    current = replace(alert, rows=rows, kind=gravest(rows))
-    if rows[0] is mine:  # points that came late may have narrowed the place down
+    """The alert with the updated row of this series; a suspected alert is confirmed by a confirmed change."""
+    updated = _row(judged, change)
+    rows = tuple(updated if _is_of(row, judged) else row for row in alert.rows)
+    rows = rows if updated in rows else (*rows, updated)
+    current = replace(alert, rows=rows, kind=most_severe(rows))
+    if rows[0] is updated:  # late points may have narrowed the position
         first, last = judged.points[change.index], judged.points[change.index - 1]
         current = replace(current, run_id=first.run_id, last_old=last.subject, first_new=first.subject)
-    sure = change.state is ChangeState.CONFIRMED and not judged.unstable
-    # What a person resolved (an actor is named) stays so: the same data are no news.
-    unsettled = current.state is AlertState.SUSPECTED or (
+    is_confirmed = change.state is ChangeState.CONFIRMED and not judged.unstable
+    # An alert that a person resolved (it has an actor) stays resolved: the data are the same.
+    can_be_confirmed = current.state is AlertState.SUSPECTED or (
         current.state is AlertState.RESOLVED and not current.actor
     )
-    if sure and unsettled and not waits(current):
+    if is_confirmed and can_be_confirmed and not waits(current):
         return replace(current, state=AlertState.CONFIRMED, changed_s=now_s, why="")
     return current
 
 
-def _without(alert: Alert, judged: Judged, now_s: float) -> Alert:
-    """The alert without this series' row; resolved, and left as it was, when that is its last."""
+def _without(alert: Alert, judged: JudgedSeries, now_s: float) -> Alert:
+    """The alert without the row of this series; if that is its only row, it keeps it and is resolved."""
     rows = tuple(row for row in alert.rows if not _is_of(row, judged))
     if rows:
-        return replace(alert, rows=rows, kind=gravest(rows))
-    why = "the evidence did not hold" if alert.state is AlertState.SUSPECTED else "the level came back"
+        return replace(alert, rows=rows, kind=most_severe(rows))
+    why = "the change was not confirmed" if alert.state is AlertState.SUSPECTED else "the level is restored"
     return replace(alert, state=AlertState.RESOLVED, changed_s=now_s, actor="", why=why)
 
 
-def _row(judged: Judged, change: ChangePoint) -> AlertRow:
+def _row(judged: JudgedSeries, change: ChangePoint) -> AlertRow:
     point = judged.points[-1]
     kind = _KINDS.get(change.judgement, AlertKind.CHANGE)
     if change.kind is ChangeKind.DRIFT and kind is not AlertKind.IMPROVEMENT:
@@ -209,5 +218,5 @@ def _row(judged: Judged, change: ChangePoint) -> AlertRow:
     )
 
 
-def _is_of(row: AlertRow, judged: Judged) -> bool:
+def _is_of(row: AlertRow, judged: JudgedSeries) -> bool:
     return (row.series_key, row.fingerprint, row.metric) == judged.key

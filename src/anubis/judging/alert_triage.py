@@ -1,4 +1,4 @@
-"""What people decide about alerts, and how it is kept."""
+"""Decisions of people about alerts: checking, applying and storing them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,80 +7,80 @@ from enum import StrEnum
 from anubis.contracts.runs import RunQuery
 from anubis.contracts.world import World
 from anubis.judging.alert_events import addresses, alert_event
-from anubis.judging.alert_rules import OPEN, awake
+from anubis.judging.alert_rules import OPEN, unmute_expired
 from anubis.model.alert import Alert, AlertState
 from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.run import Event, Run
 
 
-class Ruling(StrEnum):
-    """What may be decided; the words of the command line."""
+class TriageAction(StrEnum):
+    """An action on an alert; the values are the names of the commands."""
 
-    #: Somebody looks after it.
+    #: Someone works on it.
     ACK = "ack"
-    #: The new level is meant: it is the baseline from now on.
+    #: The change is intended: the new level is the baseline from now on.
     ACCEPT = "accept"
-    #: Nobody is to be told until a time.
+    #: Send no notification until a given time.
     MUTE = "mute"
-    #: It is over, or never was: the same shift found again does not open it again.
+    #: The change is over or was a false alarm: detecting the same shift again does not reopen the alert.
     RESOLVE = "resolve"
-    #: All of that was a mistake.
+    #: Undo an earlier decision.
     REOPEN = "reopen"
 
 
 _OPEN = frozenset(OPEN)
-#: Ruling -> the state it leads to, and those it may start from.
-_WAYS = {
-    Ruling.ACK: (AlertState.ACKNOWLEDGED, _OPEN - {AlertState.ACKNOWLEDGED}),
-    Ruling.ACCEPT: (AlertState.ACCEPTED, _OPEN),
-    Ruling.MUTE: (AlertState.MUTED, _OPEN),
-    Ruling.RESOLVE: (AlertState.RESOLVED, _OPEN),
-    Ruling.REOPEN: (
+#: Action -> the state after it, and the states in which it is allowed.
+_TRANSITIONS = {
+    TriageAction.ACK: (AlertState.ACKNOWLEDGED, _OPEN - {AlertState.ACKNOWLEDGED}),
+    TriageAction.ACCEPT: (AlertState.ACCEPTED, _OPEN),
+    TriageAction.MUTE: (AlertState.MUTED, _OPEN),
+    TriageAction.RESOLVE: (AlertState.RESOLVED, _OPEN),
+    TriageAction.REOPEN: (
         AlertState.CONFIRMED,
         frozenset(AlertState) - {AlertState.CONFIRMED, AlertState.SUSPECTED},
     ),
 }
 
 
-def ruled(
-    alert: Alert, ruling: Ruling, *, now_s: float, actor: str, why: str, until_s: float | None = None
+def triaged(
+    alert: Alert, action: TriageAction, *, now_s: float, actor: str, why: str, until_s: float | None = None
 ) -> Alert:
-    """The alert after the decision. ``until_s`` is when a muting ends; UTC seconds.
+    """The alert after the decision. ``until_s``: end of the mute time, UTC seconds.
 
-    Raises BadInputError for a decision that the alert's state does not allow, without a reason, and for a muting
-    without an end.
+    Raises BadInputError for a decision that the state of the alert does not allow, for a decision without a reason and
+    for muting without an end.
     """
-    state, starts = _WAYS[ruling]
-    if alert.state not in starts:
-        remedy = "reopen it first" if Ruling.REOPEN is not ruling else "look at it with anubis alerts show"
-        raise BadInputError(f"alert {alert.id} is {alert.state}, so {ruling} means nothing", remedy=remedy)
+    state, allowed = _TRANSITIONS[action]
+    if alert.state not in allowed:
+        remedy = "reopen it first" if TriageAction.REOPEN is not action else "see anubis alerts show"
+        raise BadInputError(f"cannot {action} alert {alert.id}: it is {alert.state}", remedy=remedy)
     if not why.strip():
-        raise BadInputError("the decision has no reason", remedy="say why, for those who look at it later")
-    if (ruling is Ruling.MUTE) != (until_s is not None) or (until_s is not None and until_s <= now_s):
+        raise BadInputError("the decision has no reason", remedy="give a reason; it is stored with the alert")
+    if (action is TriageAction.MUTE) != (until_s is not None) or (until_s is not None and until_s <= now_s):
         raise BadInputError(
-            "a muting needs an end in the future, and nothing else has one",
-            remedy="mute it with an end such as 7d",
+            "muting needs an end in the future; the other actions take no end",
+            remedy="mute the alert with an end such as 7d",
         )
     return replace(alert, state=state, changed_s=now_s, actor=actor, why=why.strip(), muted_until_s=until_s)
 
 
 def find(world: World, *, states: Sequence[AlertState] = (), benchmark: str | None = None) -> list[Alert]:
-    """Alerts as they are at this moment, newest first."""
+    """Alerts in their current state, newest first."""
     now_s = world.clock.now_s()
-    found = [awake(alert, now_s) for alert in world.alerts.find(benchmark=benchmark)]
-    return [alert for alert in found if not states or alert.state in states]
+    alerts = [unmute_expired(alert, now_s) for alert in world.alerts.find(benchmark=benchmark)]
+    return [alert for alert in alerts if not states or alert.state in states]
 
 
 def get(world: World, alert_id: str) -> tuple[Alert, Sequence[Event]]:
-    """An alert by id or unique prefix, as it is at this moment, and every event that tells of it."""
-    alert = awake(world.alerts.get(alert_id), world.clock.now_s())
+    """An alert by id or unique prefix, in its current state, with all its events."""
+    alert = unmute_expired(world.alerts.get(alert_id), world.clock.now_s())
     return alert, world.alerts.trail(alert.id)
 
 
 def run_of(alert: Alert, world: World) -> Run:
-    """The run whose timeline tells of the alert: its own, or the newest of the benchmark when that was purged.
+    """The run whose timeline holds the events of the alert: its own run, or the newest of the benchmark if that was purged.
 
-    Raises NotFoundError when there is none.
+    Raises NotFoundError if the benchmark has no run.
     """
     try:
         return world.runs.get(alert.run_id)
@@ -91,16 +91,17 @@ def run_of(alert: Alert, world: World) -> Run:
         return world.runs.get(rows[0].id)
 
 
-def rule(
-    world: World, alert_id: str, ruling: Ruling, *, actor: str, why: str, until_s: float | None = None
+def triage(
+    world: World, alert_id: str, action: TriageAction, *, actor: str, why: str, until_s: float | None = None
 ) -> Alert:
-    """Decide about an alert: it and the event that says who, when and why are stored together.
+    """Apply a decision to an alert and store it together with an event: actor, time and reason.
 
-    Those who were told of the alert hear of the decision. Raises NotFoundError and what ``ruled`` raises.
+    If the alert was delivered before, the decision is delivered to the same addresses. Raises NotFoundError and the
+    errors of ``triaged``.
     """
     now_s = world.clock.now_s()
-    alert = awake(world.alerts.get(alert_id), now_s)
-    after = ruled(alert, ruling, now_s=now_s, actor=actor, why=why, until_s=until_s)
+    alert = unmute_expired(world.alerts.get(alert_id), now_s)
+    after = triaged(alert, action, now_s=now_s, actor=actor, why=why, until_s=until_s)
     to: list[str] = []
     run = run_of(alert, world)
     if alert.told is not None and (to := addresses(run, after)):

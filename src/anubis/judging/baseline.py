@@ -1,4 +1,4 @@
-"""The current levels of many series at once: what a gate compares with, and where it takes their noise from."""
+"""The current levels of many series at once: the baseline of a gate, and the source of its noise estimate."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,10 +11,10 @@ from anubis.model.alert import Alert
 from anubis.model.points import PointBlock
 from anubis.model.series import Series
 
-#: Points in which the level is looked for, and those of the level that count: older ones speak of another machine
-#: room, toolchain and time.
-LOOKED_AT = 25
-MOST = 20
+#: Newest points in which the level is searched, and newest points of the level that are used: older points come from
+#: other machines and toolchains.
+LOOKBACK_POINTS = 25
+LEVEL_POINTS = 20
 T = TypeVar("T")
 #: Series key, fingerprint, metric, unit.
 Key = tuple[str, str, str, str]
@@ -31,8 +31,8 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
-class Newcomer:
-    """What the level is wanted for: only what was there before it counts."""
+class ContenderRuns:
+    """The runs under test: only points before them belong to the baseline."""
 
     #: UTC seconds, as in ``Point.order_s``.
     order_s: float
@@ -41,70 +41,74 @@ class Newcomer:
 
 
 def key_of(block: PointBlock) -> Key:
-    """What makes values comparable."""
+    """The key under which values are comparable."""
     return block.series_key, block.fingerprint, block.metric, block.units
 
 
-def levels(
-    blocks: Iterable[PointBlock], newcomers: Mapping[tuple[str, str], Newcomer], accepted: Iterable[Alert]
+def baseline_levels(
+    blocks: Iterable[PointBlock],
+    contenders: Mapping[tuple[str, str], ContenderRuns],
+    accepted: Iterable[Alert],
 ) -> dict[Key, Level]:
-    """The level of each series just before its newcomer, by series key and fingerprint; none where nothing was before.
+    """The level of each series just before its contender; series without earlier points are left out.
 
-    It begins at the last change of level, or where people accepted one. Runs of the newcomer's own subject tell
-    nothing about what was before, unless its level was accepted: then they are the new baseline.
+    ``contenders`` are keyed by series key and fingerprint. A level begins at the last change, or where a person
+    accepted one. Runs of the contender's subject are not part of the baseline, unless its level was accepted: then
+    they are the new baseline.
     """
     from anubis.analysis.changes.detection import find_changes  # noqa: PLC0415  numpy and scipy are needed only here
 
     alerts = {
         (row.series_key, row.fingerprint, row.metric): alert for alert in accepted for row in alert.rows
     }
-    # The metrics of a run share its order and subject, and so the places of the points that count.
-    places = cache(_places)
+    # The metrics of a run share its order and subject, and therefore the positions of the points that are used.
+    positions = cache(_positions)
     chosen: dict[Key, Series] = {}
     for block in blocks:
         machine = (block.series_key, block.fingerprint)
-        if machine in newcomers:
+        if machine in contenders:
             alert = alerts.get((*machine, block.metric))
-            kept = places(newcomers[machine], alert, block.run_ids, block.orders_s, block.subjects)
+            kept = positions(contenders[machine], alert, block.run_ids, block.orders_s, block.subjects)
             if numbers := [at for at in kept if isfinite(block.values[at])]:
                 chosen[key_of(block)] = _series(block, numbers)
     changes = find_changes(list(chosen.values()))
     return {
-        key: Level(series.values[found[-1] if found else 0 :][-MOST:], series.subjects[-1])
-        for (key, series), found in zip(chosen.items(), changes, strict=True)
+        key: Level(series.values[starts[-1] if starts else 0 :][-LEVEL_POINTS:], series.subjects[-1])
+        for (key, series), starts in zip(chosen.items(), changes, strict=True)
     }
 
 
-def _places(
-    newcomer: Newcomer,
+def _positions(
+    contender: ContenderRuns,
     accepted: Alert | None,
     run_ids: tuple[str, ...],
     orders_s: tuple[float, ...],
     subjects: tuple[str, ...],
 ) -> list[int]:
-    """Places of the points that were there before the newcomer, of the accepted level if there is one."""
+    """Positions of the points before the contender, from the accepted level on if there is one."""
     start = _accepted_at(accepted, run_ids, subjects) if accepted else None
-    if start is not None and subjects[start] in newcomer.subjects:
-        return [at for at in range(start, len(run_ids)) if run_ids[at] not in newcomer.run_ids]
-    own = newcomer.subjects - {""}
-    before = range(start or 0, bisect_left(orders_s, newcomer.order_s))
-    return [at for at in before if subjects[at] not in own][-LOOKED_AT:]
+    if start is not None and subjects[start] in contender.subjects:
+        return [at for at in range(start, len(run_ids)) if run_ids[at] not in contender.run_ids]
+    tested = contender.subjects - {""}
+    before = range(start or 0, bisect_left(orders_s, contender.order_s))
+    return [at for at in before if subjects[at] not in tested][-LOOKBACK_POINTS:]
 
 
 def _accepted_at(alert: Alert, run_ids: tuple[str, ...], subjects: tuple[str, ...]) -> int | None:
-    """Where the accepted level begins; None when that is further back than these points."""
+    """Position at which the accepted level begins; None if it is before these points."""
     if alert.run_id in run_ids:
         return run_ids.index(alert.run_id)
     return subjects.index(alert.first_new) if alert.first_new and alert.first_new in subjects else None
 
 
-def _series(block: PointBlock, places: Sequence[int]) -> Series:
-    """The points at these places."""
-    # Places in a row are by far the most common, and a slice is by far the quickest.
-    row = slice(places[0], places[-1] + 1) if places[-1] - places[0] == len(places) - 1 else None
+def _series(block: PointBlock, positions: Sequence[int]) -> Series:
+    """The points at these positions."""
+    # Consecutive positions are the most common case, and a slice is the fastest way to select them.
+    is_consecutive = positions[-1] - positions[0] == len(positions) - 1
+    row = slice(positions[0], positions[-1] + 1) if is_consecutive else None
 
     def picked(column: tuple[T, ...]) -> tuple[T, ...]:
-        return tuple(column[at] for at in places) if row is None else column[row]
+        return tuple(column[at] for at in positions) if row is None else column[row]
 
     errors: tuple[float, ...] = ()
     if any(spreads := picked(block.spreads)):

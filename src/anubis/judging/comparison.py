@@ -1,4 +1,4 @@
-"""Two sets of runs against each other, metric by metric."""
+"""Comparison of two sets of runs, metric by metric."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ from anubis.model.verdict import Comparison, Sides
 def compare_points(
     baseline: Sequence[Point], contender: Sequence[Point], *, min_effect: float = 0.02
 ) -> Comparison:
-    """A verdict for every metric that both sides measured, in the order of the baseline's metrics.
+    """A verdict for every metric that both sides measured, in the order of the metrics of the baseline.
 
-    Each run counts with one value, its point: repeats inside a run share its luck and are no evidence of their own.
-    Over several metrics the p values are adjusted for their number.
+    Each run contributes one value, its point, because repeats inside a run are not independent. With several metrics
+    the p values are adjusted for their number.
     """
     from anubis.analysis.samples.compare import compare_many  # noqa: PLC0415  numpy and scipy are needed only here
 

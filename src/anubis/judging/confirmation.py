@@ -1,4 +1,4 @@
-"""Confirm before telling: the contender, and the baseline where it still can, run again."""
+"""Confirming runs: before an alert is delivered, the contender and, if possible, the baseline run again."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,28 +14,30 @@ from anubis.model.status import Status
 
 
 def waits(run: Run, alert: Alert, world: World) -> bool:
-    """Whether the alert has to wait for runs that confirm it: they were asked for, and have not all ended."""
+    """Whether the alert must wait for confirming runs: they were requested and have not all ended."""
     return (
-        wanted(run, alert) > 0 and alert.told is None and (not alert.ordered or _pending(run, alert, world))
+        requested_runs(run, alert) > 0
+        and alert.told is None
+        and (not alert.ordered or _pending(run, alert, world))
     )
 
 
-def wanted(run: Run, alert: Alert) -> int:
-    """Confirming runs asked for by those who would be told."""
-    return max((notify.confirm_runs or 0 for notify in listeners(run, alert)), default=0)
+def requested_runs(run: Run, alert: Alert) -> int:
+    """The number of confirming runs that the matching ``[[notify]]`` entries request."""
+    return max((notify.confirm_runs or 0 for notify in subscriptions(run, alert)), default=0)
 
 
-def listeners(run: Run, alert: Alert) -> Sequence[Notify]:
-    """Who asked to hear of alerts of this kind."""
+def subscriptions(run: Run, alert: Alert) -> Sequence[Notify]:
+    """The ``[[notify]]`` entries of the descriptor that match the kind of the alert."""
     return [notify for notify in run.descriptor.notify if alert.kind in notify.on]
 
 
 def confirming_runs(run: Run, alert: Alert, world: World) -> list[tuple[Run, str]]:
-    """The runs to order now, interleaved, with their texts; none for a run that confirms itself."""
+    """The confirming runs to submit now, interleaved, with their descriptor texts; none if the run itself confirms another."""
     if run.parent_id is not None:
         return []
     sides = [one for one in (_baseline(run, alert, world), run) if one is not None]
-    ordered = [side for _ in range(wanted(run, alert)) for side in sides]
+    ordered = [side for _ in range(requested_runs(run, alert)) for side in sides]
     return [
         (_again(side, run, alert, number, world), world.runs.text(side.id))
         for number, side in enumerate(ordered)
@@ -43,18 +45,18 @@ def confirming_runs(run: Run, alert: Alert, world: World) -> list[tuple[Run, str
 
 
 def _pending(run: Run, alert: Alert, world: World) -> bool:
-    """Is a confirming run of this alert not final yet? The one at hand counts as final."""
+    """Whether a confirming run of this alert is not final yet; ``run`` itself counts as final."""
     rows = world.runs.find(RunQuery(family_id=_family(alert), limit=1000))
     return any(not row.status.final for row in rows if row.id != run.id)
 
 
 def _family(alert: Alert) -> str:
-    """The family of an alert's confirming runs: derived from its id, so that it is found again."""
+    """The family id of the confirming runs of an alert, derived from the alert id so that it can be computed again."""
     return f"{alert.id[:8]}-{alert.id[8:12]}-8000-8000-{alert.id[12:]:0<12}"
 
 
 def _baseline(run: Run, alert: Alert, world: World) -> Run | None:
-    """The last run of the old level, if it can run again from its script archive."""
+    """The last run of the old level, if its script archive allows running it again."""
     row = next((row for row in alert.rows if row.series_key == run.series_key), None)
     if row is None or run.descriptor.ml.script is None:
         return None

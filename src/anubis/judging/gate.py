@@ -1,4 +1,4 @@
-"""The gate: runs of one subject against the level of their series before it, or against runs that somebody names."""
+"""The gate: compares runs of one subject with the earlier level of their series, or with given baseline runs."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from math import inf, isfinite, nextafter
 
 from anubis.contracts.world import World
-from anubis.judging.baseline import LOOKED_AT, Key, Level, Newcomer, levels
+from anubis.judging.baseline import LOOKBACK_POINTS, ContenderRuns, Key, Level, baseline_levels
 from anubis.judging.series import in_order, judged_metrics
 from anubis.model.alert import AlertState
 from anubis.model.identity import series_key
@@ -15,17 +15,17 @@ from anubis.model.points import Point, PointBlock
 from anubis.model.run import Run
 from anubis.model.status import Status
 from anubis.model.verdict import Comparison, Sides
-from anubis.reporting.gate_report import Report, Weighing
+from anubis.reporting.gate_report import BenchmarkComparison, Report
 
-#: Smaller effects do not count, unless a descriptor says otherwise.
+#: Smallest effect that counts, unless the descriptor sets another one.
 MIN_EFFECT = 0.02
 #: Runs below which a side needs the noise of its history.
 FEW_RUNS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contest:
-    """Who meets whom."""
+class GateSides:
+    """The runs to judge and the runs they are compared with."""
 
     contender: Sequence[Run]
     #: None: the current level of each series.
@@ -46,77 +46,83 @@ class _Group:
     note: str = ""
 
     @property
-    def everything(self) -> list[Point]:
+    def all_points(self) -> list[Point]:
         return [point for points in self.points.values() for point in points]
 
 
-def weigh(contests: Iterable[Contest], world: World, *, min_effect: float | None = None) -> Report:
-    """Judge every metric of every contender; all of them are adjusted together for their number.
+def compare_sides(
+    gate_sides: Iterable[GateSides], world: World, *, min_effect: float | None = None
+) -> Report:
+    """Judge every metric of every contender; the p values are adjusted for the number of all metrics.
 
-    ``min_effect`` stands for every metric; None: as the descriptor says, else ``MIN_EFFECT``. Runs that failed, on
-    either side, are failures in the report and no evidence.
+    ``min_effect`` applies to every metric; None: the value of the descriptor, else ``MIN_EFFECT``. Failed runs on
+    either side are reported as failures and not compared.
     """
     from anubis.analysis.samples.compare import compare_many  # noqa: PLC0415  numpy and scipy are needed only here
     from anubis.analysis.samples.multiplicity import mean_effect  # noqa: PLC0415
 
-    weighings: list[Weighing] = []
+    comparisons: list[BenchmarkComparison] = []
     groups: list[_Group] = []
-    for contest in contests:
-        weighings += _failures(contest)
-        groups += _opposed(contest, world, min_effect)
+    for sides in gate_sides:
+        comparisons += _failures(sides)
+        groups += _compared_groups(sides, world, min_effect)
     verdicts = iter(compare_many(side for group in groups for side in group.sides).verdicts)
     for group, name in zip(groups, _names(groups, world), strict=True):
-        own = tuple(next(verdicts) for _ in group.sides)
-        effect, interval, count = mean_effect(own)
-        comparison = Comparison(verdicts=own, mean_effect=effect, mean_interval=interval, mean_count=count)
-        newest = max(group.everything, key=lambda point: point.order_s)
-        weighings.append(
-            Weighing(
+        of_group = tuple(next(verdicts) for _ in group.sides)
+        effect, interval, count = mean_effect(of_group)
+        comparison = Comparison(
+            verdicts=of_group, mean_effect=effect, mean_interval=interval, mean_count=count
+        )
+        newest = max(group.all_points, key=lambda point: point.order_s)
+        comparisons.append(
+            BenchmarkComparison(
                 benchmark=name,
                 baseline=group.baseline,
                 contender=newest.subject,
-                comparison=comparison if own else None,
+                comparison=comparison if of_group else None,
                 note=group.note,
             )
         )
-    return Report(weighings=tuple(weighings))
+    return Report(comparisons=tuple(comparisons))
 
 
-def _failures(contest: Contest) -> Iterator[Weighing]:
-    """One for each benchmark of which runs failed, with the words of the last of them."""
-    for side, runs in (("contender", contest.contender), ("baseline", contest.baseline or ())):
+def _failures(sides: GateSides) -> Iterator[BenchmarkComparison]:
+    """One entry for each benchmark with failed runs, with the cause and reason of the last failure."""
+    for side, runs in (("contender", sides.contender), ("baseline", sides.baseline or ())):
         failed: dict[tuple[str, str], list[Run]] = defaultdict(list)
         for run in runs:
             if run.status is not Status.SUCCEEDED:
                 failed[run.descriptor.info.name, run.series_key].append(run)
-        for (name, _), those in failed.items():
-            last = those[-1]
-            words = f"{last.cause}: {last.reason}" if last.cause else f"it is not over ({last.status})"
+        for (name, _), failed_runs in failed.items():
+            last = failed_runs[-1]
+            why = f"{last.cause}: {last.reason}" if last.cause else f"not final yet ({last.status})"
             subject = last.descriptor.subject
-            yield Weighing(
+            yield BenchmarkComparison(
                 benchmark=name,
                 baseline="",
                 contender=subject.commit or subject.version or "",
-                failure=f"{len(those)} of its {side}'s runs, the last of them {short_id(last.id)}, {words}",
+                failure=f"{len(failed_runs)} {side} runs without success, last {short_id(last.id)}: {why}",
             )
 
 
-def _opposed(contest: Contest, world: World, min_effect: float | None) -> list[_Group]:
-    """The contender's points, each with what it is compared with."""
-    good = {run.id: run for run in contest.contender if run.status is Status.SUCCEEDED}
+def _compared_groups(sides: GateSides, world: World, min_effect: float | None) -> list[_Group]:
+    """The points of the contender in groups, each with the values it is compared with."""
+    good = {run.id: run for run in sides.contender if run.status is Status.SUCCEEDED}
     groups = _groups(good, world.points.of(list(good)))
     if not groups:
         return []
     blocks = _blocks(groups, world)
     accepted = world.alerts.find(states=(AlertState.ACCEPTED,))
-    before = levels(blocks, {(g.series_key, g.fingerprint): _newcomer(g) for g in groups}, accepted)
-    opponents = before if contest.baseline is None else _named(contest.baseline, groups, world)
+    before = baseline_levels(
+        blocks, {(g.series_key, g.fingerprint): _contender_runs(g) for g in groups}, accepted
+    )
+    baselines = before if sides.baseline is None else _given_levels(sides.baseline, groups, world)
     measured: dict[tuple[str, str], set[str]] = defaultdict(set)
     for block in blocks:
         measured[block.series_key, block.metric].add(block.fingerprint)
     for group in groups:
-        _oppose(group, opponents, before, min_effect)
-        group.note = _note(group, measured, is_named=opponents is not before)
+        _add_sides(group, baselines, before, min_effect)
+        group.note = _note(group, measured, is_given=baselines is not before)
     return groups
 
 
@@ -134,9 +140,9 @@ def _groups(runs: dict[str, Run], points: Iterable[Point]) -> list[_Group]:
     return list(groups.values())
 
 
-def _newcomer(group: _Group) -> Newcomer:
-    points = group.everything
-    return Newcomer(
+def _contender_runs(group: _Group) -> ContenderRuns:
+    points = group.all_points
+    return ContenderRuns(
         min(point.order_s for point in points),
         frozenset(point.subject for point in points),
         frozenset(point.run_id for point in points),
@@ -144,44 +150,49 @@ def _newcomer(group: _Group) -> Newcomer:
 
 
 def _blocks(groups: Sequence[_Group], world: World) -> Sequence[PointBlock]:
-    """The histories of everything the contender measured, its own points among them."""
+    """The histories of all series that the contender measured, including its own points."""
     runs = max(len(next(iter(group.points.values()))) for group in groups)
     latest_s = max(points[-1].order_s for group in groups for points in group.points.values())
     return world.points.histories(
         list({group.series_key for group in groups}),
         list({metric for group in groups for metric in group.points}),
         before_s=nextafter(latest_s, inf),
-        most=LOOKED_AT + 2 * runs,
+        most=LOOKBACK_POINTS + 2 * runs,
     )
 
 
-def _named(runs: Sequence[Run], groups: Sequence[_Group], world: World) -> dict[Key, Level]:
-    """The points of the baseline's runs, under the keys of the contender's series; one series meets one, whatever
-    their names.
+def _given_levels(runs: Sequence[Run], groups: Sequence[_Group], world: World) -> dict[Key, Level]:
+    """The points of the given baseline runs, under the keys of the contender's series.
+
+    If each side has a single series, the two are compared even if their names differ.
     """
     good = {run.id: run for run in runs if run.status is Status.SUCCEEDED}
     by_series: dict[str, list[Point]] = defaultdict(list)
     for point in in_order([point for point in world.points.of(list(good)) if isfinite(point.value)]):
         by_series[point.series_key].append(point)
-    found: dict[Key, list[Point]] = defaultdict(list)
-    theirs = {run.series_key: run for run in good.values()}
-    ours = {group.series_key: group.run for group in groups}
-    for key, run in ours.items():
-        same = set(theirs) if len(theirs) == len(ours) == 1 else _same_benchmark(run, theirs)
+    by_key: dict[Key, list[Point]] = defaultdict(list)
+    of_baseline = {run.series_key: run for run in good.values()}
+    of_contender = {group.series_key: group.run for group in groups}
+    for key, run in of_contender.items():
+        is_single = len(of_baseline) == len(of_contender) == 1
+        same = set(of_baseline) if is_single else _same_benchmark(run, of_baseline)
         for point in in_order([point for other in same for point in by_series[other]]):
-            found[key, point.fingerprint, point.metric, point.units].append(point)
+            by_key[key, point.fingerprint, point.metric, point.units].append(point)
     return {
-        key: Level(tuple(point.value for point in those), those[-1].subject) for key, those in found.items()
+        key: Level(tuple(point.value for point in points), points[-1].subject)
+        for key, points in by_key.items()
     }
 
 
-def _same_benchmark(run: Run, theirs: Mapping[str, Run]) -> set[str]:
-    """The baseline's series that a run is compared with: its own, else those that differ in labels alone, else the
-    only one of its name.
+def _same_benchmark(run: Run, candidates: Mapping[str, Run]) -> set[str]:
+    """The series of the baseline that a run is compared with.
+
+    The same series; else the series that differ only in labels; else the only series with the same name.
     """
-    if run.series_key in theirs:
+    if run.series_key in candidates:
         return {run.series_key}
-    named = {key: one for key, one in theirs.items() if one.descriptor.info.name == run.descriptor.info.name}
+    name = run.descriptor.info.name
+    named = {key: one for key, one in candidates.items() if one.descriptor.info.name == name}
     alike = {key for key, one in named.items() if _without_labels(one) == _without_labels(run)}
     return alike or (set(named) if len(named) == 1 else set())
 
@@ -190,17 +201,17 @@ def _without_labels(run: Run) -> str:
     return series_key(replace(run.descriptor, info=replace(run.descriptor.info, labels={})))
 
 
-def _oppose(
-    group: _Group, opponents: dict[Key, Level], before: dict[Key, Level], min_effect: float | None
+def _add_sides(
+    group: _Group, baselines: dict[Key, Level], before: dict[Key, Level], min_effect: float | None
 ) -> None:
-    own = {metric.name: metric for metric in group.run.descriptor.output.metrics}
+    declared = {metric.name: metric for metric in group.run.descriptor.output.metrics}
     for name, points in group.points.items():
         newest = points[-1]
         key = (group.series_key, group.fingerprint, name, newest.units)
-        if key not in opponents:
+        if key not in baselines:
             continue
-        baseline = opponents[key]
-        threshold = own[name].threshold if name in own else None
+        baseline = baselines[key]
+        threshold = declared[name].threshold if name in declared else None
         effect = min_effect if min_effect is not None else threshold.min_effect if threshold else None
         few = min(len(points), len(baseline.values)) < FEW_RUNS
         group.baseline = baseline.subject
@@ -217,23 +228,23 @@ def _oppose(
         )
 
 
-def _note(group: _Group, measured: Mapping[tuple[str, str], set[str]], *, is_named: bool) -> str:
-    """What was not compared, and why; empty when everything was. ``measured``: series and metric -> machines."""
+def _note(group: _Group, measured: Mapping[tuple[str, str], set[str]], *, is_given: bool) -> str:
+    """The metrics that were not compared, and why; empty if all were. ``measured``: series and metric -> machines."""
     compared = {side.metric for side in group.sides}
     missing = [metric for metric in group.points if metric not in compared]
     if not missing:
         return ""
     what = f"{len(missing)} metrics have" if len(missing) > 1 else f"{missing[0]} has"
-    if is_named:
+    if is_given:
         return f"{what} no value in the baseline on this machine"
     machines = set[str]().union(*(measured.get((group.series_key, metric), set()) for metric in missing))
     if machines - {group.fingerprint}:
-        return f"{what} no earlier values on this machine, and those of other machines are not compared"
-    return f"{what} no earlier values: these are the first of their history"
+        return f"{what} no earlier values on this machine; values of other machines are not compared"
+    return f"{what} no earlier values: this is the first measurement"
 
 
 def _names(groups: Sequence[_Group], world: World) -> Iterator[str]:
-    """The name of each benchmark, with what tells it apart where several have that name."""
+    """The display name of each benchmark; parameters or machine are added if several have the same name."""
     names = Counter(group.run.descriptor.info.name for group in groups)
     keys = Counter(group.series_key for group in groups)
     for group in groups:
@@ -245,8 +256,10 @@ def _names(groups: Sequence[_Group], world: World) -> Iterator[str]:
 
 
 def _cell(run: Run, world: World) -> list[str]:
-    """What tells a run apart in its family, or its labels when it was no part of one."""
-    submitted = next((event for event in world.runs.events(run.id) if event.kind == "submitted"), None)
+    """The matrix coordinates of a run in its family, or its labels if it has no family."""
+    submitted = next((event for event in world.events.read(run.id) if event.kind == "submitted"), None)
     cell = submitted.data.get("cell", {}) if submitted else {}
-    words = {name.rpartition(".")[2]: value for name, value in cell.items() if name not in {"round", "file"}}
-    return [f"{name}={value}" for name, value in (words or run.descriptor.info.labels).items()]
+    coordinates = {
+        name.rpartition(".")[2]: value for name, value in cell.items() if name not in {"round", "file"}
+    }
+    return [f"{name}={value}" for name, value in (coordinates or run.descriptor.info.labels).items()]

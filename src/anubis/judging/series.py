@@ -1,4 +1,4 @@
-"""Points become series: one for each metric and kind of machine, in subject order."""
+"""From points to series: one for each metric and kind of machine, in subject order."""
 
 import math
 from collections import defaultdict
@@ -8,25 +8,25 @@ from anubis.model.descriptor import Descriptor
 from anubis.model.points import OWN_METRICS, Point
 from anubis.model.series import Series, SeriesVerdict
 
-#: Changes further back than this many points are history, not news.
+#: Changes within this many newest points are recent; older changes raise no alert.
 RECENT = 40
 
 
 def in_order(points: Sequence[Point]) -> list[Point]:
-    """Subject order; runs of one subject in the order of their submission."""
+    """The points in subject order; runs of one subject in the order of their submission."""
     return sorted(points, key=lambda point: (point.order_s, point.run_id))
 
 
 def by_series(points: Sequence[Point]) -> Mapping[tuple[str, str, str], list[Point]]:
-    """Points of several series apart, each in order, by series key, fingerprint and metric."""
-    apart: dict[tuple[str, str, str], list[Point]] = defaultdict(list)
+    """Points grouped by series key, fingerprint and metric; each group is in order."""
+    groups: dict[tuple[str, str, str], list[Point]] = defaultdict(list)
     for point in in_order(points):
-        apart[point.series_key, point.fingerprint, point.metric].append(point)
-    return apart
+        groups[point.series_key, point.fingerprint, point.metric].append(point)
+    return groups
 
 
 def series_of(points: Sequence[Point]) -> Series:
-    """One series of points that are in order. The error of a point is that of the mean of its repeats."""
+    """One series from ordered points. The error of a point is the standard error of the mean of its repeats."""
     latest = points[-1]
     return Series(
         values=tuple(point.value for point in points),
@@ -41,20 +41,20 @@ def series_of(points: Sequence[Point]) -> Series:
 
 
 def judged_metrics(descriptor: Descriptor, metrics: Sequence[str]) -> list[str]:
-    """Which metrics verdicts are made of: all that the benchmark gives, the agent's own only where they are declared
-    or there are no others.
+    """The metrics that are judged: all metrics of the benchmark.
+
+    The metrics that the agent adds to every run are judged only if they are declared or if there are no others.
     """
     declared = {metric.name for metric in descriptor.output.metrics}
-    given = [metric for metric in metrics if metric in declared or metric not in OWN_METRICS]
-    return given or list(metrics)
+    of_benchmark = [metric for metric in metrics if metric in declared or metric not in OWN_METRICS]
+    return of_benchmark or list(metrics)
 
 
 def is_unstable(points: Sequence[Point], verdict: SeriesVerdict) -> bool:
-    """Whether the level changed while the subject stayed the same (an A/A comparison that differs), among the recent
-    points and beyond doubt about where.
+    """Whether the level changed among the recent points while the subject stayed the same (a failed A/A comparison).
 
-    Such a series tells of its machine or surroundings, not of its subject. It is stable again when that has not
-    happened for ``RECENT`` points.
+    The change counts only if its whole range of possible positions has one subject. Such a series reflects its machine
+    or environment rather than its subject. It is stable again after ``RECENT`` points without such a change.
     """
     for change in verdict.changes:
         subjects = {point.subject for point in points[change.earliest - 1 : change.latest + 1]}

@@ -1,4 +1,4 @@
-"""Everything that is known of every series: what ``anubis series`` shows, and judging all of history again."""
+"""The state of every series, as ``anubis series`` shows it, and judging all stored history again."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from math import isfinite
 from anubis.contracts.points import SeriesRow
 from anubis.contracts.world import World
 from anubis.judging.alert_events import addresses, alert_event
-from anubis.judging.alert_rules import Judged, shifted
+from anubis.judging.alert_rules import JudgedSeries, shift_alerts
 from anubis.judging.alert_triage import run_of
 from anubis.judging.series import is_unstable, series_of
 from anubis.model.alert import Alert
@@ -18,20 +18,20 @@ from anubis.model.series import SeriesVerdict
 
 
 class SeriesState(StrEnum):
-    """What a series is good for at the moment."""
+    """The current state of a series."""
 
-    #: Too short to tell a change.
+    #: Too short to detect a change.
     NEW = "new"
     STABLE = "stable"
-    #: Its newest points lie outside what its level predicts, and are too few to be sure.
+    #: Its newest points lie outside the prediction interval of its level, but are too few to confirm a change.
     SUSPECTED = "suspected"
-    #: Its level changes while the subject stays the same: it tells of its surroundings, and alerts nobody.
+    #: Its level changes while the subject stays the same: it reflects the environment and raises no alerts.
     UNSTABLE = "unstable"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surveyed:
-    """One metric of one benchmark on one machine, oldest point first, and what is said about it."""
+class SeriesOverview:
+    """One metric of one benchmark on one machine, oldest point first, with its verdict and state."""
 
     benchmark: str
     labels: Mapping[str, str]
@@ -40,39 +40,44 @@ class Surveyed:
     state: SeriesState
 
     @property
-    def judged(self) -> Judged:
-        """In the form that alerts are made of."""
+    def judged(self) -> JudgedSeries:
+        """The input of the alert rules."""
         unstable = self.state is SeriesState.UNSTABLE
-        return Judged(points=self.points, verdict=self.verdict, unstable=unstable)
+        return JudgedSeries(points=self.points, verdict=self.verdict, unstable=unstable)
 
 
-def survey(world: World, *, benchmark: str | None = None, metric: str | None = None) -> list[Surveyed]:
-    """Every series of one benchmark or of all, judged; what every run has anyway only where it is judged or named."""
+def series_overviews(
+    world: World, *, benchmark: str | None = None, metric: str | None = None
+) -> list[SeriesOverview]:
+    """Every series of one benchmark or of all, judged.
+
+    The metrics that the agent adds to every run are included only if ``metric`` names them or there are no others.
+    """
     from anubis.analysis.changes.detection import judge_many  # noqa: PLC0415  numpy and scipy are needed only here
 
     rows = {row.series_key: row for row in world.points.series() if benchmark in {None, row.benchmark}}
-    wanted = {key: {metric} if metric else _shown(row.metrics) for key, row in rows.items()}
+    metrics = {key: {metric} if metric else _shown(row.metrics) for key, row in rows.items()}
     histories = [
         points
-        for block in world.points.histories(list(wanted), sorted(set().union(*wanted.values())))
-        if block.metric in wanted[block.series_key] and (points := _points(block))
+        for block in world.points.histories(list(metrics), sorted(set().union(*metrics.values())))
+        if block.metric in metrics[block.series_key] and (points := _points(block))
     ]
     verdicts = judge_many([series_of(points) for points in histories])
-    found = [
-        _surveyed(rows[points[-1].series_key], points, verdict)
+    overviews = [
+        _overview(rows[points[-1].series_key], points, verdict)
         for points, verdict in zip(histories, verdicts, strict=True)
     ]
-    return sorted(found, key=lambda one: (one.benchmark, *one.judged.key))
+    return sorted(overviews, key=lambda one: (one.benchmark, *one.judged.key))
 
 
-def judge_again(world: World, *, benchmark: str | None = None, tell: bool = False) -> list[Alert]:
-    """Judge all of history again, and open, update and resolve alerts accordingly; those that are different now.
+def rejudge(world: World, *, benchmark: str | None = None, tell: bool = False) -> list[Alert]:
+    """Judge all stored history again; open, update and resolve alerts accordingly. Returns the changed alerts.
 
-    Nobody hears of it, now or later, unless ``tell``: then those who asked for it in the descriptors do.
+    Notifications are sent only if ``tell`` is true; otherwise the changes count as delivered.
     """
     now_s = world.clock.now_s()
-    by_benchmark: dict[str, list[Judged]] = defaultdict(list)
-    for one in survey(world, benchmark=benchmark):
+    by_benchmark: dict[str, list[JudgedSeries]] = defaultdict(list)
+    for one in series_overviews(world, benchmark=benchmark):
         if one.state is not SeriesState.NEW:
             by_benchmark[one.benchmark].append(one.judged)
     changed: list[Alert] = []
@@ -80,7 +85,7 @@ def judge_again(world: World, *, benchmark: str | None = None, tell: bool = Fals
         known = world.alerts.find(benchmark=name)
         before = {alert.id: alert for alert in known}
         alerts, events = [], []
-        for alert in shifted(name, series, known, now_s, lambda _: False):
+        for alert in shift_alerts(name, series, known, now_s, lambda _: False):
             if alert.id in before and before[alert.id].state is alert.state:
                 alerts.append(alert)
                 continue
@@ -94,7 +99,7 @@ def judge_again(world: World, *, benchmark: str | None = None, tell: bool = Fals
 
 
 def _shown(metrics: Sequence[str]) -> set[str]:
-    """What every run has anyway tells of a benchmark only where there is nothing else."""
+    """The metrics of the benchmark; the metrics that the agent adds to every run only if there are no others."""
     return {metric for metric in metrics if metric not in OWN_METRICS} or set(metrics)
 
 
@@ -121,7 +126,7 @@ def _points(block: PointBlock) -> list[Point]:
     ]
 
 
-def _surveyed(row: SeriesRow, points: Sequence[Point], verdict: SeriesVerdict) -> Surveyed:
+def _overview(row: SeriesRow, points: Sequence[Point], verdict: SeriesVerdict) -> SeriesOverview:
     state = SeriesState.STABLE
     if verdict.noise_floor is None and not verdict.changes:
         state = SeriesState.NEW
@@ -129,4 +134,6 @@ def _surveyed(row: SeriesRow, points: Sequence[Point], verdict: SeriesVerdict) -
         state = SeriesState.UNSTABLE
     elif verdict.suspected:
         state = SeriesState.SUSPECTED
-    return Surveyed(benchmark=row.benchmark, labels=row.labels, points=points, verdict=verdict, state=state)
+    return SeriesOverview(
+        benchmark=row.benchmark, labels=row.labels, points=points, verdict=verdict, state=state
+    )

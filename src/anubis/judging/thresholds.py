@@ -1,4 +1,4 @@
-"""Bounds of descriptors: checked for every run, gone when no descriptor lists them any more."""
+"""Bounds from descriptors, checked for every run until no descriptor sets them any more."""
 
 from collections.abc import Iterator, Mapping
 
@@ -11,14 +11,14 @@ from anubis.model.series import SeriesVerdict
 BOUNDS = ("min", "max", "sigma", "change")
 
 
-def crossed(
-    metric: Metric, point: Point, before: SeriesVerdict | None, standing: Mapping[str, AlertRow]
+def crossed_bounds(
+    metric: Metric, point: Point, before: SeriesVerdict | None, open_rows: Mapping[str, AlertRow]
 ) -> Iterator[tuple[str, AlertRow]]:
-    """The bounds that a point crosses, by name. ``before`` judges the series without this point; relative bounds
-    need its level, and are silent while there is none.
+    """The bounds that a point crosses, by name.
 
-    ``standing`` has the rows of bounds that were crossed before, by name: what became worse is over when the bound is
-    kept from the level it was crossed from, however much the series has got used to another one since.
+    ``before`` is the verdict of the series without this point; relative bounds need its level and are not checked
+    without it. ``open_rows`` are the rows of bounds that were crossed before, by name: after a change for the worse the
+    bound stays relative to the level before that change, even if the level of the series has changed since.
     """
     bounds = metric.threshold or Threshold()
     if bounds.min is not None and point.value < bounds.min:
@@ -26,19 +26,19 @@ def crossed(
     if bounds.max is not None and point.value > bounds.max:
         yield "max", _row(point, bounds.max, None, f"above its maximum of {bounds.max:g} {point.units}")
     for bound in ("sigma", "change"):
-        since = standing.get(bound)
+        since = open_rows.get(bound)
         if since is not None and _worse(since.effect, metric.better) > 0:
             level, noise = since.before, since.noise_floor
         elif before is not None and before.level is not None:
             level, noise = before.level, before.noise_floor
         else:
             continue
-        if level and (words := _beyond(bound, point.value / level - 1, noise, bounds, metric.better)):
-            yield bound, _row(point, level, noise, words)
+        if level and (note := _beyond(bound, point.value / level - 1, noise, bounds, metric.better)):
+            yield bound, _row(point, level, noise, note)
 
 
 def _beyond(bound: str, effect: float, noise: float | None, bounds: Threshold, better: Better) -> str:
-    """How far beyond a relative bound an effect is, in words; empty when it is not."""
+    """Text that says how far an effect is beyond a relative bound; empty if it is not."""
     if bounds.min_effect is not None and abs(effect) < bounds.min_effect:
         return ""
     if bound == "sigma" and bounds.sigma is not None and noise and abs(effect) > bounds.sigma * noise:
@@ -49,7 +49,7 @@ def _beyond(bound: str, effect: float, noise: float | None, bounds: Threshold, b
 
 
 def _worse(effect: float, better: Better) -> float:
-    """How much for the worse; for a metric without direction every change is."""
+    """The effect in the worse direction; for a metric without direction, its size."""
     return {Better.HIGHER: -effect, Better.LOWER: effect, Better.NONE: abs(effect)}[better]
 
 

@@ -38,7 +38,7 @@ class AlertKind(StrEnum):
 
 
 #: Kinds, the gravest first.
-GRAVITY = (
+SEVERITY_ORDER = (
     AlertKind.FAILURE,
     AlertKind.REGRESSION,
     AlertKind.THRESHOLD,

@@ -172,7 +172,7 @@ def message(alert: Alert, sender: str, to: list[str]) -> "EmailMessage":
     domain = sender.rpartition("@")[2]
     content = EmailMessage()
     again = "" if alert.state is AlertState.CONFIRMED else "Re: "
-    content["Subject"] = again + alert_text.title(alert, standing=False)
+    content["Subject"] = again + alert_text.title(alert, with_state=False)
     content["From"] = Address("Anubis", addr_spec=sender)
     content["To"] = [Address(addr_spec=address) for address in to]
     content["Date"] = format_datetime(datetime.fromtimestamp(alert.changed_s, UTC))

@@ -91,7 +91,9 @@ def post(
         posted.append(github.check(where.repository, where.commit, wanted))
     if comment and (number := github.pull_request(where)):
         text = reports.markdown(report)
-        posted.append(github.comment(where.repository, number, f"report {name}", text, new=report.is_news))
+        posted.append(
+            github.comment(where.repository, number, f"report {name}", text, new=report.has_changes)
+        )
     return [address for address in posted if address]
 
 

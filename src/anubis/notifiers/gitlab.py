@@ -58,7 +58,7 @@ def post(report: Report, environ: Mapping[str, str], *, name: str = "Anubis") ->
         environ, "CI_MERGE_REQUEST_IID", "the merge request: run in a merge request pipeline"
     )
     gitlab = GitLab(GitLabSettings.from_env(environ))
-    told = gitlab.note(project, number, f"report {name}", reports.markdown(report), new=report.is_news)
+    told = gitlab.note(project, number, f"report {name}", reports.markdown(report), new=report.has_changes)
     project_url = environ.get("CI_PROJECT_URL", "")
     return [f"{project_url}/-/merge_requests/{number}#note_{told}"] if told else []
 

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 
-from anubis.contracts.runs import RunQuery, Runs
+from anubis.contracts.runs import RunQuery, RunReader
 from anubis.model.run import Run
 from anubis.model.status import Status
 
@@ -14,7 +14,9 @@ LOOK_EVERY_S = 0.25
 class Waiting:
     """Which of some runs are not final yet; asks the store now and then, for others may drive them."""
 
-    def __init__(self, runs: Runs, run_ids: Sequence[str], changed: Callable[[Run], None] | None) -> None:
+    def __init__(
+        self, runs: RunReader, run_ids: Sequence[str], changed: Callable[[Run], None] | None
+    ) -> None:
         #: Run id -> status and reason when it was last heard of.
         self._known: dict[str, tuple[Status, str] | None] = dict.fromkeys(run_ids)
         self._runs = runs

@@ -98,7 +98,7 @@ class Reconciler:
     def close(self) -> None:
         """Give the leases back, so that others need not wait for them to run out."""
         self._held.clear()
-        self.world.runs.release(self.owner)
+        self.world.leases.release(self.owner)
 
     def turn(self) -> float:
         """Look once at everything that is due; seconds until there may be something to do again."""
@@ -124,7 +124,7 @@ class Reconciler:
             return
         if now_s - self._renew_s >= self.lease_s / 3:
             self._renew_s = now_s
-            kept = self.world.runs.renew(self.owner, list(self._held), now_s=now_s, lease_s=self.lease_s)
+            kept = self.world.leases.renew(self.owner, list(self._held), now_s=now_s, lease_s=self.lease_s)
             for run_id in set(self._held) - set(kept):
                 log.warning("lost the lease on run %s", run_id)
                 del self._held[run_id]
@@ -133,7 +133,7 @@ class Reconciler:
         )
         if placing or now_s - self._cancel_s >= LOOK_EVERY_S:  # what was cancelled already must not start
             self._cancel_s = now_s
-            for run_id in self.world.runs.cancelled(self.owner):
+            for run_id in self.world.leases.cancelled(self.owner):
                 if (held := self._held.get(run_id)) and not held.run.cancel_requested:
                     self._hold(self.world.runs.get(run_id), look_s=now_s)
 
@@ -141,11 +141,11 @@ class Reconciler:
         if len(self._held) >= self.most or (self._held and now_s - self._claim_s < LOOK_EVERY_S):
             return
         self._claim_s = now_s
-        for owner in self.world.runs.owners():
+        for owner in self.world.leases.owners():
             if is_dead(owner):
-                self.world.runs.release(owner)
+                self.world.leases.release(owner)
         room = self.most - len(self._held)
-        for run in self.world.runs.claim(self.owner, now_s=now_s, lease_s=self.lease_s, limit=room):
+        for run in self.world.leases.claim(self.owner, now_s=now_s, lease_s=self.lease_s, limit=room):
             self._hold(run, look_s=now_s)
 
     def _hold(self, run: Run, *, look_s: float) -> None:
@@ -230,7 +230,7 @@ class Reconciler:
         """Let a reconciler on the run's own machine have it."""
         if self._apply(held, Step(status=held.run.status, again_after_s=ELSEWHERE_S)):
             del self._held[held.run.id]
-            self.world.runs.release(self.owner, [held.run.id])
+            self.world.leases.release(self.owner, [held.run.id])
 
     def _free(self, engine: str) -> None:
         """Room may have been freed: what waits for it is looked at next."""
@@ -244,7 +244,7 @@ class Reconciler:
         if step.spawned:
             self.world.runs.add(step.spawned, [_spawned(held.run, run, now_s) for run, _ in step.spawned])
         try:
-            run = self.world.runs.apply(self.owner, held.run, step, now_s=now_s)
+            run = self.world.leases.apply(self.owner, held.run, step, now_s=now_s)
         except LeaseLostError:
             log.warning("another reconciler took run %s over", held.run.id)
             del self._held[held.run.id]

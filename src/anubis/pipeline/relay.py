@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from anubis.contracts.alerts import Alerts, Cursors
 from anubis.contracts.clock import Clock
+from anubis.contracts.events import Events
 from anubis.contracts.notifier import Notifier
-from anubis.contracts.runs import Runs
 from anubis.model.errors import NotFoundError, NotifyError
 from anubis.model.run import Event
 
@@ -36,9 +36,14 @@ class Relay:
     """Delivers alert events to the notifiers that serve their addresses."""
 
     def __init__(
-        self, runs: Runs, alerts: Alerts, cursors: Cursors, notifiers: Mapping[str, Notifier], clock: Clock
+        self,
+        events: Events,
+        alerts: Alerts,
+        cursors: Cursors,
+        notifiers: Mapping[str, Notifier],
+        clock: Clock,
     ) -> None:
-        self._runs = runs
+        self._events = events
         self._alerts = alerts
         self._cursors = cursors
         self._notifiers = notifiers
@@ -54,7 +59,7 @@ class Relay:
     def _discover(self) -> None:
         at = self._cursors.all(_SCOUT).get(_SCOUT, 0)
         known = set(self._cursors.all(_PREFIX))
-        while events := self._runs.events(after_seq=at):
+        while events := self._events.read(after_seq=at):
             for event in events:
                 seq = event.seq or 0
                 for to in _addresses(event):
@@ -69,7 +74,7 @@ class Relay:
         if pause and self._clock.now_s() < pause.until_s:
             return False
         to = name.removeprefix(_PREFIX)
-        while events := self._runs.events(after_seq=seq):
+        while events := self._events.read(after_seq=seq):
             for event in events:
                 if to in _addresses(event) and not self._tell(name, to, event):
                     return False
@@ -117,7 +122,7 @@ class Relay:
             message=message,
             data={"alert": event.data["alert"]},
         )
-        self._runs.add([], [refused])
+        self._events.append([refused])
 
 
 def _addresses(event: Event) -> list[str]:

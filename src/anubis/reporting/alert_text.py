@@ -1,7 +1,7 @@
-"""An alert in words. Pure functions: every notifier says the same, each in its own markup.
+"""Text of an alert, the same for every notifier in its own markup. Pure functions.
 
-``mark`` wraps a word from outside (a metric, a commit, a reason) so that the markup at hand shows it and nothing
-more; plain text only keeps it on one line.
+``mark`` escapes text from outside (a metric, a commit, a reason) for the markup in use, so that it is only shown;
+plain text only keeps it on one line.
 """
 
 from collections.abc import Callable
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from anubis.analysis.verdict_text import effect_text, level_text, percent
-from anubis.model.alert import GRAVITY, Alert, AlertKind, AlertRow, AlertState
+from anubis.model.alert import SEVERITY_ORDER, Alert, AlertKind, AlertRow, AlertState
 from anubis.reporting.markup import code, one_line, short_subject
 
-#: Rows that are shown; the others are counted.
+#: Rows shown; the others are only counted.
 MOST_ROWS = 10
-_STANDINGS = {
+_STATE_TEXTS = {
     AlertState.SUSPECTED: "suspected",
     AlertState.CONFIRMED: "",
     AlertState.ACKNOWLEDGED: "acknowledged",
@@ -22,7 +22,7 @@ _STANDINGS = {
     AlertState.MUTED: "muted",
     AlertState.RESOLVED: "resolved",
 }
-#: States in which somebody still has something to decide.
+#: States in which a decision is still needed.
 _OPEN = {AlertState.SUSPECTED, AlertState.CONFIRMED, AlertState.ACKNOWLEDGED}
 
 Mark = Callable[[str], str]
@@ -30,7 +30,7 @@ Mark = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One metric that moved, as the cells of a table, without markup."""
+    """One changed metric as the cells of a table row, without markup."""
 
     metric: str
     #: ``912.4 -> 871.9 img/s``
@@ -39,7 +39,7 @@ class Line:
     effect: str
     #: Points before and after: ``10+10``.
     points: str
-    #: ``1.1 %``, or that it is not known.
+    #: ``1.1 %``, or text that it is not known yet.
     noise: str
     kind: str
     note: str
@@ -59,61 +59,64 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextStep:
-    """A command and what it is good for."""
+    """A command and its purpose."""
 
     command: str
     purpose: str
 
 
 def key(alert: Alert) -> str:
-    """What makes two notices one: the alert and its state."""
+    """The key under which a notification is sent once: the alert and its state."""
     return f"{alert.id}-{alert.state}"
 
 
 def is_open(alert: Alert) -> bool:
-    """Somebody still has something to decide."""
+    """Whether a decision about the alert is still needed."""
     return alert.state in _OPEN and alert.kind is not AlertKind.RECOVERY
 
 
 def is_bad(alert: Alert) -> bool:
-    """Open, and worse than before; an improvement or a change without direction is not."""
+    """Whether the alert is open and a change for the worse; an improvement or an undirected change is not."""
     return is_open(alert) and alert.kind not in (AlertKind.IMPROVEMENT, AlertKind.CHANGE)
 
 
-def title(alert: Alert, most: int = 150, *, standing: bool = True) -> str:
-    """One line of plain text: benchmark, kind, where it stands unless told not to, subject and the gravest row."""
-    words = [f"{one_line(alert.benchmark, 60)}: {alert.kind}", _STANDINGS[alert.state] if standing else ""]
+def title(alert: Alert, max_chars: int = 150, *, with_state: bool = True) -> str:
+    """One line of plain text: benchmark, kind, state (with ``with_state``), subject and the most severe row."""
+    words = [
+        f"{one_line(alert.benchmark, 60)}: {alert.kind}",
+        _STATE_TEXTS[alert.state] if with_state else "",
+    ]
     if alert.first_new:
         words.append(f"at {short_subject(alert.first_new)}")
     text = " ".join(word for word in words if word)
-    if rows := _gravest_first(alert):
+    if rows := _most_severe_first(alert):
         first, others = rows[0], len(rows) - 1
         text += f": {one_line(first.metric, 60)} {percent(first.effect, sign=True)} %"
         text += f" and {others} more" if others else ""
-    return one_line(text, most)
+    return one_line(text, max_chars)
 
 
 def lines(alert: Alert) -> tuple[list[Line], int]:
-    """The gravest rows as cells, and how many more there are."""
-    rows = _gravest_first(alert)
+    """The most severe rows as cells, and the number of further rows."""
+    rows = _most_severe_first(alert)
     return [_line(row) for row in rows[:MOST_ROWS]], max(0, len(rows) - MOST_ROWS)
 
 
 def sentences(alert: Alert, mark: Mark = one_line) -> list[str]:
-    """Where the alert stands, the range of subjects, and how to read the figures."""
-    said = [_standing(alert, mark), _range(alert, mark)]
+    """The state of the alert, the range of subjects and how to read the figures."""
+    texts = [_state(alert, mark), _range(alert, mark)]
     if alert.rows:
-        said.append(
+        texts.append(
             "In brackets: the 95 % interval of the effect. n: points before + after. Noise: one standard deviation"
             " between runs."
         )
     if not is_open(alert):
-        said.append("Nothing is left to do.")
-    return [sentence for sentence in said if sentence]
+        texts.append("No action is needed.")
+    return [sentence for sentence in texts if sentence]
 
 
 def next_steps(alert: Alert) -> list[NextStep]:
-    """What to do now; the first one always works. Commands hold nothing from outside: they are made to be pasted."""
+    """Commands to run next; the first one is always valid. They contain no text from outside and are safe to paste."""
     steps = [
         NextStep(command=f"anubis alerts show {alert.id}", purpose="every metric, its history and its runs")
     ]
@@ -125,11 +128,14 @@ def next_steps(alert: Alert) -> list[NextStep]:
         bisect = f"anubis bisect --alert {alert.id}"
         steps.append(NextStep(command=bisect, purpose="find the commit inside the range"))
     accept = f"anubis alerts accept {alert.id} --why '...'"
-    return [*steps, NextStep(command=accept, purpose="the new level is meant: make it the baseline")]
+    return [
+        *steps,
+        NextStep(command=accept, purpose="the change is intended: make the new level the baseline"),
+    ]
 
 
 def text(alert: Alert) -> str:
-    """The whole notice as plain text."""
+    """The complete notification as plain text."""
     shown, more = lines(alert)
     body = [f"  {line.text()}" for line in shown]
     if more:
@@ -147,7 +153,7 @@ def text(alert: Alert) -> str:
 
 
 def markdown(alert: Alert) -> str:
-    """The whole notice as Markdown (GitHub's and GitLab's)."""
+    """The complete notification as Markdown (GitHub and GitLab)."""
     shown, more = lines(alert)
     parts = [f"**{code(title(alert), 150)}**"]
     if shown:
@@ -161,8 +167,8 @@ def markdown(alert: Alert) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _gravest_first(alert: Alert) -> list[AlertRow]:
-    return sorted(alert.rows, key=lambda row: (GRAVITY.index(row.kind), -abs(row.effect), row.metric))
+def _most_severe_first(alert: Alert) -> list[AlertRow]:
+    return sorted(alert.rows, key=lambda row: (SEVERITY_ORDER.index(row.kind), -abs(row.effect), row.metric))
 
 
 def _line(row: AlertRow) -> Line:
@@ -184,15 +190,15 @@ def _markdown_row(line: Line) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _standing(alert: Alert, mark: Mark) -> str:
-    standing = _STANDINGS[alert.state]
+def _state(alert: Alert, mark: Mark) -> str:
+    state = _STATE_TEXTS[alert.state]
     if alert.state is AlertState.MUTED and alert.muted_until_s is not None:
-        standing += f" until {datetime.fromtimestamp(alert.muted_until_s, UTC):%Y-%m-%d %H:%M} UTC"
-    if standing and alert.actor:
-        standing += f" by {mark(alert.actor)}"
+        state += f" until {datetime.fromtimestamp(alert.muted_until_s, UTC):%Y-%m-%d %H:%M} UTC"
+    if state and alert.actor:
+        state += f" by {mark(alert.actor)}"
     if alert.why:
-        standing += f": {mark(alert.why)}" if standing else mark(alert.why)
-    return f"{standing[:1].upper()}{standing[1:]}." if standing else ""
+        state += f": {mark(alert.why)}" if state else mark(alert.why)
+    return f"{state[:1].upper()}{state[1:]}." if state else ""
 
 
 def _range(alert: Alert, mark: Mark) -> str:
@@ -202,5 +208,5 @@ def _range(alert: Alert, mark: Mark) -> str:
         old = mark(short_subject(alert.last_old))
         return f"Between {old} (last old) and {new} (first new); first seen in {run}."
     if alert.first_new:
-        return f"First seen at {new}, in {run}; nothing older is known."
-    return f"First seen in {run}; the descriptor names no subject, so there is no range."
+        return f"First seen at {new}, in {run}; no older subject is known."
+    return f"First seen in {run}; the descriptor has no subject, so the range of commits is unknown."

@@ -1,8 +1,8 @@
-"""What a gate found, in a file: written by a step that runs anybody's code, posted by another that may write.
+"""The report of a gate, as a file and as Markdown.
 
-The file is the only thing that crosses from the first step to the second, so it is read as if an enemy had written
-it: bounded in size, every key and type checked, and all text shown as text. What the file cannot say is where it
-will be posted.
+An untrusted CI step, which runs the code under test, writes the file; a trusted step with write access posts it. The
+file is untrusted input: its size is bounded, every key and type is checked, and all text is escaped. The file does not
+determine where it is posted.
 """
 
 import json
@@ -21,13 +21,13 @@ from anubis.model.verdict import Comparison, Judgement, Verdict
 from anubis.reporting.markup import code, one_line, short_subject
 from anubis.reporting.strict import strict
 
-#: Version of the file's form.
+#: Version of the file format.
 SCHEMA = 1
 #: 3,000 verdicts are 1 MB.
 MOST_BYTES = 4 << 20
 MOST_ROWS = 10
 
-_GRAVITY = [
+_SEVERITY_ORDER = [
     Judgement.REGRESSED,
     Judgement.CHANGED,
     Judgement.IMPROVED,
@@ -44,8 +44,8 @@ _NAMES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weighing:
-    """One benchmark on both sides."""
+class BenchmarkComparison:
+    """The comparison of one benchmark: all its metrics on both sides."""
 
     benchmark: str
     #: Subjects: commits or versions; empty when unknown.
@@ -53,34 +53,32 @@ class Weighing:
     contender: str
     #: None when a side failed.
     comparison: Comparison | None = None
-    #: What went wrong, in one sentence; empty when both sides were measured.
+    #: Which runs failed and why, one sentence; empty when both sides were measured.
     failure: str = ""
-    #: What was not compared, and why, in one sentence; empty when everything was.
+    #: Which metrics were not compared and why, one sentence; empty when all were.
     note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """Everything one gate weighed."""
+    """All comparisons of one gate."""
 
-    weighings: tuple[Weighing, ...]
+    comparisons: tuple[BenchmarkComparison, ...]
 
     @property
     def is_bad(self) -> bool:
-        """A regression or a failure."""
-        return (
-            any(weighing.failure for weighing in self.weighings) or Judgement.REGRESSED in self._judgements()
-        )
+        """Whether there is a regression or a failure."""
+        return any(entry.failure for entry in self.comparisons) or Judgement.REGRESSED in self._judgements()
 
     @property
     def is_undecided(self) -> bool:
-        """Nothing is bad, and something, or all of it, could not be told."""
-        found = self._judgements()
-        return not self.is_bad and (Judgement.UNDECIDED in found or not found)
+        """Whether the report is not bad, and a verdict is undecided or there is none at all."""
+        judgements = self._judgements()
+        return not self.is_bad and (Judgement.UNDECIDED in judgements or not judgements)
 
     @property
-    def is_news(self) -> bool:
-        """Something changed or failed: worth a comment where there is none yet."""
+    def has_changes(self) -> bool:
+        """Whether a metric changed or a benchmark failed: a reason for a new comment."""
         changed = {Judgement.REGRESSED, Judgement.IMPROVED, Judgement.CHANGED}
         return self.is_bad or bool(changed & set(self._judgements()))
 
@@ -88,35 +86,44 @@ class Report:
         return Counter(verdict.judgement for _, verdict in verdicts(self))
 
 
-def verdicts(report: Report) -> list[tuple[Weighing, Verdict]]:
-    """All verdicts with what they belong to, the gravest and largest first."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _File:
+    """The content of the file without its version. ``weighings`` is the key of version 1 of the format."""
+
+    weighings: tuple[BenchmarkComparison, ...]
+
+
+def verdicts(report: Report) -> list[tuple[BenchmarkComparison, Verdict]]:
+    """All verdicts with the benchmarks they belong to, the most severe and largest first."""
     found = [
-        (weighing, verdict)
-        for weighing in report.weighings
-        if weighing.comparison
-        for verdict in weighing.comparison.verdicts
+        (entry, verdict)
+        for entry in report.comparisons
+        if entry.comparison
+        for verdict in entry.comparison.verdicts
     ]
-    return sorted(found, key=lambda pair: (_GRAVITY.index(pair[1].judgement), -abs(pair[1].effect or 0.0)))
+    return sorted(
+        found, key=lambda pair: (_SEVERITY_ORDER.index(pair[1].judgement), -abs(pair[1].effect or 0.0))
+    )
 
 
 def title(report: Report) -> str:
-    """One line: how many metrics are judged how."""
+    """One line: the number of metrics for each judgement."""
     counts = Counter(verdict.judgement for _, verdict in verdicts(report))
     parts = [
-        f"{counts[kind]} {_NAMES[kind]}{_plural(kind, counts[kind])}" for kind in _GRAVITY if counts[kind]
+        f"{counts[kind]} {_NAMES[kind]}{_plural(kind, counts[kind])}"
+        for kind in _SEVERITY_ORDER
+        if counts[kind]
     ]
-    if failures := sum(bool(weighing.failure) for weighing in report.weighings):
+    if failures := sum(bool(entry.failure) for entry in report.comparisons):
         parts.insert(0, f"{failures} benchmark{'s' * (failures != 1)} failed")
-    return ", ".join(parts) or "nothing was weighed"
+    return ", ".join(parts) or "nothing was compared"
 
 
 def markdown(report: Report) -> str:
-    """The report as Markdown, of bounded length however much was weighed."""
+    """The report as Markdown, of bounded length."""
     parts = [f"**Anubis: {title(report)}**"]
-    failed = [weighing for weighing in report.weighings if weighing.failure]
-    parts += [
-        f"{code(weighing.benchmark)} failed: {code(weighing.failure)}" for weighing in failed[:MOST_ROWS]
-    ]
+    failed = [entry for entry in report.comparisons if entry.failure]
+    parts += [f"{code(entry.benchmark)} failed: {code(entry.failure)}" for entry in failed[:MOST_ROWS]]
     if len(failed) > MOST_ROWS:
         parts.append(f"and {len(failed) - MOST_ROWS} more failed")
     if shown := verdicts(report)[:MOST_ROWS]:
@@ -124,15 +131,15 @@ def markdown(report: Report) -> str:
             "| Benchmark | Metric | Before, after | Effect | n | Noise | Verdict |",
             "|---|---|---|---|---|---|---|",
         ]
-        parts.append("\n".join(rows + [_row(weighing.benchmark, verdict) for weighing, verdict in shown]))
+        parts.append("\n".join(rows + [_row(entry.benchmark, verdict) for entry, verdict in shown]))
         if (more := len(verdicts(report)) - len(shown)) > 0:
             parts.append(f"and {more} more")
-        gravest = shown[0][1]
-        parts.append(f"{code(gravest.metric)}: {next_step(gravest)}")
-    noted = [weighing for weighing in report.weighings if weighing.note]
-    parts += [f"{code(weighing.benchmark)}: {code(weighing.note, 200)}" for weighing in noted[:MOST_ROWS]]
-    compared = [weighing for weighing in report.weighings if weighing.comparison]
-    subjects = dict.fromkeys((weighing.baseline, weighing.contender) for weighing in compared)
+        worst = shown[0][1]
+        parts.append(f"{code(worst.metric)}: {next_step(worst)}")
+    noted = [entry for entry in report.comparisons if entry.note]
+    parts += [f"{code(entry.benchmark)}: {code(entry.note, 200)}" for entry in noted[:MOST_ROWS]]
+    compared = [entry for entry in report.comparisons if entry.comparison]
+    subjects = dict.fromkeys((entry.baseline, entry.contender) for entry in compared)
     parts += [
         f"Baseline {code(short_subject(old))}, contender {code(short_subject(new))}; in brackets the 95 % interval."
         for old, new in list(subjects)[:3]
@@ -142,12 +149,12 @@ def markdown(report: Report) -> str:
 
 def write(report: Report, path: Path) -> None:
     """Write the file that ``read`` reads."""
-    plain = {"schema": SCHEMA, **_finite(to_plain(report))}
+    plain = {"schema": SCHEMA, **_finite(to_plain(_File(weighings=report.comparisons)))}
     path.write_text(json.dumps(plain, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def read(path: Path) -> Report:
-    """The report in a file that nobody vouches for; BadInputError when anything about it is not as it must be."""
+    """Read a report from an untrusted file. Raises BadInputError for any deviation from the format."""
     try:
         plain = json.loads(_bytes(path))
     except (ValueError, RecursionError):
@@ -155,20 +162,20 @@ def read(path: Path) -> Report:
     if not isinstance(plain, dict) or plain.pop("schema", None) != SCHEMA:
         raise _refused(f"its schema is not {SCHEMA}")
     try:
-        return strict(Report, plain, "report")
+        return Report(comparisons=strict(_File, plain, "report").weighings)
     except ValueError as error:
         raise _refused(str(error)) from None
 
 
 def _bytes(path: Path) -> bytes:
-    """The content of a regular file of bounded size; no link is followed, no pipe or device is opened."""
+    """The content of a regular file of bounded size. Follows no link; opens no pipe or device."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise _refused(f"it cannot be opened ({error.strerror})") from None
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise _refused("it is no regular file")
+            raise _refused("it is not a regular file")
         with open(handle, "rb", closefd=False) as stream:
             content = stream.read(MOST_BYTES + 1)
     finally:
@@ -180,13 +187,13 @@ def _bytes(path: Path) -> bytes:
 
 def _refused(why: str) -> BadInputError:
     return BadInputError(
-        f"the report cannot be accepted: {why}",
+        f"the report is not valid: {why}",
         remedy="write it with this version's anubis check --report FILE",
     )
 
 
 def _finite(plain: Any) -> Any:
-    """Null for figures that JSON has no number for, and for an interval with such an end."""
+    """Replace numbers that JSON cannot represent, and intervals that contain one, by null."""
     if isinstance(plain, dict):
         return {key: _finite(item) for key, item in plain.items()}
     if isinstance(plain, list):

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Event, Run, Step
-from anubis.store.database import Database, Session, chunked
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import event_words, write_events
 from anubis.store.rows import descriptor_values, id_bytes, id_text, new_run_values
+from anubis.store.sql.database import Database, Session, chunked
 from anubis.store.text import clean, packed, text_digest
 from anubis.store.writing import Measured, point_rows
 
@@ -76,9 +76,9 @@ def _unknown(session: Session, runs: Sequence[tuple[Run, str]]) -> list[tuple[Ru
 def _numbers(session: Session, run_ids: Iterable[str]) -> dict[str, int]:
     """Id -> number of those of the runs that are stored."""
     return {
-        id_text(run_id): number
+        id_text(row.id): row.no
         for ids in chunked(map(id_bytes, run_ids))
-        for run_id, number in session.rows("known_runs", ids=ids)
+        for row in session.rows("known_runs", ids=ids)
     }
 
 
@@ -87,13 +87,11 @@ def _descriptors(session: Session, runs: Sequence[Run], words: dict[str, int]) -
     by_digest = {run.digest: run for run in runs}
     known: dict[str, int] = {}
     for digests in chunked(map(bytes.fromhex, by_digest)):
-        known |= {
-            digest.hex(): number for digest, number in session.rows("find_descriptors", digests=digests)
-        }
+        known |= {row.digest.hex(): row.id for row in session.rows("find_descriptors", digests=digests)}
     for digest, run in by_digest.items():
         if digest not in known:
             values = descriptor_values(run) | {"series_key": words[run.series_key]}
-            ((known[digest],),) = session.rows("add_descriptor", **values)
+            known[digest] = session.row("add_descriptor", **values).id
             labels = [
                 {"name": clean(name), "value": clean(value), "descriptor": known[digest]}
                 for name, value in run.descriptor.info.labels.items()
@@ -107,8 +105,8 @@ def _texts(session: Session, by_digest: dict[bytes, str]) -> dict[bytes, int]:
     """Digest -> number of the text, stored when it is new."""
     known: dict[bytes, int] = {}
     for digests in chunked(by_digest):
-        known |= dict(session.rows("find_texts", digests=digests))
+        known |= {row.digest: row.id for row in session.rows("find_texts", digests=digests)}
     for digest, text in by_digest.items():
         if digest not in known:
-            ((known[digest],),) = session.rows("add_text", digest=digest, body=packed(text))
+            known[digest] = session.row("add_text", digest=digest, body=packed(text)).id
     return known

@@ -6,12 +6,12 @@ from typing import Any
 from anubis.model.alert import Alert, AlertState
 from anubis.model.errors import NotFoundError
 from anubis.model.run import Event
-from anubis.store.codes import ALERT_STATE_CODES
-from anubis.store.database import Database, Session, statements_of
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import event_words, write_events
 from anubis.store.listing import narrowed
 from anubis.store.rows import alert_of, alert_values, event_of
+from anubis.store.sql.codes import ALERT_STATE_CODES
+from anubis.store.sql.database import Database, Session, statements_of
 from anubis.store.text import clean, json_text
 
 _CANDIDATES = 5
@@ -36,7 +36,7 @@ class StoredAlerts:
 
     def get(self, alert_id: str) -> Alert:
         rows = self._database.rows("alert", prefix=alert_id, most=_CANDIDATES + 1) if alert_id else []
-        found = [alert_of(body) for (body,) in rows]
+        found = [alert_of(row.body) for row in rows]
         exact = [alert for alert in found if alert.id == alert_id]
         if len(exact or found) == 1:
             return (exact or found)[0]
@@ -69,7 +69,7 @@ class StoredAlerts:
             values["series_key"] = series_key
         where = [sql[f"where_alert_{name}"] for name in values]
         with self._database.session() as session:
-            found = [alert_of(body) for (body,) in session.ask(narrowed(sql["list_alerts"], where), values)]
+            found = [alert_of(row.body) for row in session.ask(narrowed(sql["list_alerts"], where), values)]
         # In SQL the key may stand anywhere in the alert, and its % would match anything.
         return [a for a in found if series_key is None or any(row.series_key == series_key for row in a.rows)]
 
@@ -81,7 +81,7 @@ class StoredCursors:
         self._database = database
 
     def all(self, prefix: str) -> Mapping[str, int]:
-        return {name: int(seq) for name, seq in self._database.rows("cursors", prefix=prefix)}
+        return {row.name: row.seq for row in self._database.rows("cursors", prefix=prefix)}
 
     def advance(self, name: str, seq: int) -> None:
         self._database.write("advance", name=name, seq=seq)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from anubis.store.database import Database, Row, Session, chunked
+from anubis.store.sql.database import Database, Row, Session, chunked
 from anubis.store.text import clean
 
 K = TypeVar("K")
@@ -33,7 +33,7 @@ class Dictionaries:
             return session.rows("find_words", words=missing)
 
         given = {clean(word) for word in wanted if word is not None}
-        self._learn(self._words, given, find, lambda row: row[0])
+        self._learn(self._words, given, find, lambda row: str(row.word))
         return self._words
 
     def metrics(self, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
@@ -43,7 +43,7 @@ class Dictionaries:
             session.write_all("remember_metric", [{"name": n, "units": u} for n, u in missing])
             return session.rows("find_metrics", names=sorted({name for name, _ in missing}))
 
-        self._learn(self._metrics, set(wanted), find, lambda row: (row[0], row[1]))
+        self._learn(self._metrics, set(wanted), find, lambda row: (row.name, row.units))
         return self._metrics
 
     def series(self, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
@@ -53,7 +53,7 @@ class Dictionaries:
             session.write_all("remember_series", [{"series_key": k, "fingerprint": f} for k, f in missing])
             return session.rows("find_series", series_keys=sorted({key for key, _ in missing}))
 
-        self._learn(self._series, set(wanted), find, lambda row: (row[0], row[1]))
+        self._learn(self._series, set(wanted), find, lambda row: (row.series_key, row.fingerprint))
         return self._series
 
     def _learn(
@@ -66,4 +66,4 @@ class Dictionaries:
         # Sorted, so that two writers of the same words wait for one another instead of in a circle.
         for missing in chunked(sorted(wanted - known.keys()), _AT_ONCE):  # type: ignore[type-var]
             rows = self._database.transact(lambda session, missing=missing: find(session, missing))  # type: ignore[misc]
-            known.update((key(row), row[-1]) for row in rows)
+            known.update((key(row), row.id) for row in rows)

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 
 from anubis.model.run import Event
-from anubis.store.database import Session
-from anubis.store.rows import event_values
+from anubis.store.dictionaries import Dictionaries
+from anubis.store.rows import event_of, event_values, id_bytes
+from anubis.store.sql.database import Database, Session
 
 
 def event_words(events: Sequence[Event]) -> Iterator[str]:
@@ -24,6 +25,32 @@ def write_events(session: Session, events: Sequence[Event], words: dict[str, int
     """
     if not events:
         return
-    ((last,),) = session.rows("count_events", count=len(events))
+    last = session.row("count_events", count=len(events)).seq
     numbers = count(last - len(events) + 1)
     session.write_all("add_event", [event_values(event, next(numbers), words) for event in events])
+
+
+class StoredEvents:
+    """``Events`` (see the contract) in a database.
+
+    Numbers have no gaps except those of removed runs, and their order is the order of commits. Writers take their
+    numbers from one row that they hold until they commit; on PostgreSQL transactions with events therefore wait
+    for one another.
+    """
+
+    def __init__(self, database: Database, dictionaries: Dictionaries) -> None:
+        self._database = database
+        self._dictionaries = dictionaries
+
+    def append(self, events: Sequence[Event]) -> None:
+        words = self._dictionaries.words(event_words(events))
+        self._database.transact(lambda session: write_events(session, events, words))
+
+    def read(self, run_id: str | None = None, *, after_seq: int = 0, limit: int = 1000) -> Sequence[Event]:
+        if run_id is None:
+            rows = self._database.rows("events", after_seq=after_seq, most=limit)
+        else:
+            rows = self._database.rows(
+                "events_of_run", run_id=id_bytes(run_id), after_seq=after_seq, most=limit
+            )
+        return [event_of(row) for row in rows]

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from anubis.contracts.runs import RunQuery, RunRow
-from anubis.store.codes import STATUS_CODES, STATUSES
-from anubis.store.database import Database, Row, chunked, statements_of
 from anubis.store.rows import cause_of, id_bytes, id_text, number
+from anubis.store.sql.codes import STATUS_CODES, STATUSES
+from anubis.store.sql.database import Database, Row, chunked, statements_of
 from anubis.store.text import clean
 
 
@@ -18,11 +18,11 @@ def find(database: Database, query: RunQuery) -> list[RunRow]:
     sql = statements_of(database.driver.name)["list_newest" if query.newest_first else "list_oldest"]
     with database.session() as session:
         rows = session.ask(narrowed(sql, where), values)
-        found: dict[int, dict[str, tuple[float, str]]] = {row[0]: {} for row in rows}
+        found: dict[int, dict[str, tuple[float, str]]] = {row.no: {} for row in rows}
         for numbers in chunked(found):
-            for run, metric, units, value in session.rows("listed_values", numbers=numbers):
-                found[run][metric] = (number(value), units)
-    return [_row(row, found[row[0]]) for row in rows]
+            for point in session.rows("listed_values", numbers=numbers):
+                found[point.run][point.name] = (number(point.value), point.units)
+    return [_row(row, found[row.no]) for row in rows]
 
 
 def narrowed(sql: str, where: Sequence[str]) -> str:
@@ -58,21 +58,18 @@ def _conditions(query: RunQuery, sql: Mapping[str, str]) -> tuple[list[str], dic
 
 
 def _row(row: Row, values: dict[str, tuple[float, str]]) -> RunRow:
-    (
-        _, run_id, name, status, cause, engine, created_s, placed_s, ended_s, reason, family, labels, subject,
-    ) = row  # fmt: skip
     return RunRow(
-        id=id_text(run_id),
-        name=name,
-        status=STATUSES[status],
-        cause=cause_of(cause),
-        engine=engine,
-        created_s=created_s,
-        placed_s=placed_s,
-        ended_s=ended_s,
-        reason=reason,
-        family_id=family,
-        labels=json.loads(labels) if labels else {},
-        subject=subject,
+        id=id_text(row.id),
+        name=row.name,
+        status=STATUSES[row.status],
+        cause=cause_of(row.cause),
+        engine=row.engine,
+        created_s=row.created_s,
+        placed_s=row.placed_s,
+        ended_s=row.ended_s,
+        reason=row.reason,
+        family_id=row.family,
+        labels=json.loads(row.labels) if row.labels else {},
+        subject=row.subject,
         values=values,
     )

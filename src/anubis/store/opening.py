@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 from anubis.model.errors import AnubisError
 from anubis.store.alerts import StoredAlerts, StoredCursors
-from anubis.store.database import Database, Session, statements_of
 from anubis.store.dictionaries import Dictionaries
-from anubis.store.drivers import driver_for
+from anubis.store.events import StoredEvents
+from anubis.store.leases import StoredLeases
 from anubis.store.points import StoredPoints
 from anubis.store.runs import StoredRuns
+from anubis.store.sql.database import Database, Session, statements_of
+from anubis.store.sql.drivers import driver_for
 
 #: The newest revision in ``migrations/versions``; what ``create`` in the ``.sql`` files makes. Revisions count up.
 VERSION = "0001"
@@ -21,6 +23,8 @@ class Store:
     """An open database. Usable from several threads; other processes may have it open too."""
 
     runs: StoredRuns
+    leases: StoredLeases
+    events: StoredEvents
     points: StoredPoints
     alerts: StoredAlerts
     cursors: StoredCursors
@@ -53,6 +57,8 @@ def open_store(url: str) -> Store:
     dictionaries = Dictionaries(database)
     return Store(
         runs=StoredRuns(database, dictionaries),
+        leases=StoredLeases(database, dictionaries),
+        events=StoredEvents(database, dictionaries),
         points=StoredPoints(database),
         alerts=StoredAlerts(database, dictionaries),
         cursors=StoredCursors(database),
@@ -67,14 +73,14 @@ def _version(database: Database) -> str | None:
 
 
 def _tables(session: Session) -> set[str]:
-    return {name for (name,) in session.ask(session.driver.tables, {})}
+    return {row.name for row in session.ask(session.driver.tables, {})}
 
 
 def _version_in(session: Session) -> str | None:
     if "alembic_version" not in _tables(session):
         return None
     rows = session.rows("version")
-    return str(rows[0][0]) if rows else None
+    return str(rows[0].version_num) if rows else None
 
 
 def _bring_up(database: Database) -> None:

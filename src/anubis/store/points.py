@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from anubis.contracts.points import MetricSummary, SeriesRow
 from anubis.model.points import Point, PointBlock, SampleBlock
 from anubis.store.blocks import read_blocks, read_series
-from anubis.store.database import Database, chunked
 from anubis.store.rows import id_bytes, number, point_of
 from anubis.store.samples import read_samples
+from anubis.store.sql.database import Database, chunked
 from anubis.store.text import clean
 
 
@@ -56,16 +56,14 @@ class StoredPoints:
     def summaries(self, run_id: str) -> Sequence[MetricSummary]:
         found = [
             MetricSummary(
-                metric=metric,
-                units=units,
-                count=count,
-                last=number(last),
-                min=number(low),
-                max=number(high),
-                mean=number(total) / count,
+                metric=row.name,
+                units=row.units,
+                count=row.count,
+                last=number(row.last),
+                min=number(row.min),
+                max=number(row.max),
+                mean=number(row.sum) / row.count,
             )
-            for metric, units, count, last, low, high, total in self._database.rows(
-                "summaries", run_id=id_bytes(run_id)
-            )
+            for row in self._database.rows("summaries", run_id=id_bytes(run_id))
         ]
         return sorted(found, key=lambda summary: summary.metric)

@@ -11,8 +11,8 @@ from anubis.model.identity import canonical
 from anubis.model.plain import from_plain, to_plain
 from anubis.model.points import Point
 from anubis.model.run import Event, Placement, Run
-from anubis.store.codes import ALERT_STATE_CODES, BETTERS, CAUSE_CODES, CAUSES, STATUS_CODES, STATUSES
-from anubis.store.database import Row
+from anubis.store.sql.codes import ALERT_STATE_CODES, BETTERS, CAUSE_CODES, CAUSES, STATUS_CODES, STATUSES
+from anubis.store.sql.database import Row
 from anubis.store.text import clean, json_text, packed, unpacked
 
 
@@ -101,31 +101,27 @@ def cause_of(code: int | None) -> Cause | None:
 
 def run_of(row: Row) -> Run:
     """A row of ``get`` or ``claimed``."""
-    (
-        run_id, body, digest, series_key, client, engine, status, created_s, due_s, family, parent, attempt,
-        placement, reason, cause, placed_s, ended_s, cancel, folder, order_s,
-    ) = row  # fmt: skip
     return Run(
-        id=id_text(run_id),
-        descriptor=descriptor_of(body),
-        digest=digest.hex(),
-        series_key=series_key,
-        owner=client,
-        engine=engine,
-        status=STATUSES[status],
-        created_s=created_s,
-        due_s=due_s,
-        family_id=family,
-        parent_id=None if parent is None else id_text(parent),
-        attempt=attempt,
-        placement=_placement(placement),
-        reason=reason,
-        cause=cause_of(cause),
-        placed_s=placed_s,
-        ended_s=ended_s,
-        cancel_requested=bool(cancel),
-        folder=folder,
-        order_s=order_s,
+        id=id_text(row.id),
+        descriptor=descriptor_of(row.body),
+        digest=row.digest.hex(),
+        series_key=row.series_key,
+        owner=row.client,
+        engine=row.engine,
+        status=STATUSES[row.status],
+        created_s=row.created_s,
+        due_s=row.due_s,
+        family_id=row.family,
+        parent_id=None if row.parent is None else id_text(row.parent),
+        attempt=row.attempt,
+        placement=_placement(row.placement),
+        reason=row.reason,
+        cause=cause_of(row.cause),
+        placed_s=row.placed_s,
+        ended_s=row.ended_s,
+        cancel_requested=bool(row.cancel),
+        folder=row.folder,
+        order_s=row.order_s,
     )
 
 
@@ -144,15 +140,14 @@ def event_values(event: Event, seq: int, words: dict[str, int]) -> dict[str, Any
 
 def event_of(row: Row) -> Event:
     """A row of ``events``."""
-    seq, run_id, kind, time_s, message, data, actor = row
     return Event(
-        run_id=id_text(run_id),
-        kind=kind,
-        time_s=time_s,
-        message=message or "",
-        data=json.loads(data) if data else {},
-        actor=actor or "",
-        seq=seq,
+        run_id=id_text(row.id),
+        kind=row.kind,
+        time_s=row.time_s,
+        message=row.message or "",
+        data=json.loads(row.data) if row.data else {},
+        actor=row.actor or "",
+        seq=row.seq,
     )
 
 
@@ -179,18 +174,17 @@ def number(value: float | None) -> float:
 
 def point_of(row: Row) -> Point:
     """A row of ``points`` or ``history``."""
-    run_id, series_key, fingerprint, metric, units, value, spread, count, better, order_s, subject, mark = row
     return Point(
-        run_id=id_text(run_id),
-        series_key=series_key,
-        fingerprint=fingerprint,
-        metric=metric,
-        units=units,
-        value=number(value),
-        spread=spread,
-        count=count,
-        better=BETTERS[better],
-        order_s=order_s,
-        subject=subject,
-        contaminated=bool(mark),
+        run_id=id_text(row.id),
+        series_key=row.series_key,
+        fingerprint=row.fingerprint,
+        metric=row.name,
+        units=row.units,
+        value=number(row.value),
+        spread=row.spread,
+        count=row.count,
+        better=BETTERS[row.better],
+        order_s=row.order_s,
+        subject=row.subject,
+        contaminated=bool(row.contaminated),
     )

@@ -10,8 +10,8 @@ from typing import Any
 from anubis.model.errors import NotFoundError
 from anubis.model.points import SampleBlock
 from anubis.store.columns import pack, unpack, worth_numpy
-from anubis.store.database import Database, Session
 from anubis.store.rows import id_bytes, number
+from anubis.store.sql.database import Database, Session
 from anubis.store.text import clean
 
 Columns = tuple["array[Any]", ...]
@@ -77,8 +77,7 @@ class SampleWriter:
 
         Raises ValueError when samples are missing before it.
         """
-        ((extent,),) = session.rows("extent", run=run, name=self._name)
-        stored = extent or 0
+        stored = session.row("extent", run=run, name=self._name).extent or 0
         segments, summary = self._segments, self._summary
         if stored < self._start:
             raise ValueError(
@@ -89,8 +88,8 @@ class SampleWriter:
             whole = tuple(old + new for old, new in zip(kept, self._columns, strict=True))
             segments, summary = _segments(whole, 0), summary_of(whole[0])
         elif self._start:
-            ((count, last, low, high, total),) = session.rows("summary", run=run, name=self._name)
-            before = Summary(count, number(last), number(low), number(high), number(total))
+            row = session.row("summary", run=run, name=self._name)
+            before = Summary(row.count, *map(number, (row.last, row.min, row.max, row.sum)))
             summary = before.followed_by(summary)
         if stored:
             session.write("remove_summary", run=run, name=self._name)
@@ -121,9 +120,9 @@ def read_samples(database: Database, run_id: str, metric: str, most: int | None)
         raise NotFoundError(
             f"run {run_id} has no samples of {metric!r}", remedy="anubis results lists what it measured"
         )
-    values, times_s, steps, repeats = thinned(_joined([body for _, body in rows]), most)
+    values, times_s, steps, repeats = thinned(_joined([row.body for row in rows]), most)
     return SampleBlock(
-        metric=metric, units=rows[-1][0], values=values, times_s=times_s, steps=steps, repeats=repeats
+        metric=metric, units=rows[-1].units, values=values, times_s=times_s, steps=steps, repeats=repeats
     )
 
 
@@ -173,7 +172,7 @@ def _segments(columns: Columns, start: int) -> list[dict[str, Any]]:
 
 
 def _stored(session: Session, run: int, name: str) -> Columns:
-    return _joined([body for (body,) in session.rows("stored_segments", run=run, name=name)])
+    return _joined([row.body for row in session.rows("stored_segments", run=run, name=name)])
 
 
 def _joined(bodies: list[bytes]) -> Columns:

@@ -6,11 +6,11 @@ from typing import Any
 from anubis.model.metric import Better
 from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Step
-from anubis.store.codes import BETTER_CODES
-from anubis.store.database import Session, chunked
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.rows import alert_values
 from anubis.store.samples import SampleWriter
+from anubis.store.sql.codes import BETTER_CODES
+from anubis.store.sql.database import Session, chunked
 from anubis.store.text import clean
 
 
@@ -38,7 +38,7 @@ class Measured:
                 session.write(statement, run=run)
         if self._points:
             measured = session.rows("measured", run=run)
-            for numbers in chunked(number for number, name in measured if name in self._names):
+            for numbers in chunked(row.metric for row in measured if row.name in self._names):
                 session.write("remove_points", run=run, numbers=numbers)
             session.write_all("add_point", [{"run": run, **values} for values in self._points])
         for samples in self._samples:

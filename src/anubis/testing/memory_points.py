@@ -8,13 +8,13 @@ from anubis.contracts.points import MetricSummary, SeriesRow
 from anubis.model.errors import NotFoundError
 from anubis.model.points import Point, PointBlock, SampleBlock
 from anubis.testing.builders import block_of
-from anubis.testing.memory_state import Shelf
+from anubis.testing.memory_state import MemoryState
 
 
 class FakePoints:
     """``Points`` in memory."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: MemoryState) -> None:
         self._shelf = shelf
 
     def series(self) -> Sequence[SeriesRow]:

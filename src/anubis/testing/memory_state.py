@@ -16,7 +16,7 @@ class Lease:
 
 
 @dataclass(slots=True)
-class Shelf:
+class MemoryState:
     """Everything, shared by the four faces of the store."""
 
     runs: dict[str, Run] = field(default_factory=dict)

@@ -18,22 +18,22 @@ from pathlib import Path
 from typing import BinaryIO
 
 from anubis.contracts.points import Points
-from anubis.contracts.runs import RunQuery, Runs
+from anubis.contracts.runs import RunQuery, RunReader, RunWriter
 from anubis.model.errors import BadInputError
 from anubis.model.history import Measurement
 from anubis.model.points import Point
 from anubis.model.problem import Problem
 from anubis.model.run import Run
 from anubis.transfer.history_findings import Findings
-from anubis.transfer.history_formats import Format, Given, Reading, detect, formats, named
+from anubis.transfer.history_formats import Format, HistoryFile, ImportDefaults, detect, formats, named
 from anubis.transfer.measurements import History, measurements_of, to_points
 
 __all__ = [
     "Findings",
     "Format",
-    "Given",
     "History",
-    "Imported",
+    "ImportDefaults",
+    "ImportResult",
     "detect",
     "export",
     "formats",
@@ -53,7 +53,7 @@ _TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
+class ImportResult:
     """What was found in some files, ready to be stored."""
 
     history: History
@@ -68,7 +68,11 @@ class Imported:
 
 
 def read(
-    address: str | Path, findings: Findings, *, format_name: str | None = None, given: Given | None = None
+    address: str | Path,
+    findings: Findings,
+    *,
+    format_name: str | None = None,
+    given: ImportDefaults | None = None,
 ) -> Iterator[Measurement]:
     """The measurements of a file, folder or ``http(s)`` address, one after the other.
 
@@ -80,8 +84,12 @@ def read(
 
 
 def import_files(
-    addresses: Sequence[str], *, owner: str, format_name: str | None = None, given: Given | None = None
-) -> Imported:
+    addresses: Sequence[str],
+    *,
+    owner: str,
+    format_name: str | None = None,
+    given: ImportDefaults | None = None,
+) -> ImportResult:
     """Read all of these and turn them into runs and points; nothing is stored.
 
     Raises BadInputError when one cannot be opened, or is in no known format.
@@ -102,7 +110,7 @@ def import_files(
             runs.setdefault(each[0].id, each)
         for point in history.points:
             points.setdefault((point.run_id, point.metric), point)
-    return Imported(
+    return ImportResult(
         history=History(list(runs.values()), list(points.values())),
         problems=findings.problems,
         refused=findings.refused,
@@ -111,7 +119,7 @@ def import_files(
     )
 
 
-def store(runs: Runs, history: History) -> int:
+def store(runs: RunWriter, history: History) -> int:
     """Store a history, oldest runs first; how many of its runs were not stored already.
 
     Interrupted, it may simply be called again: a run is stored with its points or not at all.
@@ -128,7 +136,7 @@ def store(runs: Runs, history: History) -> int:
     return new
 
 
-def stored(runs: Runs, points: Points, query: RunQuery) -> Iterator[Measurement]:
+def stored(runs: RunReader, points: Points, query: RunQuery) -> Iterator[Measurement]:
     """The points of the runs that a query finds, with the words of their runs."""
     rows = runs.find(query)
     for start in range(0, len(rows), _BATCH):
@@ -146,15 +154,15 @@ def export(
 
 
 def _read(
-    path: Path, shown: str, chosen: Format, findings: Findings, given: Given | None
+    path: Path, shown: str, chosen: Format, findings: Findings, given: ImportDefaults | None
 ) -> Iterator[Measurement]:
     assert chosen.read is not None
     findings.file = shown
-    measurements = chosen.read(Reading(path=path, findings=findings, given=given or Given()))
+    measurements = chosen.read(HistoryFile(path=path, findings=findings, given=given or ImportDefaults()))
     return measurements if given is None else (_completed(each, given) for each in measurements)
 
 
-def _completed(each: Measurement, given: Given) -> Measurement:
+def _completed(each: Measurement, given: ImportDefaults) -> Measurement:
     """What the user gave stands in where the file says nothing."""
     kept = {
         name: value

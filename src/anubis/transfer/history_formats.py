@@ -18,7 +18,7 @@ from anubis.transfer.history_findings import Findings, shown
 HEAD_BYTES = 65_536
 
 
-class Head:
+class FileHead:
     """What a format may look at to recognise its files."""
 
     def __init__(self, path: Path) -> None:
@@ -42,7 +42,7 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class ImportDefaults:
     """What the user adds to a file; it never replaces what the file says itself."""
 
     time_s: float | None = None
@@ -56,12 +56,12 @@ class Given:
 
 
 @dataclass(slots=True, kw_only=True)
-class Reading:
+class HistoryFile:
     """One file, or folder, that is being read."""
 
     path: Path
     findings: Findings = field(default_factory=Findings)
-    given: Given = field(default_factory=Given)
+    given: ImportDefaults = field(default_factory=ImportDefaults)
 
     def value(self, raw: Any, path: str, *, line: int | None = None) -> float | None:
         """The number at a place of the file; None when it is missing (counted) or no number (noted)."""
@@ -91,7 +91,7 @@ class Reading:
         return float(written_s)
 
 
-ReadFunction = Callable[[Reading], Iterator[Measurement]]
+ReadFunction = Callable[[HistoryFile], Iterator[Measurement]]
 WriteFunction = Callable[[Iterable[Measurement], BinaryIO, Findings], None]
 
 
@@ -104,7 +104,7 @@ class Format:
     #: What people call it.
     title: str
     #: Whether a file is of this format, from its start alone. Required with ``read``.
-    detect: Callable[[Head], bool] | None = None
+    detect: Callable[[FileHead], bool] | None = None
     #: The measurements of a file, one after the other; problems go into its findings. None: export only.
     read: ReadFunction | None = None
     #: Write measurements into a binary stream. None: import only.
@@ -134,7 +134,7 @@ def detect(path: Path) -> str | None:
 
     Raises OSError when the file cannot be read.
     """
-    head = Head(path)
+    head = FileHead(path)
     for name, each in formats().items():
         if each.detect and each.detect(head):
             return name

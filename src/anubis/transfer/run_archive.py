@@ -45,7 +45,7 @@ _REMEDY = "export the run again where it was measured"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Archived:
+class ArchivedRun:
     """Everything about a run but its files."""
 
     run: Run
@@ -56,17 +56,17 @@ class Archived:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unpacked:
+class UnpackedArchive:
     """An archive that was read: its rows, and where its files lie now."""
 
-    archived: Archived
+    archived: ArchivedRun
     #: Attempt -> the folder of its record.
     records: Mapping[int, Path]
     #: None when the run had no script.
     script: Path | None = None
 
 
-def write(archived: Archived, records: Mapping[int, Path], script: bytes | None, out: BinaryIO) -> None:
+def write(archived: ArchivedRun, records: Mapping[int, Path], script: bytes | None, out: BinaryIO) -> None:
     """Write the archive of a run; ``records`` are the folders of its attempts."""
     rows = json.dumps(to_plain(archived), sort_keys=True, ensure_ascii=False).encode()
     members: dict[str, Path | bytes] = {_ROWS: rows}
@@ -91,7 +91,7 @@ def write(archived: Archived, records: Mapping[int, Path], script: bytes | None,
             _add(tar, name, content)
 
 
-def read(stream: BinaryIO, folder: Path) -> Unpacked:
+def read(stream: BinaryIO, folder: Path) -> UnpackedArchive:
     """Check an archive and unpack it into an empty folder. Raises BadInputError for anything that is not as it should be."""
     try:
         with (
@@ -103,7 +103,7 @@ def read(stream: BinaryIO, folder: Path) -> Unpacked:
         raise BadInputError(f"this is no archive of a run: {error}", remedy=_REMEDY) from error
 
 
-def _read(tar: tarfile.TarFile, folder: Path) -> Unpacked:
+def _read(tar: tarfile.TarFile, folder: Path) -> UnpackedArchive:
     members = iter(tar)
     first = next(members, None)
     if first is None or first.name != _MANIFEST:
@@ -121,7 +121,7 @@ def _read(tar: tarfile.TarFile, folder: Path) -> Unpacked:
     for member in members:
         facts = listed[_checked_name(member)]
         if member.name == _ROWS:
-            archived = from_plain(Archived, json.loads(_verified(tar, member, facts)))
+            archived = from_plain(ArchivedRun, json.loads(_verified(tar, member, facts)))
         else:
             _unpack(tar, member, facts, folder / member.name)
     missing = [name for name in listed if name != _ROWS and not (folder / name).is_file()]
@@ -132,7 +132,7 @@ def _read(tar: tarfile.TarFile, folder: Path) -> Unpacked:
         raise BadInputError("the archive contradicts itself about its run", remedy=_REMEDY)
     attempts = {n: folder / _place(n) for n in range(1, run.attempt + 1) if (folder / _place(n)).exists()}
     script = folder / _SCRIPT
-    return Unpacked(archived=archived, records=attempts, script=script if script.exists() else None)
+    return UnpackedArchive(archived=archived, records=attempts, script=script if script.exists() else None)
 
 
 def _place(attempt: int) -> str:

@@ -19,10 +19,10 @@ def export(run: Run, world: World, out: BinaryIO) -> None:
     """Write everything about a final run. Raises BadInputError for one that is not final."""
     if not run.status.final:
         raise BadInputError(f"run {run.id} is not final yet", remedy=f"wait for it: anubis watch {run.id}")
-    archived = run_archive.Archived(
+    archived = run_archive.ArchivedRun(
         run=run,
         text=world.runs.text(run.id),
-        events=tuple(world.runs.events(run.id, limit=1_000_000)),
+        events=tuple(world.events.read(run.id, limit=1_000_000)),
         points=tuple(world.points.of([run.id])),
     )
     folders = {attempt: world.records.folder(run.id, attempt) for attempt in world.records.attempts(run.id)}
@@ -39,7 +39,7 @@ def _script(run: Run, world: World) -> bytes | None:
         return None
 
 
-def bring_in(file: Path, world: World, home: Path) -> Run:
+def import_archive(file: Path, world: World, home: Path) -> Run:
     """Store the run of an archive with its record. Raises BadInputError, having stored nothing."""
     try:
         stream = file.open("rb")
@@ -63,7 +63,7 @@ def bring_in(file: Path, world: World, home: Path) -> Run:
     return run
 
 
-def _keep_files(unpacked: run_archive.Unpacked, world: World) -> None:
+def _keep_files(unpacked: run_archive.UnpackedArchive, world: World) -> None:
     """Files come before rows: an interruption leaves files without a run, which the next import replaces."""
     run = unpacked.archived.run
     world.records.remove(run.id)

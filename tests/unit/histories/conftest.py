@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from anubis.transfer.histories import Findings, Given
+from anubis.transfer.histories import Findings, ImportDefaults
 from anubis.transfer.histories import read as read_history
 
 RECORDED = Path(__file__).parents[2] / "recorded" / "histories"
@@ -44,7 +44,9 @@ def read():
         findings = Findings()
         format_name = given.pop("format_name", None)
         rows = list(
-            read_history(path, findings, format_name=format_name, given=Given(**given) if given else None)
+            read_history(
+                path, findings, format_name=format_name, given=ImportDefaults(**given) if given else None
+            )
         )
         return rows, findings
 

@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from anubis.model.errors import BadInputError
-from anubis.transfer.histories import Findings, Given, detect, import_files
+from anubis.transfer.histories import Findings, ImportDefaults, detect, import_files
 from anubis.transfer.histories import read as read_history
 from anubis.transfer.history_findings import MOST_PROBLEMS
 from anubis.transfer.history_formats import formats
@@ -65,7 +65,7 @@ DOCUMENTS = st.recursive(
 
 def nothing_but_findings(path, name):
     findings = Findings()
-    rows = list(read_history(path, findings, format_name=name, given=Given(time_s=1.0)))
+    rows = list(read_history(path, findings, format_name=name, given=ImportDefaults(time_s=1.0)))
     for row in rows:
         assert row.value == row.value
         assert row.benchmark
@@ -176,6 +176,8 @@ def test_a_missing_file_and_an_unknown_format_are_refused(tmp_path):
 def test_a_file_with_nothing_in_it_is_told(tmp_path):
     path = tmp_path / "empty.json"
     path.write_text('{"results": []}')
-    imported = import_files([str(path)], owner="me", format_name="hyperfine", given=Given(time_s=1.0))
+    imported = import_files(
+        [str(path)], owner="me", format_name="hyperfine", given=ImportDefaults(time_s=1.0)
+    )
     assert [problem.message for problem in imported.problems] == ["no values were found"]
     assert not imported.refused

@@ -16,7 +16,7 @@ from anubis.model.ids import short_id
 from anubis.model.status import Status
 from anubis.store import open_store
 from anubis.testing import FakeStore, a_descriptor, a_point, a_run
-from anubis.transfer.histories import Findings, Given, export, import_files, store, stored, to_points
+from anubis.transfer.histories import Findings, ImportDefaults, export, import_files, store, stored, to_points
 from anubis.transfer.histories import read as read_history
 from anubis.transfer.measurements import run_id
 
@@ -167,7 +167,7 @@ def test_a_deviation_without_repeats_says_nothing():
 )
 def test_importing_twice_stores_once(recorded, opened, name):
     for expected_new in (True, False):
-        imported = import_files([str(recorded / name)] * 2, owner="me", given=Given(time_s=5.0))
+        imported = import_files([str(recorded / name)] * 2, owner="me", given=ImportDefaults(time_s=5.0))
         assert not imported.refused
         new = store(opened.runs, imported.history)
         assert new == (len(imported.history.runs) if expected_new else 0)
@@ -183,7 +183,7 @@ def test_a_run_may_be_spread_over_files(tmp_path):
     for metric in ("latency", "throughput"):
         (tmp_path / f"{metric}.json").write_text(json.dumps({"b": {metric: {"value": 1}}}))
     files = [str(file) for file in tmp_path.iterdir()]
-    history = import_files(files, owner="me", given=Given(time_s=5.0)).history
+    history = import_files(files, owner="me", given=ImportDefaults(time_s=5.0)).history
     assert len(history.runs) == 1
     assert {point.metric for point in history.points} == {"latency", "throughput"}
 
@@ -225,7 +225,7 @@ def test_runs_of_our_own_keep_their_series_apart(opened):
 
 
 def test_nothing_that_was_said_is_replaced_by_what_is_given(recorded):
-    given_words = Given(commit="mine", machine="box", version="1", repository="r", commit_s=3.0)
+    given_words = ImportDefaults(commit="mine", machine="box", version="1", repository="r", commit_s=3.0)
     (said,) = {
         row.commit for row in read_history(recorded / "pytest-benchmark.json", Findings(), given=given_words)
     }

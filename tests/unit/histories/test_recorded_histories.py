@@ -5,7 +5,7 @@ import pytest
 from anubis.model.metric import Better
 from anubis.model.problem import Severity
 from anubis.transfer.histories import detect
-from anubis.transfer.history_formats import Head, formats
+from anubis.transfer.history_formats import FileHead, formats
 
 FILES = {
     "asv-results": "asv",
@@ -27,7 +27,7 @@ def by_name(rows):
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_is_recognised_by_its_own_format_alone(recorded, name):
-    head = Head(recorded / name)
+    head = FileHead(recorded / name)
     assert [key for key, each in formats().items() if each.detect and each.detect(head)] == [FILES[name]]
 
 

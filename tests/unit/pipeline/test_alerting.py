@@ -68,22 +68,22 @@ def history(house):
             house.clock.advance(1.0)
             now_s = house.clock.now_s()
             [claimed] = [
-                r for r in house.runs.claim("t", now_s=now_s, lease_s=9.0, limit=99) if r.id == run.id
+                r for r in house.leases.claim("t", now_s=now_s, lease_s=9.0, limit=99) if r.id == run.id
             ]
             step = Step(status=Status.ANALYSE, points=tuple(points), cause=run.cause, reason=run.reason)
-            run = house.runs.apply("t", claimed, step, now_s=now_s)
+            run = house.leases.apply("t", claimed, step, now_s=now_s)
             for stage in (analyse, alert):
                 if not run.status.final:
                     step = stage(run, house.world)
                     house.runs.add(step.spawned, [])
-                    run = house.runs.apply("t", run, step, now_s=now_s)
-            house.runs.release("t")
+                    run = house.leases.apply("t", run, step, now_s=now_s)
+            house.leases.release("t")
             assert run.status.final
 
         def told(self):
             return [
                 (e.data["state"], e.data["to"])
-                for e in house.runs.events()
+                for e in house.events.read()
                 if e.kind == "alert" and e.data.get("to")
             ]
 
@@ -133,7 +133,7 @@ def test_a_level_that_came_back_resolves_its_alert_and_tells_of_the_recovery(his
     history.add(90.0, 12)
     [found] = history.add(100.0, 12)
 
-    assert (found.state, found.why) == (AlertState.RESOLVED, "the level came back")
+    assert (found.state, found.why) == (AlertState.RESOLVED, "the level is restored")
     assert [state for state, _ in history.told()] == ["confirmed", "resolved"]
 
 
@@ -207,10 +207,10 @@ def test_confirming_runs_are_ordered_before_anybody_is_told(history, house):
 
     assert found.state is AlertState.SUSPECTED
     assert history.told() == []
-    children = house.runs.claim("t", now_s=house.clock.now_s() + 1, lease_s=9.0, limit=9)
+    children = house.leases.claim("t", now_s=house.clock.now_s() + 1, lease_s=9.0, limit=9)
     assert len(children) == 2
     assert {child.parent_id for child in children} == {history.run.id}
-    house.runs.release("t")
+    house.leases.release("t")
 
 
 def test_confirming_runs_that_hold_confirm_and_tell(history, house):
@@ -220,8 +220,8 @@ def test_confirming_runs_that_hold_confirm_and_tell(history, house):
         history.add(85.0)
         if house.runs.unfinished():
             break
-    children = house.runs.claim("t", now_s=house.clock.now_s() + 1, lease_s=9.0, limit=9)
-    house.runs.release("t")
+    children = house.leases.claim("t", now_s=house.clock.now_s() + 1, lease_s=9.0, limit=9)
+    house.leases.release("t")
 
     for child in children:
         points = [
@@ -238,8 +238,8 @@ def test_an_alert_waits_for_all_its_confirming_runs_whatever_the_first_of_them_s
     history.add(100.0, 20)
     history.descriptor = replace(history.descriptor, notify=(replace(TEAM, confirm_runs=3),))
     history.add(85.0)
-    first, second, _ = house.runs.claim("t", now_s=house.clock.now_s() + 1, lease_s=9.0, limit=9)
-    house.runs.release("t")
+    first, second, _ = house.leases.claim("t", now_s=house.clock.now_s() + 1, lease_s=9.0, limit=9)
+    house.leases.release("t")
 
     states = []
     for child in (first, second):
@@ -261,8 +261,8 @@ def test_evidence_that_does_not_hold_is_resolved_in_silence(history, house):
         history.add(85.0)
         if house.runs.unfinished():
             break
-    [child] = house.runs.claim("t", now_s=house.clock.now_s() + 1, lease_s=9.0, limit=9)
-    house.runs.release("t")
+    [child] = house.leases.claim("t", now_s=house.clock.now_s() + 1, lease_s=9.0, limit=9)
+    house.leases.release("t")
 
     history.finish(
         child, [a_point(child, m.name, 100.0, order_s=child.order_s, better="higher") for m in METRICS]

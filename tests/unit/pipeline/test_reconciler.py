@@ -37,7 +37,7 @@ def test_a_run_walks_from_submission_to_its_end(house, reconciler, leave_record)
 
     ended = house.runs.get(run.id)
     assert (ended.status, ended.cause) == (Status.SUCCEEDED, None)
-    assert [event.kind for event in house.runs.events(run.id)] == ["placed", "ended", "final"]
+    assert [event.kind for event in house.events.read(run.id)] == ["placed", "ended", "final"]
     assert {point.metric for point in house.points.of([run.id])} == {"wall_time", "cpu_time", "peak_memory"}
 
 
@@ -138,7 +138,7 @@ def test_a_run_on_another_machine_is_left_to_a_reconciler_there(house, reconcile
     house.engine.elsewhere.add(name)
 
     turn(reconciler, house, times=1)
-    assert house.runs.owners() == []
+    assert house.leases.owners() == []
     assert house.runs.get(run.id).status is Status.WATCH
 
     house.engine.elsewhere.clear()
@@ -154,7 +154,7 @@ def test_a_record_on_another_machine_is_never_taken_for_an_empty_one(house, reco
     turn(reconciler, house)
     placement = house.runs.get(run.id).placement
     ended = Step(status=Status.COLLECT)
-    house.runs.apply("one", house.runs.get(run.id), ended, now_s=house.clock.now_s())
+    house.leases.apply("one", house.runs.get(run.id), ended, now_s=house.clock.now_s())
     reconciler.close()
     house.engine.elsewhere.add(placement.name)
 
@@ -173,7 +173,7 @@ def test_a_lost_run_ends_with_its_cause(house, reconciler):
 
     ended = house.runs.get(run.id)
     assert (ended.status, ended.cause) == (Status.FAILED, Cause.LOST)
-    assert "lost" in [event.kind for event in house.runs.events(run.id)]
+    assert "lost" in [event.kind for event in house.events.read(run.id)]
 
 
 def test_a_run_cancelled_while_it_waits_never_starts(house, reconciler):
@@ -312,7 +312,7 @@ def test_a_zombie_writes_nothing_after_its_lease_was_taken_over(house, leave_rec
 
     zombie.turn()
 
-    assert [event.kind for event in house.runs.events(run.id)].count("final") == 1
+    assert [event.kind for event in house.events.read(run.id)].count("final") == 1
     assert house.runs.get(run.id).status is Status.SUCCEEDED
 
 
@@ -325,7 +325,7 @@ def test_what_a_closed_reconciler_held_is_free_at_once(house):
 
     second.turn()
 
-    assert house.runs.owners() == ["second"]
+    assert house.leases.owners() == ["second"]
 
 
 def test_a_database_that_is_away_is_waited_for_and_told_once(house, reconciler, monkeypatch, caplog):

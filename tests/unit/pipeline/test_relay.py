@@ -48,7 +48,7 @@ def office():
 
         def new_relay(self):
             notifiers = {"mailto": self.mail, "slack": self.chat}
-            return Relay(self.store.runs, self.store.alerts, self.store.cursors, notifiers, self.clock)
+            return Relay(self.store.events, self.store.alerts, self.store.cursors, notifiers, self.clock)
 
         def raise_alert(self, number, *to):
             alert = an_alert(number)

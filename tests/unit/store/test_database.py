@@ -8,8 +8,9 @@ from anubis.model.errors import AnubisError, StoreError
 from anubis.model.ids import new_run_id
 from anubis.model.run import Step
 from anubis.model.status import Status
-from anubis.store import drivers, open_store
-from anubis.store.database import chunked, statements_of
+from anubis.store import open_store
+from anubis.store.sql import drivers
+from anubis.store.sql.database import chunked, statements_of
 from anubis.testing import a_run, an_event, samples_of
 
 HEAVY = ("sqlalchemy", "alembic", "numpy", "psycopg", "pydantic")
@@ -41,7 +42,7 @@ def test_opening_and_using_a_database_loads_nothing_heavy(url):
         store = open_store({url!r})
         run = a_run()
         store.runs.add([(run, "")], [an_event(run)])
-        store.runs.claim("me", now_s=9e9, lease_s=1, limit=1)
+        store.leases.claim("me", now_s=9e9, lease_s=1, limit=1)
         print(*[name for name in {HEAVY!r} if name in sys.modules])
     """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -52,27 +53,27 @@ def test_what_is_acknowledged_is_on_the_disk_and_leases_need_not_be(store):
     run = a_run()
     store.runs.add([(run, "")], [])
     assert (pragma(store, "journal_mode"), pragma(store, "synchronous")) == ("wal", 2)
-    (run,) = store.runs.claim("me", now_s=9e9, lease_s=30, limit=1)
+    (run,) = store.leases.claim("me", now_s=9e9, lease_s=30, limit=1)
     assert pragma(store, "synchronous") == 1
-    store.runs.apply("me", run, Step(status=Status.PLACE), now_s=9e9)
+    store.leases.apply("me", run, Step(status=Status.PLACE), now_s=9e9)
     assert pragma(store, "synchronous") == 2
 
 
 def test_a_full_disk_is_named_and_nothing_is_half_written(store):
     run = a_run()
     store.runs.add([(run, "")], [])
-    (run,) = store.runs.claim("me", now_s=9e9, lease_s=30, limit=1)
+    (run,) = store.leases.claim("me", now_s=9e9, lease_s=30, limit=1)
     # SQLite itself refuses to grow, with the error it gives when the disk is full.
     pages = pragma(store, "page_count")
     assert pragma(store, f"max_page_count = {pages}") == pages
     values = [math.sin(i * i) for i in range(50_000)]
     step = Step(status=Status.COLLECT, samples=(samples_of(values),), events=(an_event(run),))
     with pytest.raises(StoreError, match="full") as caught:
-        store.runs.apply("me", run, step, now_s=9e9)
+        store.leases.apply("me", run, step, now_s=9e9)
     assert "space" in caught.value.remedy
     assert store.runs.get(run.id) == run
-    assert store.runs.events() == []
-    assert store.runs.apply("me", run, step, now_s=9e9).status is Status.COLLECT
+    assert store.events.read() == []
+    assert store.leases.apply("me", run, step, now_s=9e9).status is Status.COLLECT
 
 
 def test_a_database_that_stays_locked_is_named(url, monkeypatch):
@@ -153,7 +154,7 @@ def test_very_many_runs_can_be_asked_for(store):
     store.runs.add([(run, "") for run in runs], [])
     many = [run.id for run in runs] + [new_run_id() for _ in range(33_000)]
     assert store.points.of(many) == []
-    assert len(store.runs.renew("me", many, now_s=0, lease_s=1)) == 0
+    assert len(store.leases.renew("me", many, now_s=0, lease_s=1)) == 0
     assert store.runs.request_cancel(many, []) == sorted(run.id for run in runs)
     store.runs.remove(many)
     assert store.runs.unfinished() == 3

@@ -4,8 +4,8 @@ import sys
 import pytest
 
 from anubis.model.errors import AnubisError, BadInputError, StoreError
-from anubis.store import drivers
-from anubis.store.drivers import driver_for
+from anubis.store.sql import drivers
+from anubis.store.sql.drivers import driver_for
 
 
 @pytest.mark.parametrize(

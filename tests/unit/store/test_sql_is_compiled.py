@@ -6,10 +6,11 @@ from anubis.model.alert import AlertState
 from anubis.model.cause import Cause
 from anubis.model.metric import Better
 from anubis.model.status import Status
-from anubis.store import codes, opening
-from anubis.store.database import statements_of
-from anubis.store.migrations.upgrade import FOLDER
-from anubis.store.sql.compile import compiled
+from anubis.store import opening
+from anubis.store.migrations import upgrade
+from anubis.store.sql import codes
+from anubis.store.sql.compile import FOLDER, compiled
+from anubis.store.sql.database import statements_of
 
 DATABASES = ["sqlite", "postgresql"]
 
@@ -40,7 +41,7 @@ def test_every_statement_is_used(database):
 
 
 def test_the_version_is_the_newest_migration():
-    files = sorted(path.stem for path in (FOLDER / "versions").glob("m*.py"))
+    files = sorted(path.stem for path in (upgrade.FOLDER / "versions").glob("m*.py"))
     assert files[-1].split("_")[0] == f"m{opening.VERSION}"
 
 

@@ -10,7 +10,7 @@ from scipy.special import stdtrit
 from anubis.analysis.changes.backward_elimination import Change
 from anubis.analysis.changes.drift import drifting
 from anubis.analysis.changes.localization import place_range
-from anubis.analysis.changes.prediction import Outlook, outlook
+from anubis.analysis.changes.prediction import Prediction, predict
 from anubis.analysis.changes.scaling import Prepared, Scale
 from anubis.analysis.changes.windows import SIDE, Rows
 from anubis.analysis.samples.compare import named
@@ -102,7 +102,7 @@ def _verdict(
     scale, origin = prepared.scales[at], float(prepared.origin[at])
     count = len(series.values)
     start = max(points[-1].index if points else 0, count - SIDE)
-    ahead = outlook(prepared.work[at, start:].tolist(), float(prepared.model.sigma[at]))
+    ahead = predict(prepared.work[at, start:].tolist(), float(prepared.model.sigma[at]))
     if ahead is None:
         return SeriesVerdict(
             n=count,
@@ -134,7 +134,7 @@ def _verdict(
     )
 
 
-def _suspected(series: Series, scale: Scale, ahead: Outlook, start: int) -> ChangePoint:
+def _suspected(series: Series, scale: Scale, ahead: Prediction, start: int) -> ChangePoint:
     index = len(series.values) - ahead.outside
     before, after = sorted(series.values[start:index]), sorted(series.values[index:])
     low, high = scale.work(np.array([median(before), median(after)])).tolist()

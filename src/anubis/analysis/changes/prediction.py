@@ -14,7 +14,7 @@ PREDICTION = 2.5758
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class Prediction:
     """In working units."""
 
     level: float
@@ -28,7 +28,7 @@ class Outlook:
     outside: int
 
 
-def outlook(points: Sequence[float], sigma: float) -> Outlook | None:
+def predict(points: Sequence[float], sigma: float) -> Prediction | None:
     """Judge the newest of ``points``, all of the current level as far as is known; None with too few of them.
 
     The level is their median, the deviation is drawn towards ``sigma``, the noise of the whole series; both stand a
@@ -48,4 +48,4 @@ def outlook(points: Sequence[float], sigma: float) -> Outlook | None:
         if abs(point - level) <= margin or (point > level) != above:
             break
         outside += 1
-    return Outlook(level, deviation, margin, count - outside, outside)
+    return Prediction(level, deviation, margin, count - outside, outside)

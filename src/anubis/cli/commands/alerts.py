@@ -13,7 +13,7 @@ from anubis.cli.home import open_client
 from anubis.cli.listing import ListGroup
 from anubis.cli.params import SPAN, json_option
 from anubis.cli.views import json_output, tables, units
-from anubis.judging.alert_triage import Ruling
+from anubis.judging.alert_triage import TriageAction
 from anubis.model.alert import Alert, AlertKind, AlertState
 from anubis.model.errors import BadInputError
 from anubis.model.run import Event
@@ -52,7 +52,7 @@ def alerts() -> None:
 def listed(*, everything: bool, benchmark: str | None, as_json: bool) -> None:
     """List open alerts, the newest first."""
     with open_client() as client:
-        found = client.alerts(states=() if everything else CURRENT, benchmark=benchmark)
+        found = client.alerts.find(states=() if everything else CURRENT, benchmark=benchmark)
     if as_json:
         json_output.show_list(alert_json(alert) for alert in found)
     elif found:
@@ -67,7 +67,7 @@ def listed(*, everything: bool, benchmark: str | None, as_json: bool) -> None:
 def show(*, alert_id: str, as_json: bool) -> None:
     """Show every metric of an alert, what to do next, and everything that was decided about it."""
     with open_client() as client:
-        alert, trail = client.alert(alert_id)
+        alert, trail = client.alerts.get(alert_id)
     if as_json:
         json_output.show({**alert_json(alert), "trail": [json_output.event_json(event) for event in trail]})
         return
@@ -78,7 +78,7 @@ def show(*, alert_id: str, as_json: bool) -> None:
         click.echo(f"  {_told(event)}")
 
 
-def _decision(ruling: Ruling, text: str) -> Callable[..., Any]:
+def _decision(ruling: TriageAction, text: str) -> Callable[..., Any]:
     """The command of one ruling; only a muting has an end."""
 
     def decided(*, alert_id: str, why: str | None, as_json: bool, until: float | None = None) -> None:
@@ -87,11 +87,11 @@ def _decision(ruling: Ruling, text: str) -> Callable[..., Any]:
             raise BadInputError("the decision has no reason", remedy="say why: --why TEXT")
         why = click.prompt("Why", err=True) if why is None else why
         with open_client() as client:
-            alert = client.rule(alert_id, ruling, why=why, until_s=until_s)
+            alert = client.alerts.decide(alert_id, ruling, why=why, until_s=until_s)
         if as_json:
             json_output.show(alert_json(alert))
         else:
-            click.echo(f"{alert.id}  {alert.state}  {alert_text.title(alert, standing=False)}")
+            click.echo(f"{alert.id}  {alert.state}  {alert_text.title(alert, with_state=False)}")
 
     options: list[Callable[..., Any]] = [
         click.argument("alert_id", metavar="ALERT"),
@@ -100,7 +100,7 @@ def _decision(ruling: Ruling, text: str) -> Callable[..., Any]:
         ),
         json_option,
     ]
-    if ruling is Ruling.MUTE:
+    if ruling is TriageAction.MUTE:
         end = click.option(
             "--until", type=SPAN, required=True, metavar="SPAN", help="For how long: 12h, 7d, 2w."
         )
@@ -111,13 +111,13 @@ def _decision(ruling: Ruling, text: str) -> Callable[..., Any]:
     return alerts.command(name=ruling.value, help=text)(command)
 
 
-ack = _decision(Ruling.ACK, "Say that you look after an alert.")
-accept = _decision(Ruling.ACCEPT, "Make the new level the baseline: the change is meant.")
-mute = _decision(Ruling.MUTE, "Tell nobody about an alert for a while.")
+ack = _decision(TriageAction.ACK, "Say that you look after an alert.")
+accept = _decision(TriageAction.ACCEPT, "Make the new level the baseline: the change is meant.")
+mute = _decision(TriageAction.MUTE, "Tell nobody about an alert for a while.")
 resolve = _decision(
-    Ruling.RESOLVE, "Close an alert: it is over, or never was; the same shift opens it no more."
+    TriageAction.RESOLVE, "Close an alert: it is over, or never was; the same shift opens it no more."
 )
-reopen = _decision(Ruling.REOPEN, "Take back whatever was decided about an alert.")
+reopen = _decision(TriageAction.REOPEN, "Take back whatever was decided about an alert.")
 
 
 def show_table(found: Sequence[Alert]) -> None:

@@ -9,7 +9,7 @@ import click
 
 from anubis.analysis.verdict_text import effect_text, next_step, render
 from anubis.bisection import bisect_request
-from anubis.bisection.bisect_request import Question
+from anubis.bisection.bisect_request import BisectRequest
 from anubis.bisection.commit_search import Side
 from anubis.cli import exit_codes, terminal
 from anubis.cli.home import open_client
@@ -21,7 +21,7 @@ from anubis.model.run import Run
 from anubis.reporting.markup import one_line
 
 if TYPE_CHECKING:
-    from anubis.bisection.bisection import Answer, Found
+    from anubis.bisection.bisection import BisectResult, CommitResult
     from anubis.client import Client
 
 _COLOURS = {Side.GOOD: "green", Side.BAD: "red", Side.SKIPPED: "yellow"}
@@ -85,11 +85,11 @@ def bisect(
         ask = _question(
             client, what, alert_id, metric=metric, repository=repository, overrides=mapping(overrides)
         )
-        ask = replace(ask, most_runs=runs, min_effect=min_effect, all_parents=all_parents)
-        found = client.bisect(
+        ask = replace(ask, max_runs=runs, min_effect=min_effect, all_parents=all_parents)
+        found = client.bisections.search(
             ask,
             measure=lambda due: _measured(client, due),
-            told=lambda answer: _tell(ask, answer),
+            answered=lambda answer: _tell(ask, answer),
         )
     if as_json:
         json_output.show(_found_json(ask, found))
@@ -106,9 +106,9 @@ def _question(
     metric: str | None,
     repository: Path | None,
     overrides: dict[str, str],
-) -> Question:
+) -> BisectRequest:
     if alert_id is not None and not what and not overrides:
-        return client.question_of_alert(alert_id, metric=metric, repository=repository)
+        return client.bisections.question_of_alert(alert_id, metric=metric, repository=repository)
     if alert_id is not None or len(what) != 3:
         raise BadInputError(
             "a bisection needs a good commit, a bad one and a descriptor file, or an alert",
@@ -128,7 +128,7 @@ def _measured(client: "Client", runs: Sequence[Run]) -> Sequence[Run]:
     return follow(client, runs, cancels=True)
 
 
-def _tell(ask: Question, answer: "Answer") -> None:
+def _tell(ask: BisectRequest, answer: "CommitResult") -> None:
     """One line on standard error for each commit."""
     about = one_line(ask.repository.about(answer.commit), 80)
     verdict = answer.verdict
@@ -147,7 +147,7 @@ def _tell(ask: Question, answer: "Answer") -> None:
     click.echo("  ".join(part for part in parts if part), err=True)
 
 
-def _show(ask: Question, found: "Found") -> None:
+def _show(ask: BisectRequest, found: "BisectResult") -> None:
     if len(found.suspects) > 1:
         click.secho(f"the first bad commit is one of these {len(found.suspects)}", bold=True)
         for commit in found.suspects:
@@ -164,7 +164,7 @@ def _show(ask: Question, found: "Found") -> None:
             click.echo(f"  {line}")
 
 
-def _found_json(ask: Question, found: "Found") -> dict[str, Any]:
+def _found_json(ask: BisectRequest, found: "BisectResult") -> dict[str, Any]:
     verdict = found.verdict
     return {
         "good": ask.good,
@@ -184,6 +184,6 @@ def _found_json(ask: Question, found: "Found") -> dict[str, Any]:
                 "effect": answer.verdict.effect if answer.verdict else None,
                 "interval": answer.verdict.interval if answer.verdict else None,
             }
-            for answer in found.answers
+            for answer in found.commits
         ],
     }

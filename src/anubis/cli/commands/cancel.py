@@ -31,8 +31,8 @@ def cancel(*, runs: tuple[str, ...], everything: bool, why: str, family: bool, a
         raise BadInputError("nothing says which runs to cancel", remedy="name runs, or give --all")
     with open_client() as client:
         ids = _unfinished(client) if everything else refs.ids_of(client, runs, families=family)
-        asked = [run.id for run in client.cancel(ids, why=why)]
-        client.ensure_worker()
+        asked = [run.id for run in client.runs.cancel(ids, why=why)]
+        client.workers.start()
     if as_json:
         json_output.show(
             {"cancelling": asked, "final_already": [run_id for run_id in ids if run_id not in asked]}
@@ -59,12 +59,12 @@ def purge(*, runs: tuple[str, ...], yes: bool, family: bool, as_json: bool) -> i
                     f"{units.counted(len(ids), 'run')} would be deleted for ever, and there is nobody to ask",
                     remedy="give --yes if that is meant",
                 )
-            rows = client.find(RunQuery(ids=tuple(ids), limit=len(ids)))
+            rows = client.runs.find(RunQuery(ids=tuple(ids), limit=len(ids)))
             for line in tables.pairs((row.id, f"{row.name}, {row.status}") for row in rows):
                 click.echo(line, err=True)
             if not click.confirm("Delete them and their records for ever?", err=True):
                 return exit_codes.CANCELLED
-        purged = client.purge(ids)
+        purged = client.runs.purge(ids)
     if as_json:
         json_output.show({"purged": purged})
     else:
@@ -73,4 +73,6 @@ def purge(*, runs: tuple[str, ...], yes: bool, family: bool, as_json: bool) -> i
 
 
 def _unfinished(client: "Client") -> list[str]:
-    return [row.id for row in client.find(RunQuery(statuses=UNFINISHED, limit=refs.MOST, newest_first=False))]
+    return [
+        row.id for row in client.runs.find(RunQuery(statuses=UNFINISHED, limit=refs.MOST, newest_first=False))
+    ]

@@ -147,7 +147,7 @@ def check(
         labels=mapping(labels),
     )
     with open_client() as client:
-        report = client.weigh(contests_of(client, asked), min_effect=min_effect)
+        report = client.gate.judge(contests_of(client, asked), min_effect=min_effect)
     code = gate_view.exit_code(report, FailOn(fail_on))
     _print(report, code, "json" if as_json else form, everything=everything)
     for file in files:

@@ -77,7 +77,7 @@ def _sides(
     if contender is not None:
         within = RunQuery(labels=labels)
         return [((), refs.expand(client, baseline, within), refs.expand(client, contender, within))]
-    runs = [client.get(row.id) for row in client.family(baseline)]
+    runs = [client.runs.get(row.id) for row in client.runs.family(baseline)]
     sides = list(two_files(cells_of(client, runs)))
     if not sides:
         raise BadInputError(

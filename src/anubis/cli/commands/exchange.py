@@ -20,7 +20,7 @@ from anubis.model.problem import Problem, Severity
 from anubis.model.status import Status
 
 if TYPE_CHECKING:
-    from anubis.transfer.histories import Imported
+    from anubis.transfer.histories import ImportResult
 
 #: More problems than this on a terminal hide the summary; ``--json`` has them all.
 MOST_PROBLEMS = 50
@@ -78,9 +78,9 @@ def import_(
 
     Importing twice stores once. What the options say stands in only where a file says nothing.
     """
-    from anubis.transfer.histories import Given  # noqa: PLC0415  formats are needed only here
+    from anubis.transfer.histories import ImportDefaults  # noqa: PLC0415  formats are needed only here
 
-    given = Given(
+    given = ImportDefaults(
         time_s=time,
         commit=commit,
         commit_s=commit_time,
@@ -90,16 +90,16 @@ def import_(
         ignore=ignore,
     )
     with open_client() as client:
-        found = client.read_history(files, format_name=form, given=given)
+        found = client.histories.read(files, format_name=form, given=given)
         _refuse(found, as_json=as_json, allowed=dry_run or partial)
-        new = None if dry_run else client.store_history(found)
+        new = None if dry_run else client.histories.store(found)
     if as_json:
         json_output.show(_imported_json(found, new))
     else:
         _show(found, new)
 
 
-def _refuse(found: "Imported", *, as_json: bool, allowed: bool) -> None:
+def _refuse(found: "ImportResult", *, as_json: bool, allowed: bool) -> None:
     """Say what is wrong with the files; raise BadInputError when that keeps them out."""
     wrong = [problem for problem in found.problems if problem.severity is Severity.ERROR]
     refused = found.refused and not allowed
@@ -123,7 +123,7 @@ def _show_problems(problems: tuple[Problem, ...]) -> None:
         terminal.note(f"and {len(problems) - MOST_PROBLEMS} more: --json has them all")
 
 
-def _show(found: "Imported", new: int | None) -> None:
+def _show(found: "ImportResult", new: int | None) -> None:
     formats = Counter(found.formats.values())
     words = ", ".join(f"{name} ({units.counted(count, 'file')})" for name, count in formats.items())
     runs = units.counted(len(found.history.runs), "run")
@@ -138,7 +138,7 @@ def _show(found: "Imported", new: int | None) -> None:
         click.echo(line)
 
 
-def _imported_json(found: "Imported", new: int | None) -> dict[str, Any]:
+def _imported_json(found: "ImportResult", new: int | None) -> dict[str, Any]:
     return {
         "formats": found.formats,
         "benchmarks": sorted({run.descriptor.info.name for run, _ in found.history.runs}),
@@ -199,8 +199,8 @@ def export(
         newest_first=False,
     )
     with open_client() as client, _stream(output) as stream:
-        query = replace(conditions, family_id=client.get(family).family_id) if family else conditions
-        problems = client.export_history(query, stream, format_name=form)
+        query = replace(conditions, family_id=client.runs.get(family).family_id) if family else conditions
+        problems = client.histories.export(query, stream, format_name=form)
     _show_problems(tuple(problems))
 
 

@@ -1,15 +1,18 @@
 """``anubis gc``: what nothing refers to any more is removed, and what is seldom read is packed."""
 
 import time
+from typing import TYPE_CHECKING
 
 import click
 
 from anubis.cli.home import open_client
 from anubis.cli.params import SPAN, json_option
 from anubis.cli.views import json_output, units
-from anubis.store.garbage import Leftover, leftovers, packed, remove
 
-LEFTOVER_AGE_S = 86_400
+if TYPE_CHECKING:
+    from anubis.store.garbage import Garbage
+
+GARBAGE_AGE_S = 86_400
 PACK_AGE_S = 30 * 86_400
 
 
@@ -30,25 +33,20 @@ def gc(*, dry_run: bool, older_than: float | None, pack: bool, as_json: bool) ->
 
     A packed record is unpacked by itself when somebody reads it.
     """
-    age_s = older_than if older_than is not None else PACK_AGE_S if pack else LEFTOVER_AGE_S
+    age_s = older_than if older_than is not None else PACK_AGE_S if pack else GARBAGE_AGE_S
     before_s = time.time() - age_s
     with open_client() as client:
-        if pack:
-            done = list(packed(client, before_s=before_s, dry_run=dry_run))
-        else:
-            done = list(leftovers(client, before_s=before_s))
-    if not dry_run and not pack:
-        for leftover in done:
-            remove(leftover)
-    total = sum(leftover.size_bytes for leftover in done)
+        handle = client.storage.pack if pack else client.storage.collect
+        done = handle(before_s=before_s, dry_run=dry_run)
+    total = sum(each.size_bytes for each in done)
     if as_json:
         json_output.show({"dry_run": dry_run, "size_bytes": total, "found": [_json(each) for each in done]})
         return
-    for leftover in done:
-        click.echo(f"{units.size(leftover.size_bytes):>10}  {leftover.kind}  {leftover.path}")
+    for each in done:
+        click.echo(f"{units.size(each.size_bytes):>10}  {each.kind}  {each.path}")
     verb = "to look at" if dry_run and pack else "would be freed" if dry_run else "freed"
     click.echo(f"{units.size(total)} {verb}" if done else "nothing to do")
 
 
-def _json(leftover: Leftover) -> dict[str, object]:
-    return {"kind": leftover.kind, "path": str(leftover.path), "size_bytes": leftover.size_bytes}
+def _json(garbage: "Garbage") -> dict[str, object]:
+    return {"kind": garbage.kind, "path": str(garbage.path), "size_bytes": garbage.size_bytes}

@@ -92,7 +92,7 @@ def history(
             until_s=until,
             limit=limit,
         )
-        rows = client.find(query)
+        rows = client.runs.find(query)
     if quiet:
         for row in rows:
             click.echo(row.id)
@@ -105,7 +105,7 @@ def history(
 
 
 def _family_id(client: "Client", ref: str) -> str:
-    run = client.get(ref)
+    run = client.runs.get(ref)
     if run.family_id is None:
         raise BadInputError(f"run {run.id} belongs to no family", remedy="leave --family out")
     return run.family_id

@@ -34,20 +34,20 @@ def logs(*, ref: str, follow: bool, only: str | None, timestamps: bool) -> None:
     """
     streams = (only,) if only else ("stdout", "stderr")
     with open_client() as client:
-        run = client.get(ref)
+        run = client.runs.get(ref)
         if follow and not run.status.final:
             _follow(client, run, streams, timestamps=timestamps)
             return
-        spooled = Spooled(client.record(run.id), streams, timestamps=timestamps)
+        spooled = Spooled(client.records.folder(run.id), streams, timestamps=timestamps)
     spooled.pour(sys.stdout.buffer, last=True)
 
 
 def _follow(client: "Client", run: Run, streams: tuple[str, ...], *, timestamps: bool) -> None:
     """Pour what arrives until nothing can come any more; a new attempt goes on with its own record."""
-    client.ensure_worker()
+    client.workers.start()
     out: BinaryIO = sys.stdout.buffer
     while True:
-        spooled = Spooled(client.record_folder(run), streams, timestamps=timestamps)
+        spooled = Spooled(client.records.folder_of(run), streams, timestamps=timestamps)
         attempt = run.attempt
         while run.attempt == attempt:
             over = run.status.final or run.status in _SILENT
@@ -56,4 +56,4 @@ def _follow(client: "Client", run: Run, streams: tuple[str, ...], *, timestamps:
             if over:
                 return
             time.sleep(LOOK_EVERY_S)
-            run = client.get(run.id)
+            run = client.runs.get(run.id)

@@ -24,7 +24,7 @@ def record() -> None:
 def path(*, ref: str) -> None:
     """Print the folder of a run's record."""
     with open_client() as client:
-        click.echo(str(client.record(ref)))
+        click.echo(str(client.records.folder(ref)))
 
 
 @record.command()
@@ -43,9 +43,9 @@ def export(*, ref: str, output: Path | None) -> None:
     """
     with open_client() as client:
         if output is not None and str(output) == "-":
-            client.export_record(ref, sys.stdout.buffer)
+            client.records.export(ref, sys.stdout.buffer)
             return
-        target = output or Path(f"{client.get(ref).id}{SUFFIX}")
+        target = output or Path(f"{client.runs.get(ref).id}{SUFFIX}")
         try:
             file = target.open("xb")
         except FileExistsError as error:
@@ -55,7 +55,7 @@ def export(*, ref: str, output: Path | None) -> None:
         except OSError as error:
             raise BadInputError(f"{target}: {error.strerror}", remedy="give another --output") from error
         with file, _removed_on_error(target):
-            client.export_record(ref, file)
+            client.records.export(ref, file)
     click.echo(str(target))
 
 
@@ -77,4 +77,4 @@ def import_(*, files: tuple[Path, ...]) -> None:
     """
     with open_client() as client:
         for file in files:
-            click.echo(client.import_record(file).id)
+            click.echo(client.records.bring_in(file).id)

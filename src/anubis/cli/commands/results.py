@@ -44,18 +44,18 @@ def results(*, ref: str, metric: str | None, as_csv: bool, as_json: bool) -> Non
     if as_csv and as_json:
         raise BadInputError("--csv and --json exclude one another", remedy="give one of them")
     with open_client() as client:
-        run = client.get(ref)
+        run = client.runs.get(ref)
         if metric is not None:
-            known = [summary.metric for summary in client.summaries(run.id)]
+            known = [summary.metric for summary in client.results.summaries(run.id)]
             if metric not in known:
                 raise NotFoundError(
                     f"run {run.id} has no samples of {metric!r}",
                     remedy=f"it has: {', '.join(known)}" if known else f"see anubis show {run.id}",
                 )
-            block = client.samples(run.id, metric)
+            block = client.results.samples(run.id, metric)
             _show_samples(block, as_csv=as_csv, as_json=as_json)
             return
-        points, summaries = client.points([run.id]), client.summaries(run.id)
+        points, summaries = client.results.points([run.id]), client.results.summaries(run.id)
     if as_json:
         json_output.show(
             {**json_output.run_json(run, points), "samples": [_summary_json(s) for s in summaries]}

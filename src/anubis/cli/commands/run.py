@@ -31,7 +31,9 @@ def run(
     Exits 1 when a run failed, 5 when one was cancelled, else 0.
     """
     with open_client() as client:
-        runs = client.submit(files, overrides=dict(overrides), script=script, rounds=rounds, warned=warned)
+        runs = client.runs.submit(
+            files, overrides=dict(overrides), script=script, rounds=rounds, warned=warned
+        )
         ended = follow(client, runs, cancels=True)
         show_outcome(client, ended, as_json=as_json)
     return status_text.exit_code([ended_run.status for ended_run in ended])

@@ -14,7 +14,7 @@ from anubis.cli.views import json_output, series_view, tables
 from anubis.model.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from anubis.judging.series_overview import Surveyed
+    from anubis.judging.series_overview import SeriesOverview
 
 
 def _narrowing(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -114,7 +114,7 @@ def analyse(*, benchmark: str | None, tell: bool, as_json: bool) -> None:
     Alerts are opened, brought up to date and resolved; nobody hears of it unless --tell is given.
     """
     with open_client() as client:
-        changed = client.judge_again(benchmark=benchmark, tell=tell)
+        changed = client.series.analyse(benchmark=benchmark, notify=tell)
     if as_json:
         json_output.show_list(alert_json(alert) for alert in changed)
     elif changed:
@@ -125,9 +125,9 @@ def analyse(*, benchmark: str | None, tell: bool, as_json: bool) -> None:
 
 def _found(
     benchmark: str | None, metric: str | None, labels: tuple[tuple[str, str], ...], machine: str, key: str
-) -> "list[Surveyed]":
+) -> "list[SeriesOverview]":
     with open_client() as client:
-        found = client.series(benchmark=benchmark, metric=metric)
+        found = client.series.find(benchmark=benchmark, metric=metric)
     return [
         one
         for one in found
@@ -137,7 +137,7 @@ def _found(
     ]
 
 
-def _not_one(found: "Sequence[Surveyed]", benchmark: str) -> NotFoundError:
+def _not_one(found: "Sequence[SeriesOverview]", benchmark: str) -> NotFoundError:
     if not found:
         return NotFoundError(f"no such series of {benchmark}", remedy="anubis series lists them")
     points = [one.points[-1] for one in found]

@@ -25,9 +25,9 @@ MOST_CHARACTERS = 100
 def show(*, ref: str, as_json: bool) -> None:
     """Show timeline, machine and executions of a run."""
     with open_client() as client:
-        run = client.get(ref)
-        points, events = client.points([run.id]), client.events(run.id)
-        record = Record(client.record_folder(run))
+        run = client.runs.get(ref)
+        points, events = client.results.points([run.id]), client.runs.events(run.id)
+        record = Record(client.records.folder_of(run))
     folder = str(record.folder) if record.folder.exists() else ""
     if as_json:
         extra = {
@@ -50,7 +50,7 @@ def show(*, ref: str, as_json: bool) -> None:
 def descriptor(*, ref: str) -> None:
     """Print the descriptor file as it was submitted."""
     with open_client() as client:
-        text = client.text(ref)
+        text = client.runs.text(ref)
     click.echo(text, nl=not text.endswith("\n"))
 
 

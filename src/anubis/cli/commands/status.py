@@ -20,8 +20,8 @@ from anubis.model.run import Run
 def status(*, ref: str, as_json: bool) -> None:
     """Say how far a run is."""
     with open_client() as client:
-        run = client.get(ref)
-        points = client.points([run.id])
+        run = client.runs.get(ref)
+        points = client.results.points([run.id])
     if as_json:
         json_output.show(json_output.run_json(run, points))
         return
@@ -58,7 +58,7 @@ def watch(*, ref: str, family: bool, as_json: bool) -> int:
     Exits as "anubis run" does. Ctrl-C leaves and lets the run go on.
     """
     with open_client() as client:
-        runs = [client.get(run_id) for run_id in refs.ids_of(client, [ref], families=family)]
+        runs = [client.runs.get(run_id) for run_id in refs.ids_of(client, [ref], families=family)]
         if any(not run.status.final for run in runs):
             runs = follow(client, runs, cancels=False)
         show_outcome(client, runs, as_json=as_json)

@@ -26,8 +26,10 @@ def submit(
     Prints the id of every run, one a line.
     """
     with open_client() as client:
-        runs = client.submit(files, overrides=dict(overrides), script=script, rounds=rounds, warned=warned)
-        client.ensure_worker()
+        runs = client.runs.submit(
+            files, overrides=dict(overrides), script=script, rounds=rounds, warned=warned
+        )
+        client.workers.start()
     if as_json:
         json_output.show_list(json_output.run_json(run) for run in runs)
         return
@@ -39,5 +41,5 @@ def submit(
 def worker() -> None:
     """Carry on all unfinished runs, then end. Started by itself when there is something to do."""
     with open_client() as client:
-        if not client.work():
+        if not client.workers.run():
             click.echo("another worker is at work", err=True)

@@ -54,7 +54,7 @@ def installation(settings: Settings) -> Iterator[Check]:
     yield _disk(settings)
     try:
         with open_client() as client:
-            names = client.engines()
+            names = client.runs.engines()
             yield Check("database", State.OK, _database(settings))
     except AnubisError as error:
         yield Check("database", State.FAIL, error.message, error.remedy)

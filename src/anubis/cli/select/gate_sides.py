@@ -11,7 +11,7 @@ from anubis.cli.select import refs
 from anubis.cli.select.families import Key, cells_of
 from anubis.cli.views.follow import follow
 from anubis.contracts.runs import RunQuery
-from anubis.judging.gate import Contest
+from anubis.judging.gate import GateSides
 from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.run import Run
 from anubis.model.status import Status
@@ -38,7 +38,7 @@ class Asked:
     labels: Mapping[str, str]
 
 
-def contests_of(client: "Client", asked: Asked) -> list[Contest]:
+def contests_of(client: "Client", asked: Asked) -> list[GateSides]:
     """The contender (descriptor files are run first) and its baseline.
 
     Raises BadInputError for a combination that means nothing, NotFoundError for a baseline that does not exist.
@@ -61,7 +61,7 @@ def contests_of(client: "Client", asked: Asked) -> list[Contest]:
         return sides
     opponents: Sequence[Run] | None = None
     if baseline:
-        opponents = [client.get(run_id) for run_id in refs.expand(client, baseline)]
+        opponents = [client.runs.get(run_id) for run_id in refs.expand(client, baseline)]
     elif asked.labels:
         words = " and ".join(f"{key}={value}" for key, value in asked.labels.items())
         opponents = _newest(client, contender, RunQuery(labels=dict(asked.labels)), words)
@@ -69,7 +69,7 @@ def contests_of(client: "Client", asked: Asked) -> list[Contest]:
         opponents = _newest(client, contender, RunQuery(subject=asked.subject), asked.subject)
     if opponents and (both := {run.id for run in contender} & {run.id for run in opponents}):
         raise BadInputError(f"run {min(both)} is on both sides", remedy="name each run on one side only")
-    return [Contest(contender=contender, baseline=opponents)]
+    return [GateSides(contender=contender, baseline=opponents)]
 
 
 def _is_file(word: str) -> bool:
@@ -81,7 +81,7 @@ def _measured(client: "Client", asked: Asked) -> list[Run]:
     beside = [Path(asked.baseline)] if asked.baseline and _is_file(asked.baseline) else []
     if beside and len(asked.what) > 1:
         raise BadInputError("one baseline file meets several files", remedy="check one file at a time")
-    submitted = client.submit(
+    submitted = client.runs.submit(
         [*beside, *map(Path, asked.what)],
         overrides=asked.overrides,
         script=asked.script,
@@ -95,14 +95,14 @@ def _stored(client: "Client", what: Sequence[str]) -> list[Run]:
     if what:
         ids = [run_id for term in what for run_id in refs.expand(client, term)]
     else:
-        ids = [row.id for row in client.family(LAST)]
-    found = [client.get(run_id) for run_id in dict.fromkeys(ids)]
+        ids = [row.id for row in client.runs.family(LAST)]
+    found = [client.runs.get(run_id) for run_id in dict.fromkeys(ids)]
     if busy := next((run for run in found if not run.status.final), None):
         raise BadInputError(f"run {busy.id} is not over yet", remedy=f"wait for it: anubis watch {busy.id}")
     return found
 
 
-def _two_sides(client: "Client", runs: Sequence[Run]) -> list[Contest]:
+def _two_sides(client: "Client", runs: Sequence[Run]) -> list[GateSides]:
     """A family of two files is its own contest, the first file the baseline; nothing for any other runs."""
     if len({run.family_id for run in runs}) != 1 or runs[0].family_id is None:
         return []
@@ -114,7 +114,7 @@ def _two_sides(client: "Client", runs: Sequence[Run]) -> list[Contest]:
     for cell in cells:
         rest = tuple(item for item in cell.key if item[0] != "file")
         sides.setdefault(rest, ([], []))[files.index(dict(cell.key).get("file"))].extend(cell.runs)
-    return [Contest(contender=new, baseline=old) for old, new in sides.values()]
+    return [GateSides(contender=new, baseline=old) for old, new in sides.values()]
 
 
 def _newest(client: "Client", contender: Sequence[Run], query: RunQuery, words: str) -> list[Run]:
@@ -125,11 +125,11 @@ def _newest(client: "Client", contender: Sequence[Run], query: RunQuery, words: 
     found: list[str] = []
     for name in dict.fromkeys(run.descriptor.info.name for run in contender):
         narrow = replace(query, name=name, statuses=(Status.SUCCEEDED,), limit=NEWEST + len(own))
-        rows = [row for row in client.find(narrow) if row.id not in own]
+        rows = [row for row in client.runs.find(narrow) if row.id not in own]
         exact = [row for row in rows if row.subject == query.subject]
         found += [row.id for row in (exact or rows)[:NEWEST]]
     if not found:
         raise NotFoundError(
             f"no good run of these benchmarks has {words}", remedy="see what there is with anubis history"
         )
-    return [client.get(run_id) for run_id in found]
+    return [client.runs.get(run_id) for run_id in found]

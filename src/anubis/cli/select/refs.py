@@ -31,7 +31,7 @@ def expand(client: "Client", term: str, within: RunQuery | None = None) -> list[
     ids = [run_id for part in parts if "=" not in part for run_id in _named(client, part)]
     if labels:
         narrow = within or RunQuery()
-        rows = client.find(
+        rows = client.runs.find(
             replace(narrow, labels={**narrow.labels, **labels}, limit=MOST, newest_first=False)
         )
         if not rows:
@@ -47,13 +47,13 @@ def ids_of(client: "Client", terms: Sequence[str], *, families: bool = False) ->
     """The full ids that terms name; with ``families`` each run stands for its whole family."""
     found = [run_id for term in terms for run_id in expand(client, term)]
     if families:
-        found = [row.id for run_id in found for row in client.family(run_id)]
+        found = [row.id for run_id in found for row in client.runs.family(run_id)]
     return list(dict.fromkeys(found))
 
 
 def _named(client: "Client", part: str) -> list[str]:
     try:
-        return [client.get(part).id]
+        return [client.runs.get(part).id]
     except NotFoundError:
         rows = family(client, part) if _FULL_ID.fullmatch(part) else []
         if not rows:
@@ -63,12 +63,12 @@ def _named(client: "Client", part: str) -> list[str]:
 
 def family(client: "Client", family_id: str) -> Sequence[RunRow]:
     """The runs of a family by its full id, in the order of their submission."""
-    return client.find(RunQuery(family_id=family_id, limit=MOST, newest_first=False))
+    return client.runs.find(RunQuery(family_id=family_id, limit=MOST, newest_first=False))
 
 
 def cell_of(client: "Client", run_id: str) -> dict[str, object]:
     """What tells a run apart in its family: file, axis values, round."""
-    submitted = next((event for event in client.events(run_id) if event.kind == "submitted"), None)
+    submitted = next((event for event in client.runs.events(run_id) if event.kind == "submitted"), None)
     return dict(submitted.data.get("cell", {})) if submitted else {}
 
 
@@ -76,7 +76,7 @@ def completions(incomplete: str) -> Iterator[tuple[str, str]]:
     """Reference and explanation of the latest runs that begin like this; nothing where there is no database."""
     try:
         with open_client() as client:
-            rows = client.find(RunQuery(limit=50))
+            rows = client.runs.find(RunQuery(limit=50))
     except AnubisError:
         return
     for back, row in enumerate(rows):

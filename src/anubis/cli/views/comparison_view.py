@@ -53,7 +53,7 @@ def judged(
         raise BadInputError(
             f"run {min(both)} is on both sides", remedy="name each run on one side of the comparison only"
         )
-    old, new = client.points(baseline), client.points(contender)
+    old, new = client.results.points(baseline), client.results.points(contender)
     common = {point.metric for point in old} & {point.metric for point in new}
     if missing := sorted(set(metrics) - common):
         raise NotFoundError(
@@ -65,7 +65,7 @@ def judged(
             "the two sides have no metric in common", remedy="see what they measured with anubis results RUN"
         )
     chosen = metrics or sorted(common - set(OWN_METRICS)) or sorted(common)
-    found = client.compare(baseline, contender, min_effect=min_effect, metrics=chosen)
+    found = client.gate.compare(baseline, contender, min_effect=min_effect, metrics=chosen)
     return Judged(baseline, contender, old, new, found)
 
 

@@ -29,9 +29,9 @@ def follow(client: "Client", runs: Sequence[Run], *, cancels: bool) -> list[Run]
             progress(client, runs) as view,
             _interruptible(client, ids, view, cancels=cancels),
         ):
-            return client.drive(ids, view.changed)
+            return client.runs.wait(ids, view.changed)
     except BaseException as error:  # whatever ends this command before its runs, a worker carries them on
-        client.ensure_worker()
+        client.workers.start()
         if isinstance(error, KeyboardInterrupt):
             _say_where(client, ids)
         raise
@@ -53,7 +53,7 @@ def _leaving_with_the_terminal() -> Iterator[None]:
 
 def _say_where(client: "Client", ids: Sequence[str]) -> None:
     whose = "the run" if len(ids) == 1 else f"{len(ids)} runs"
-    fate = "being cancelled" if client.get(ids[-1]).cancel_requested else "going on"
+    fate = "being cancelled" if client.runs.get(ids[-1]).cancel_requested else "going on"
     family = " --family" if len(ids) > 1 else ""
     verb = "is" if len(ids) == 1 else "are"
     terminal.note(f"left; {whose} {verb} {fate} in the background: anubis watch {ids[-1]}{family}")
@@ -69,7 +69,7 @@ def _interruptible(client: "Client", ids: Sequence[str], view: Progress, *, canc
 
     def cancel() -> None:
         try:
-            client.cancel(ids, why="Ctrl-C")
+            client.runs.cancel(ids, why="Ctrl-C")
         except AnubisError as error:
             view.say(f"could not be cancelled: {error}")
 

@@ -16,7 +16,7 @@ from anubis.model.errors import BadInputError, NotifyError
 from anubis.model.verdict import Comparison, Judgement
 from anubis.reporting import gate_report as reports
 from anubis.reporting import posting
-from anubis.reporting.gate_report import Report, Weighing
+from anubis.reporting.gate_report import BenchmarkComparison, Report
 from anubis.reporting.junit import junit
 from anubis.reporting.markup import short_subject
 
@@ -34,7 +34,7 @@ class FailOn(StrEnum):
 
 def exit_code(report: Report, fail_on: FailOn) -> int:
     """1 when a benchmark failed, else 3 when a metric regressed, else 4 when something could not be told."""
-    if any(weighing.failure for weighing in report.weighings):
+    if any(weighing.failure for weighing in report.comparisons):
         return exit_codes.FAILED
     if report.is_bad and fail_on is not FailOn.NEVER:
         return exit_codes.REGRESSION
@@ -46,7 +46,7 @@ def exit_code(report: Report, fail_on: FailOn) -> int:
 def text(report: Report, *, everything: bool = False) -> Iterator[str]:
     """Every verdict with what to do next, benchmark by benchmark, and one line for all of them."""
     many = len(reports.verdicts(report)) > MOST_SHOWN and not everything
-    for weighing in report.weighings:
+    for weighing in report.comparisons:
         yield from _benchmark(weighing, terminal.width(), without_unchanged=many)
     comparison = overall(report)
     if mean := comparison_view.mean_line(comparison):
@@ -54,7 +54,7 @@ def text(report: Report, *, everything: bool = False) -> Iterator[str]:
     yield click.style(reports.title(report), bold=True)
 
 
-def _benchmark(weighing: Weighing, width: int | None, *, without_unchanged: bool) -> Iterator[str]:
+def _benchmark(weighing: BenchmarkComparison, width: int | None, *, without_unchanged: bool) -> Iterator[str]:
     verdicts = weighing.comparison.verdicts if weighing.comparison else ()
     shown = [one for one in verdicts if one.judgement is not Judgement.UNCHANGED or not without_unchanged]
     if not (shown or weighing.failure or weighing.note):
@@ -68,7 +68,7 @@ def _benchmark(weighing: Weighing, width: int | None, *, without_unchanged: bool
         yield f"  {weighing.note}"
 
 
-def _subjects(weighing: Weighing) -> str:
+def _subjects(weighing: BenchmarkComparison) -> str:
     old, new = short_subject(weighing.baseline), short_subject(weighing.contender)
     return f"  {old} -> {new}" if old and new else f"  {new}" if new else ""
 
@@ -103,7 +103,7 @@ def as_json(report: Report, code: int) -> dict[str, Any]:
                     for verdict in (weighing.comparison.verdicts if weighing.comparison else ())
                 ],
             }
-            for weighing in report.weighings
+            for weighing in report.comparisons
         ],
     }
 

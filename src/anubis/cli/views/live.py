@@ -85,7 +85,7 @@ class LiveView:
         if run.status is not Status.WATCH:
             yield "  ".join([*head, run.reason or status_text.MEANINGS.get(run.status, "")])
             return
-        folder = self._client.record_folder(run)
+        folder = self._client.records.folder_of(run)
         head.append(_repeat(run, tailing.last_repeat(folder)))
         yield "  ".join(part for part in head if part)
         if values := self._latest(run.id, folder):

@@ -26,7 +26,7 @@ TAIL_LINES = 5
 
 def show_outcome(client: "Client", runs: Sequence[Run], *, as_json: bool) -> None:
     """Print the values of final runs on standard output."""
-    points = client.points([run.id for run in runs])
+    points = client.results.points([run.id for run in runs])
     cells = cells_of(client, runs) if len(runs) > 1 else []
     found = _judged(client, cells)
     if as_json:
@@ -50,7 +50,7 @@ def _judged(client: "Client", cells: Sequence[Cell]) -> list[tuple[Key, comparis
 
 def _show_one(client: "Client", run: Run, points: Sequence[Point]) -> None:
     if points:
-        show_points(points, client.summaries(run.id))
+        show_points(points, client.results.summaries(run.id))
         click.echo()
     _show_end(client, run)
 
@@ -72,7 +72,7 @@ def _show_end(client: "Client", run: Run) -> None:
 
 
 def _last_words(client: "Client", run: Run) -> list[str]:
-    folder = client.record_folder(run)
+    folder = client.records.folder_of(run)
     return tailing.last_lines(folder / "stderr", TAIL_LINES) or tailing.last_lines(
         folder / "stdout", TAIL_LINES
     )

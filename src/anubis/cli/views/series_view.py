@@ -15,7 +15,7 @@ from anubis.model.series import ChangePoint
 from anubis.reporting.markup import one_line, short_subject
 
 if TYPE_CHECKING:
-    from anubis.judging.series_overview import Surveyed
+    from anubis.judging.series_overview import SeriesOverview
 
 COLUMNS = (
     tables.Column(title="BENCHMARK", cut=True),
@@ -42,7 +42,7 @@ _STATE_COLOURS = {"stable": "green", "suspected": "yellow", "unstable": "red", "
 _COLOURS = {"regressed": "red", "improved": "green", "changed": "yellow"}
 
 
-def rows(found: "Sequence[Surveyed]") -> Iterator[Sequence[tables.Cell]]:
+def rows(found: "Sequence[SeriesOverview]") -> Iterator[Sequence[tables.Cell]]:
     """A line for each series. Series and machine are shown only where there are several."""
     keys = Counter((one.benchmark, key) for one in found for key in {one.points[-1].series_key})
     several_keys = Counter(benchmark for benchmark, _ in keys)
@@ -63,7 +63,7 @@ def rows(found: "Sequence[Surveyed]") -> Iterator[Sequence[tables.Cell]]:
         ]
 
 
-def _last_change(one: "Surveyed") -> str:
+def _last_change(one: "SeriesOverview") -> str:
     if not one.verdict.changes:
         return ""
     change = one.verdict.changes[-1]
@@ -71,7 +71,7 @@ def _last_change(one: "Surveyed") -> str:
     return f"{effect_text(change.effect, change.interval)}{f' at {at}' if at else ''}"
 
 
-def picture(one: "Surveyed") -> Iterator[str]:
+def picture(one: "SeriesOverview") -> Iterator[str]:
     """The history drawn, what is known of it, and its changes of level."""
     point, verdict = one.points[-1], one.verdict
     changes = [change.index for change in verdict.changes]
@@ -98,13 +98,13 @@ def picture(one: "Surveyed") -> Iterator[str]:
         yield from tables.lines(_CHANGES, [_change(one, each) for each in found], width=terminal.width())
 
 
-def _detects(one: "Surveyed") -> str:
+def _detects(one: "SeriesOverview") -> str:
     if one.verdict.detectable is None:
         return ""
     return f"{units.share(one.verdict.detectable)} with ten more points, four times in five"
 
 
-def _change(one: "Surveyed", change: ChangePoint) -> Sequence[tables.Cell]:
+def _change(one: "SeriesOverview", change: ChangePoint) -> Sequence[tables.Cell]:
     old, new = _range(one, change)
     unit = one.points[-1].units
     what = "suspected" if change.state.value == "suspected" else change.judgement.value
@@ -119,12 +119,12 @@ def _change(one: "Surveyed", change: ChangePoint) -> Sequence[tables.Cell]:
     ]
 
 
-def _range(one: "Surveyed", change: ChangePoint) -> tuple[str, str]:
+def _range(one: "SeriesOverview", change: ChangePoint) -> tuple[str, str]:
     """The last subject that surely was old, and the first that surely was new."""
     return one.points[max(0, change.earliest - 1)].subject, one.points[change.latest].subject
 
 
-def row_json(one: "Surveyed") -> dict[str, Any]:
+def row_json(one: "SeriesOverview") -> dict[str, Any]:
     """A series as scripts read it; shares are ratios."""
     point, verdict = one.points[-1], one.verdict
     return {
@@ -146,11 +146,11 @@ def row_json(one: "Surveyed") -> dict[str, Any]:
     }
 
 
-def changes_json(one: "Surveyed") -> list[dict[str, Any]]:
+def changes_json(one: "SeriesOverview") -> list[dict[str, Any]]:
     """Its changes of level, oldest first."""
     return [_change_json(one, change) for change in one.verdict.changes]
 
 
-def _change_json(one: "Surveyed", change: ChangePoint) -> dict[str, Any]:
+def _change_json(one: "SeriesOverview", change: ChangePoint) -> dict[str, Any]:
     old, new = _range(one, change)
     return {**asdict(change), "last_old": old, "first_new": new, "run_id": one.points[change.index].run_id}

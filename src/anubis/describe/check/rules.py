@@ -23,7 +23,7 @@ from anubis.model.problem import Severity
 #: Engines on which a descriptor may name no image: they run, or may run, the machine's own programs.
 _WITHOUT_IMAGE = (DEFAULT_ENGINE, "process")
 
-Found = Iterator[tuple[Path, Remark]]
+RuleFindings = Iterator[tuple[Path, Remark]]
 
 
 def check_rules(
@@ -60,12 +60,12 @@ def _tables(tree: Mapping[str, Any], path: Path) -> Iterator[tuple[Path, dict[st
             yield (*path, index), entry
 
 
-def _description(tree: Mapping[str, Any], *, lenient: bool) -> Found:
+def _description(tree: Mapping[str, Any], *, lenient: bool) -> RuleFindings:
     if lenient and "description" not in _table(tree, "info"):
         yield ("info", "description"), missing(("info", "description"))
 
 
-def _image(tree: Mapping[str, Any], *, lenient: bool) -> Found:
+def _image(tree: Mapping[str, Any], *, lenient: bool) -> RuleFindings:
     if "docker_image" in _table(tree, "env"):
         return
     engine = _table(tree, "info").get("execution_engine", DEFAULT_ENGINE)
@@ -79,7 +79,7 @@ def _image(tree: Mapping[str, Any], *, lenient: bool) -> Found:
         )
 
 
-def _server(tree: Mapping[str, Any]) -> Found:
+def _server(tree: Mapping[str, Any]) -> RuleFindings:
     inference = get(tree, ("hardware", "strategy")) == Strategy.INFERENCE
     if inference and "server" not in tree:
         message = 'strategy = "inference" needs a server to ask'
@@ -107,7 +107,7 @@ def _server(tree: Mapping[str, Any]) -> Found:
                 seen.add(port)
 
 
-def _distributed(tree: Mapping[str, Any], instances: Instances | None, *, lenient: bool) -> Found:
+def _distributed(tree: Mapping[str, Any], instances: Instances | None, *, lenient: bool) -> RuleFindings:
     path: Path = ("hardware", "distributed")
     hardware, distributed = _table(tree, "hardware"), _table(tree, *path)
     if not distributed:
@@ -155,7 +155,7 @@ def _gpus(hardware: dict[str, Any], instances: Instances | None) -> int | None:
     return None if instance is None else instance.gpus
 
 
-def _zones(tree: Mapping[str, Any]) -> Found:
+def _zones(tree: Mapping[str, Any]) -> RuleFindings:
     hardware = _table(tree, "hardware")
     name, zone_id = hardware.get("availability_zone"), hardware.get("aws_zone_id")
     if not isinstance(name, str) or not isinstance(zone_id, str):
@@ -181,7 +181,7 @@ def region_code(zone_name: str) -> str | None:
     return area + "".join(direction[0] for direction in directions) + match[3]
 
 
-def _sources(tree: Mapping[str, Any], *, lenient: bool) -> Found:
+def _sources(tree: Mapping[str, Any], *, lenient: bool) -> RuleFindings:
     for listed in SOURCE_LISTS:
         first: dict[str, tuple[Path, Any]] = {}
         for path, source in _tables(tree, listed):
@@ -205,7 +205,7 @@ def _shared(source: dict[str, Any], place: str, other: Path, src: Any, *, lenien
     return Remark(message=message, remedy="give each source a path of its own")
 
 
-def _metrics(tree: Mapping[str, Any]) -> Found:
+def _metrics(tree: Mapping[str, Any]) -> RuleFindings:
     first: dict[str, Path] = {}
     for listed in METRIC_LISTS:
         for path, metric in _tables(tree, listed):
@@ -218,7 +218,7 @@ def _metrics(tree: Mapping[str, Any]) -> Found:
             yield from _threshold((*path, "threshold"), _table(metric, "threshold"))
 
 
-def _threshold(path: Path, threshold: dict[str, Any]) -> Found:
+def _threshold(path: Path, threshold: dict[str, Any]) -> RuleFindings:
     low, high = threshold.get("min"), threshold.get("max")
     if isinstance(low, (int, float)) and isinstance(high, (int, float)) and low > high:
         message = f"no value can be at least {low} and at most {high}"
@@ -229,7 +229,7 @@ def _threshold(path: Path, threshold: dict[str, Any]) -> Found:
         yield (*path, "min_effect"), _warning(message, "make min_effect smaller than change")
 
 
-def _framework(tree: Mapping[str, Any]) -> Found:
+def _framework(tree: Mapping[str, Any]) -> RuleFindings:
     ml = _table(tree, "ml")
     if "framework_version" in ml and not ml.get("framework"):
         message = "there is a framework_version but no framework"

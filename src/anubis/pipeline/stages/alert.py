@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from anubis.contracts.world import World
 from anubis.judging.alert_events import addresses, alert_event
-from anubis.judging.alert_rules import awake
+from anubis.judging.alert_rules import unmute_expired
 from anubis.judging.confirmation import confirming_runs
 from anubis.model.alert import Alert, AlertState
 from anubis.model.run import Event, Run, Step
@@ -18,7 +18,7 @@ def alert(run: Run, world: World) -> Step:
     events: list[Event] = []
     spawned: list[tuple[Run, str]] = []
     for one in world.alerts.find(benchmark=run.descriptor.info.name):
-        current = awake(one, now_s)
+        current = unmute_expired(one, now_s)
         if (
             one.state is AlertState.SUSPECTED
             and not one.ordered

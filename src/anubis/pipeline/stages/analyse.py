@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from anubis.contracts.world import World
 from anubis.judging.alert_events import alert_event
-from anubis.judging.alert_rules import OPEN, Judged, alert_id, shifted
+from anubis.judging.alert_rules import OPEN, JudgedSeries, alert_id, shift_alerts
 from anubis.judging.confirmation import waits
 from anubis.judging.series import in_order, is_unstable, judged_metrics, series_of
-from anubis.judging.thresholds import BOUNDS, crossed
+from anubis.judging.thresholds import BOUNDS, crossed_bounds
 from anubis.model.alert import Alert, AlertKind, AlertRow, AlertState
 from anubis.model.points import Point
 from anubis.model.run import Run, Step
@@ -28,7 +28,7 @@ def analyse(run: Run, world: World) -> Step:
     if run.cause is None:
         histories = _histories(run, world)
         name = run.descriptor.info.name
-        changed += shifted(name, _judge(histories), known, now_s, lambda alert: waits(run, alert, world))
+        changed += shift_alerts(name, _judge(histories), known, now_s, lambda alert: waits(run, alert, world))
         changed += _thresholds(run, histories, known, now_s)
     if not changed and not any(alert.state in OPEN for alert in known):
         return conclude(run, now_s, run.cause, run.reason)
@@ -52,7 +52,7 @@ def _histories(run: Run, world: World) -> list[list[Point]]:
     ]
 
 
-def _judge(histories: Sequence[Sequence[Point]]) -> list[Judged]:
+def _judge(histories: Sequence[Sequence[Point]]) -> list[JudgedSeries]:
     """What is said about each series long enough to say anything."""
     long = [points for points in histories if len(points) >= FEWEST_POINTS]
     if not long:
@@ -61,7 +61,7 @@ def _judge(histories: Sequence[Sequence[Point]]) -> list[Judged]:
 
     verdicts = judge_many([series_of(points) for points in long])
     return [
-        Judged(points=points, verdict=verdict, unstable=is_unstable(points, verdict))
+        JudgedSeries(points=points, verdict=verdict, unstable=is_unstable(points, verdict))
         for points, verdict in zip(long, verdicts, strict=True)
     ]
 
@@ -100,7 +100,7 @@ def _thresholds(
             ids = {bound: _bound_id(run, metric.name, bound, points[-1].fingerprint) for bound in BOUNDS}
             looked_at |= set(ids.values())
             standing = {bound: by_id[one].rows[0] for bound, one in ids.items() if _is_open(by_id.get(one))}
-            found = crossed(metric, _own(run, points), _before(run, points), standing)
+            found = crossed_bounds(metric, _own(run, points), _before(run, points), standing)
             crossing |= {ids[bound]: row for bound, row in found}
     changed = [
         replace(by_id.get(identity) or _opened(run, identity, AlertKind.THRESHOLD, now_s), rows=(row,))

@@ -7,7 +7,7 @@ from alembic.config import Config
 from sqlalchemy import create_engine
 from sqlalchemy.pool import NullPool
 
-from anubis.store.drivers import Driver
+from anubis.store.sql.drivers import Driver
 
 FOLDER = Path(__file__).parent
 

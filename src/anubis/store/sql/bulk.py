@@ -41,11 +41,13 @@ def statements() -> dict[str, Executable]:
         .order_by(ranked.c.order_s, ranked.c.no),
         "points_of_runs": of_runs.order_by(*in_order),
         "metrics_of_runs": of_runs.where(among(points.c.metric, "metrics")).order_by(*in_order),
-        "named_series": select(_series_key.c.word, descriptors.c.name, descriptors.c.labels)
+        "named_series": select(
+            _series_key.c.word.label("series_key"), descriptors.c.name, descriptors.c.labels
+        )
         .join_from(descriptors, _series_key, _series_key.c.id == descriptors.c.series_key)
         .distinct(),
         # The pairs first, so that the index alone answers; the names afterwards.
-        "measured_series": select(series.c.series_key, metrics.c.name)
+        "measured_series": select(series.c.series_key, metrics.c.name.label("metric"))
         .join_from(_pairs, series, series.c.id == _pairs.c.series)
         .join(metrics, metrics.c.id == _pairs.c.metric)
         .distinct(),

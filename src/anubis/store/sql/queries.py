@@ -4,6 +4,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, bindparam, func, literal_column, select
 
+from anubis.store.sql.database import list_token
 from anubis.store.sql.schema import alerts, descriptors, events, labels, metrics, points, runs, words
 
 _engine = words.alias("engine")
@@ -19,8 +20,8 @@ def given(name: str) -> Any:
 
 
 def among(column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
-    """Whether the column is in a list; ``database`` fills the list in."""
-    return column.in_(bindparam(name, expanding=True))
+    """Whether the column is in a list, which ``database`` fills in."""
+    return column.op("IN", precedence=5, is_comparison=True)(literal_column(f"({list_token(name)})"))
 
 
 def event_rows() -> Select[Any]:

@@ -26,7 +26,7 @@ from sqlalchemy import (
     text,
 )
 
-from anubis.store.codes import FIRST_FINAL
+from anubis.store.sql.codes import FIRST_FINAL
 
 metadata = MetaData()
 
@@ -157,7 +157,7 @@ events = Table(
 )
 
 #: One row: the number of the last event. Whoever writes events holds this row until the commit, so that the order
-#: of numbers is the order of commits (see ``StoredRuns.events``).
+#: of numbers is the order of commits (see ``StoredEvents``).
 event_count = Table("event_count", metadata, Column("seq", BigInteger, nullable=False))
 
 points = Table(

@@ -196,22 +196,22 @@ INSERT INTO series (series_key, fingerprint) VALUES (:series_key, :fingerprint) 
 -- name: find_words
 SELECT words.word, words.id 
 FROM words 
-WHERE words.word IN (__[POSTCOMPILE_words])
+WHERE words.word IN ({words})
 
 -- name: find_metrics
 SELECT metrics.name, metrics.units, metrics.id 
 FROM metrics 
-WHERE metrics.name IN (__[POSTCOMPILE_names])
+WHERE metrics.name IN ({names})
 
 -- name: find_series
 SELECT series.series_key, series.fingerprint, series.id 
 FROM series 
-WHERE series.series_key IN (__[POSTCOMPILE_series_keys])
+WHERE series.series_key IN ({series_keys})
 
 -- name: find_descriptors
 SELECT descriptors.digest, descriptors.id 
 FROM descriptors 
-WHERE descriptors.digest IN (__[POSTCOMPILE_digests])
+WHERE descriptors.digest IN ({digests})
 
 -- name: add_descriptor
 INSERT INTO descriptors (digest, series_key, name, subject, labels, body) VALUES (:digest, :series_key, :name, :subject, :labels, :body) RETURNING id
@@ -222,7 +222,7 @@ INSERT INTO labels (name, value, descriptor) VALUES (:name, :value, :descriptor)
 -- name: find_texts
 SELECT texts.digest, texts.id 
 FROM texts 
-WHERE texts.digest IN (__[POSTCOMPILE_digests])
+WHERE texts.digest IN ({digests})
 
 -- name: add_text
 INSERT INTO texts (digest, body) VALUES (:digest, :body) RETURNING id
@@ -230,7 +230,7 @@ INSERT INTO texts (digest, body) VALUES (:digest, :body) RETURNING id
 -- name: known_runs
 SELECT runs.id, runs.no 
 FROM runs 
-WHERE runs.id IN (__[POSTCOMPILE_ids])
+WHERE runs.id IN ({ids})
 
 -- name: add_run
 INSERT INTO runs (id, descriptor, text, client, engine, folder, family, parent, status, cause, cancel, priority, attempt, created_s, due_s, order_s, placed_s, ended_s, reason, placement, ready_s) VALUES (:id, :descriptor, :text, :client, :engine, :folder, :family, :parent, :status, :cause, :cancel, :priority, :attempt, :created_s, :due_s, :order_s, :placed_s, :ended_s, :reason, :placement, :ready_s) ON CONFLICT DO NOTHING
@@ -253,10 +253,10 @@ WHERE runs.status < 100 AND runs.ready_s <= :now_s AND runs.due_s <= :now_s ORDE
 FROM ready) RETURNING no
 
 -- name: renew
-UPDATE runs SET ready_s=:until_s WHERE runs.status < 100 AND runs.holder = :owner AND runs.id IN (__[POSTCOMPILE_ids]) RETURNING id, cancel
+UPDATE runs SET ready_s=:until_s WHERE runs.status < 100 AND runs.holder = :owner AND runs.id IN ({ids}) RETURNING id, cancel
 
 -- name: release
-UPDATE runs SET holder=NULL, ready_s=runs.due_s WHERE runs.status < 100 AND runs.holder = :owner AND runs.id IN (__[POSTCOMPILE_ids]) RETURNING id
+UPDATE runs SET holder=NULL, ready_s=runs.due_s WHERE runs.status < 100 AND runs.holder = :owner AND runs.id IN ({ids}) RETURNING id
 
 -- name: release_all
 UPDATE runs SET holder=NULL, ready_s=runs.due_s WHERE runs.status < 100 AND runs.holder = :owner RETURNING id
@@ -278,12 +278,12 @@ UPDATE runs SET status=:status, cause=:cause, attempt=:attempt, due_s=:due_s, pl
 UPDATE runs SET status=:status, cause=:cause, attempt=:attempt, due_s=:due_s, placed_s=:placed_s, ended_s=:ended_s, reason=:reason, placement=:placement, holder=NULL, ready_s=NULL WHERE runs.id = :run_id AND runs.status < 100 AND runs.holder = :owner RETURNING no, cancel
 
 -- name: request_cancel
-UPDATE runs SET cancel=1, due_s=runs.created_s, ready_s=CASE WHEN (runs.holder IS NULL) THEN runs.created_s ELSE runs.ready_s END WHERE runs.status < 100 AND runs.cancel = 0 AND runs.id IN (__[POSTCOMPILE_ids]) RETURNING id
+UPDATE runs SET cancel=1, due_s=runs.created_s, ready_s=CASE WHEN (runs.holder IS NULL) THEN runs.created_s ELSE runs.ready_s END WHERE runs.status < 100 AND runs.cancel = 0 AND runs.id IN ({ids}) RETURNING id
 
 -- name: claimed
 SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s 
 FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS series_key ON series_key.id = descriptors.series_key JOIN words AS client ON client.id = runs.client JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family LEFT OUTER JOIN words AS folder ON folder.id = runs.folder 
-WHERE runs.no IN (__[POSTCOMPILE_numbers]) ORDER BY runs.priority DESC, runs.due_s, runs.no
+WHERE runs.no IN ({numbers}) ORDER BY runs.priority DESC, runs.due_s, runs.no
 
 -- name: get
 SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s 
@@ -297,7 +297,7 @@ FROM runs JOIN texts ON texts.id = runs.text
 WHERE runs.id = :run_id
 
 -- name: unfinished
-SELECT count(*) AS count_1 
+SELECT count(*) AS runs 
 FROM runs 
 WHERE runs.status < 100
 
@@ -316,17 +316,17 @@ WHERE events.seq > :after_seq AND runs.id = :run_id ORDER BY events.seq
 -- name: dropped
 SELECT runs.descriptor, runs.text 
 FROM runs 
-WHERE runs.status >= 100 AND runs.id IN (__[POSTCOMPILE_ids])
+WHERE runs.status >= 100 AND runs.id IN ({ids})
 
 -- name: remove
-DELETE FROM runs WHERE runs.status >= 100 AND runs.id IN (__[POSTCOMPILE_ids])
+DELETE FROM runs WHERE runs.status >= 100 AND runs.id IN ({ids})
 
 -- name: remove_descriptors
-DELETE FROM descriptors WHERE descriptors.id IN (__[POSTCOMPILE_numbers]) AND (descriptors.id NOT IN (SELECT runs.descriptor 
+DELETE FROM descriptors WHERE descriptors.id IN ({numbers}) AND (descriptors.id NOT IN (SELECT runs.descriptor 
 FROM runs))
 
 -- name: remove_texts
-DELETE FROM texts WHERE texts.id IN (__[POSTCOMPILE_numbers]) AND (texts.id NOT IN (SELECT runs.text 
+DELETE FROM texts WHERE texts.id IN ({numbers}) AND (texts.id NOT IN (SELECT runs.text 
 FROM runs))
 
 -- name: forget_points
@@ -338,7 +338,7 @@ FROM points JOIN metrics ON metrics.id = points.metric
 WHERE points.run = :run
 
 -- name: remove_points
-DELETE FROM points WHERE points.run = :run AND points.metric IN (__[POSTCOMPILE_numbers])
+DELETE FROM points WHERE points.run = :run AND points.metric IN ({numbers})
 
 -- name: add_point
 INSERT INTO points (run, metric, series, value, spread, count, better, order_s, subject, contaminated) VALUES (:run, :metric, :series, :value, :spread, :count, :better, :order_s, :subject, :contaminated)
@@ -346,7 +346,7 @@ INSERT INTO points (run, metric, series, value, spread, count, better, order_s, 
 -- name: points
 SELECT runs.id, series.series_key, series.fingerprint, metrics.name, metrics.units, points.value, points.spread, points.count, points.better, points.order_s, subject.word AS subject, points.contaminated 
 FROM points JOIN runs ON runs.no = points.run JOIN series ON series.id = points.series JOIN metrics ON metrics.id = points.metric JOIN words AS subject ON subject.id = points.subject 
-WHERE runs.id IN (__[POSTCOMPILE_ids]) ORDER BY points.run
+WHERE runs.id IN ({ids}) ORDER BY points.run
 
 -- name: history
 SELECT runs.id, series.series_key, series.fingerprint, metrics.name, metrics.units, points.value, points.spread, points.count, points.better, points.order_s, subject.word AS subject, points.contaminated 
@@ -372,7 +372,7 @@ FROM metrics
 WHERE metrics.name = :name)
 
 -- name: extent
-SELECT max(samples.start + samples.count) AS max_1 
+SELECT max(samples.start + samples.count) AS extent 
 FROM samples 
 WHERE samples.run = :run AND samples.metric IN (SELECT metrics.id 
 FROM metrics 
@@ -440,25 +440,25 @@ WHERE points.run = runs.no
 FROM runs JOIN descriptors ON descriptors.id = runs.descriptor 
 WHERE descriptors.series_key IN (SELECT words.id 
 FROM words 
-WHERE words.word IN (__[POSTCOMPILE_series_keys])) AND coalesce(runs.order_s, runs.created_s) < :before_s) AS candidates) AS ranked 
+WHERE words.word IN ({series_keys})) AND coalesce(runs.order_s, runs.created_s) < :before_s) AS candidates) AS ranked 
 WHERE ranked.newness <= :most AND ranked.series IS NOT NULL ORDER BY ranked.order_s, ranked.no
 
 -- name: points_of_runs
 SELECT points.run, points.metric, points.value, points.spread, points.count, points.better 
 FROM points 
-WHERE points.run IN (__[POSTCOMPILE_numbers]) ORDER BY points.run, points.metric
+WHERE points.run IN ({numbers}) ORDER BY points.run, points.metric
 
 -- name: metrics_of_runs
 SELECT points.run, points.metric, points.value, points.spread, points.count, points.better 
 FROM points 
-WHERE points.run IN (__[POSTCOMPILE_numbers]) AND points.metric IN (__[POSTCOMPILE_metrics]) ORDER BY points.run, points.metric
+WHERE points.run IN ({numbers}) AND points.metric IN ({metrics}) ORDER BY points.run, points.metric
 
 -- name: named_series
-SELECT DISTINCT series_key.word, descriptors.name, descriptors.labels 
+SELECT DISTINCT series_key.word AS series_key, descriptors.name, descriptors.labels 
 FROM descriptors JOIN words AS series_key ON series_key.id = descriptors.series_key
 
 -- name: measured_series
-SELECT DISTINCT series.series_key, metrics.name 
+SELECT DISTINCT series.series_key, metrics.name AS metric 
 FROM (SELECT DISTINCT points.metric AS metric, points.series AS series 
 FROM points) AS pairs JOIN series ON series.id = pairs.series JOIN metrics ON metrics.id = pairs.metric
 
@@ -482,10 +482,10 @@ FROM runs ORDER BY runs.created_s, runs.no
  LIMIT :most OFFSET 0) ORDER BY runs.created_s, runs.no
 
 -- name: where_ids
-runs.id IN (__[POSTCOMPILE_ids])
+runs.id IN ({ids})
 
 -- name: where_statuses
-runs.status IN (__[POSTCOMPILE_statuses])
+runs.status IN ({statuses})
 
 -- name: where_name
 runs.descriptor IN (SELECT descriptors.id 
@@ -526,14 +526,14 @@ runs.created_s < :until_s
 -- name: listed_values
 SELECT points.run, metrics.name, metrics.units, points.value 
 FROM points JOIN metrics ON metrics.id = points.metric 
-WHERE points.run IN (__[POSTCOMPILE_numbers])
+WHERE points.run IN ({numbers})
 
 -- name: list_alerts
 SELECT alerts.body 
 FROM alerts ORDER BY alerts.opened_s DESC, alerts.id
 
 -- name: where_alert_states
-alerts.state IN (__[POSTCOMPILE_states])
+alerts.state IN ({states})
 
 -- name: where_alert_benchmark
 alerts.benchmark = :benchmark

@@ -21,7 +21,7 @@ from sqlalchemy import (
     update,
 )
 
-from anubis.store.codes import FIRST_FINAL
+from anubis.store.sql.codes import FIRST_FINAL
 from anubis.store.sql.queries import among, event_rows, given
 from anubis.store.sql.schema import (
     alerts,
@@ -217,7 +217,7 @@ def _reading() -> dict[str, Executable]:
         "text": select(texts.c.body)
         .join_from(runs, texts, texts.c.id == runs.c.text)
         .where(runs.c.id == given("run_id")),
-        "unfinished": select(func.count()).select_from(runs).where(_unfinished),
+        "unfinished": select(func.count().label("runs")).select_from(runs).where(_unfinished),
         "events": some_events,
         "events_of_run": some_events.where(runs.c.id == given("run_id")),
         "dropped": select(runs.c.descriptor, runs.c.text).where(gone),
@@ -298,7 +298,7 @@ def _samples() -> dict[str, Executable]:
         "forget_samples": delete(samples).where(samples.c.run == given("run")),
         "forget_summaries": delete(summaries).where(summaries.c.run == given("run")),
         "remove_segments": delete(samples).where(one(samples)),
-        "extent": select(extent).where(one(samples)),
+        "extent": select(extent.label("extent")).where(one(samples)),
         "add_segment": insert(samples).values(all_of(samples)),
         "remove_summary": delete(summaries).where(one(summaries)),
         "add_summary": insert(summaries).values(all_of(summaries)),

@@ -76,13 +76,13 @@ class AlertsContract:
         muted = an_alert(state=AlertState.MUTED)
         store.alerts.put([muted], [an_event(run, "alert")])
         assert store.alerts.find() == [muted]
-        assert len(store.runs.events(run.id)) == 2
+        assert len(store.events.read(run.id)) == 2
 
     def test_a_step_brings_its_alerts(self, store: Any) -> None:
         added(store, a_run())
         (run,) = claimed(store)
         alert = an_alert(run_id=run.id)
-        store.runs.apply("one", run, Step(status=Status.ALERT, alerts=(alert,)), now_s=NOW_S)
+        store.leases.apply("one", run, Step(status=Status.ALERT, alerts=(alert,)), now_s=NOW_S)
         assert store.alerts.find() == [alert]
 
     def test_an_unknown_or_ambiguous_id_is_not_found(self, store: Any) -> None:

@@ -25,14 +25,14 @@ class AddFinishedContract:
         assert list(store.runs.add_finished([(old, ""), (new, "")], [], events=told, samples=blocks)) == [
             new.id
         ]
-        assert [event.kind for event in store.runs.events(new.id)] == ["submitted", "final"]
+        assert [event.kind for event in store.events.read(new.id)] == ["submitted", "final"]
         assert list(store.points.samples(new.id, "loss").values) == [3.0, 2.0, 1.0]
-        assert list(store.runs.events(old.id)) == []
+        assert list(store.events.read(old.id)) == []
         assert list(store.points.summaries(old.id)) == []
 
     def test_nobody_claims_it(self, store: Any) -> None:
         store.runs.add_finished([(a_run(status=Status.SUCCEEDED), "")], [])
-        assert list(store.runs.claim("one", now_s=NOW_S, lease_s=10.0, limit=10)) == []
+        assert list(store.leases.claim("one", now_s=NOW_S, lease_s=10.0, limit=10)) == []
         assert store.runs.unfinished() == 0
 
     def test_a_run_that_is_there_already_keeps_its_points(self, store: Any) -> None:

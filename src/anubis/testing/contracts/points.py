@@ -23,7 +23,7 @@ def measured(store: Any, *blocks: SampleBlock) -> Run:
     store.runs.add([(a_run(), "")], [])
     (run,) = claimed(store)
     for block in blocks:
-        run = store.runs.apply("one", run, Step(status=Status.WATCH, samples=(block,)), now_s=NOW_S)
+        run = store.leases.apply("one", run, Step(status=Status.WATCH, samples=(block,)), now_s=NOW_S)
     return run
 
 
@@ -142,8 +142,8 @@ class PointsContract:
         (run,) = claimed(store)
         old, kept = a_point(run, value=1.0), a_point(run, "other")
         new = a_point(run, value=2.0, units="s", better="lower")
-        run = store.runs.apply("one", run, Step(status=Status.COLLECT, points=(old, kept)), now_s=NOW_S)
-        store.runs.apply("one", run, Step(status=Status.COLLECT, points=(new,)), now_s=NOW_S)
+        run = store.leases.apply("one", run, Step(status=Status.COLLECT, points=(old, kept)), now_s=NOW_S)
+        store.leases.apply("one", run, Step(status=Status.COLLECT, points=(new,)), now_s=NOW_S)
         assert store.points.of([run.id]) == [new, kept]
 
     @pytest.mark.parametrize("length", [1, 2, 255, 300, 10_000])
@@ -206,7 +206,7 @@ class PointsContract:
         run = measured(store, samples_of([1.0, 2.0]))
         step = Step(status=Status.WATCH, samples=(samples_of([3.0], start=3),))
         with pytest.raises(ValueError, match="2 are stored"):
-            store.runs.apply("one", run, step, now_s=NOW_S)
+            store.leases.apply("one", run, step, now_s=NOW_S)
         assert len(store.points.samples(run.id, "latency").values) == 2
 
     def test_metrics_have_summaries_of_their_own(self, store: Any) -> None:

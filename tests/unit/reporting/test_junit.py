@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anubis.model.verdict import Judgement
-from anubis.reporting.gate_report import Report, Weighing
+from anubis.reporting.gate_report import BenchmarkComparison, Report
 from anubis.reporting.junit import junit
 from support.alerts import a_report, a_verdict
 
@@ -42,14 +42,20 @@ def test_a_metric_is_a_case(judgement, tag):
 
 
 def test_a_benchmark_that_failed_is_an_error():
-    text = junit(Report(weighings=(Weighing(benchmark="b", baseline="", contender="", failure="timeout"),)))
+    text = junit(
+        Report(
+            comparisons=(BenchmarkComparison(benchmark="b", baseline="", contender="", failure="timeout"),)
+        )
+    )
     (case,) = cases(text).values()
     assert case.find("error").get("message") == "timeout"
     assert ET.fromstring(text.encode()).get("errors") == "1"
 
 
 def test_what_was_not_compared_is_skipped():
-    text = junit(Report(weighings=(Weighing(benchmark="b", baseline="", contender="", note="new"),)))
+    text = junit(
+        Report(comparisons=(BenchmarkComparison(benchmark="b", baseline="", contender="", note="new"),))
+    )
     (case,) = cases(text).values()
     assert case.find("skipped").get("message") == "new"
 
@@ -73,4 +79,4 @@ def test_any_name_is_valid(name, metric):
 
 
 def test_an_empty_report_is_valid():
-    assert cases(junit(Report(weighings=()))) == {}
+    assert cases(junit(Report(comparisons=()))) == {}

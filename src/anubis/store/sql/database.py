@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
@@ -9,25 +10,43 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from anubis.model.errors import StoreError
-from anubis.store.drivers import Driver
+from anubis.store.sql.drivers import Driver
 
 T = TypeVar("T")
-Row = tuple[Any, ...]
+#: A named tuple: columns are attributes by the names that the statement gives them.
+Row = Any
 
 #: Most elements of one list: SQLite reads statements of up to a million bytes.
 MOST_LISTED = 10_000
 #: From this length on lists are written out: SQLite looks every named parameter up among all the others.
 _LONG_LIST = 500
 _ATTEMPTS = 5
-_LIST = re.compile(r"__\[POSTCOMPILE_(\w+)\]")
+_LIST = re.compile(r"\{(\w+)\}")
 _NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
 
 
 @cache
 def statements_of(database: str) -> Mapping[str, str]:
     """The statements of ``sqlite`` or ``postgresql``, by name."""
-    parts = _NAME.split((Path(__file__).parent / "sql" / f"{database}.sql").read_text(encoding="utf-8"))
+    parts = _NAME.split((Path(__file__).with_name(f"{database}.sql")).read_text(encoding="utf-8"))
     return {name: sql.strip() for name, sql in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def list_token(name: str) -> str:
+    """What stands in a statement in place of the elements of a list; ``Session`` fills it in."""
+    return f"{{{name}}}"
+
+
+@cache
+def _row_maker(columns: tuple[str, ...]) -> Callable[[Iterable[Any]], Row]:
+    row: Any = namedtuple("Row", columns)  # type: ignore[misc]  # noqa: PYI024  the names come with the result
+    make: Callable[[Iterable[Any]], Row] = row._make
+    return make
+
+
+def transposed(rows: Sequence[Row]) -> Row:
+    """The columns of at least one row, by the same names."""
+    return rows[0]._make(zip(*rows, strict=True))
 
 
 def chunked(values: Iterable[T], size: int = MOST_LISTED) -> Iterator[list[T]]:
@@ -53,10 +72,16 @@ class Session:
         """The rows of a statement that returns some."""
         return self.ask(self._sql[name], values)
 
+    def row(self, name: str, /, **values: Any) -> Row:
+        """The row of a statement that returns exactly one."""
+        (row,) = self.rows(name, **values)
+        return row
+
     def ask(self, sql: str, values: dict[str, Any]) -> list[Row]:
         """The rows of a statement put together from named parts."""
-        rows: list[Row] = self.connection.execute(self._with_lists(sql, values), values).fetchall()
-        return rows
+        cursor = self.connection.execute(self._with_lists(sql, values), values)
+        make = _row_maker(tuple([column[0] for column in cursor.description]))
+        return list(map(make, cursor.fetchall()))
 
     def write(self, name: str, /, **values: Any) -> int:
         """Execute a statement that returns no rows; how many it changed."""
@@ -71,7 +96,7 @@ class Session:
 
     def _with_lists(self, sql: str, values: dict[str, Any]) -> str:
         """The statement with each list parameter written out; ``values`` then holds its elements."""
-        if "POSTCOMPILE" not in sql:
+        if "{" not in sql:
             return sql
 
         def written(match: re.Match[str]) -> str:

@@ -88,14 +88,14 @@ def test_every_change_of_state_says_who_and_why(state, words):
 def test_what_is_settled_asks_for_nothing(state):
     settled = an_alert(state=state)
     assert [step.command for step in alert_text.next_steps(settled)] == [f"anubis alerts show {ALERT.id}"]
-    assert "Nothing is left to do." in alert_text.text(settled)
+    assert "No action is needed." in alert_text.text(settled)
     assert not alert_text.is_open(settled)
 
 
 def test_an_unknown_range_is_said():
-    assert "names no subject" in alert_text.text(an_alert(last_old="", first_new=""))
+    assert "has no subject" in alert_text.text(an_alert(last_old="", first_new=""))
     first = alert_text.text(an_alert(last_old=""))
-    assert "nothing older is known" in first
+    assert "no older subject is known" in first
     assert "bisect" not in first
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from anubis.judging.gate import Contest, weigh
+from anubis.judging.gate import GateSides, compare_sides
 from anubis.model.alert import AlertState
 from anubis.model.cause import Cause
 from anubis.model.descriptor import Info, Subject
@@ -56,7 +56,7 @@ def bench(house):
                 )
                 for metric in descriptor.output.metrics
             ]
-            (claimed,) = house.runs.claim("t", now_s=house.clock.now_s(), lease_s=9.0, limit=1)
+            (claimed,) = house.leases.claim("t", now_s=house.clock.now_s(), lease_s=9.0, limit=1)
             status = Status.FAILED if cause else Status.SUCCEEDED
             step = Step(
                 status=status,
@@ -64,14 +64,14 @@ def bench(house):
                 reason="why" if cause else "",
                 points=() if cause else tuple(points),
             )
-            return house.runs.apply("t", claimed, step, now_s=house.clock.now_s())
+            return house.leases.apply("t", claimed, step, now_s=house.clock.now_s())
 
         def history(self, *levels, **changes):
             return [self.run(level, **changes) for level in levels]
 
         def check(self, *runs, **changes):
             limits = {"min_effect": changes.pop("min_effect", None)}
-            return weigh([Contest(contender=runs, **changes)], house.world, **limits)
+            return compare_sides([GateSides(contender=runs, **changes)], house.world, **limits)
 
     return Bench()
 
@@ -79,14 +79,14 @@ def bench(house):
 def judgements(report):
     return {
         verdict.metric: verdict.judgement
-        for weighing in report.weighings
+        for weighing in report.comparisons
         if weighing.comparison
         for verdict in weighing.comparison.verdicts
     }
 
 
 def only(report):
-    (weighing,) = report.weighings
+    (weighing,) = report.comparisons
     return weighing
 
 
@@ -145,7 +145,7 @@ def test_a_contender_on_two_machines_is_two_weighings(bench):
         bench.run(level, subject="new", machine=machine) for machine, level in (("one", 100.0), ("two", 50.0))
     ]
     report = bench.check(*runs)
-    assert [weighing.benchmark for weighing in report.weighings] == [
+    assert [weighing.benchmark for weighing in report.comparisons] == [
         "bench (machine one)",
         "bench (machine two)",
     ]
@@ -154,7 +154,7 @@ def test_a_contender_on_two_machines_is_two_weighings(bench):
 
 def test_the_first_runs_of_a_benchmark_say_so(bench):
     report = bench.check(bench.run())
-    assert "first of their history" in only(report).note
+    assert "this is the first measurement" in only(report).note
     assert report.is_undecided, "a gate that weighed nothing has decided nothing"
 
 
@@ -163,7 +163,7 @@ def test_a_new_metric_does_not_spoil_the_others(bench):
     more = replace(bench.descriptor, output=Output(metrics=(*METRICS, Metric(name="new"))))
     report = bench.check(bench.run(100.0, descriptor=more))
     assert set(judgements(report)) == {"throughput", "loss"}
-    assert only(report).note == "new has no earlier values: these are the first of their history"
+    assert only(report).note == "new has no earlier values: this is the first measurement"
     assert not report.is_bad
     assert not report.is_undecided
 
@@ -172,7 +172,7 @@ def test_failed_runs_are_failures_and_no_evidence(bench):
     bench.history(*[100.0] * 8)
     good = bench.history(*[100.0] * 3, subject="new")
     report = bench.check(*good, bench.run(cause=Cause.TIMEOUT, subject="new"))
-    failed, weighed = report.weighings
+    failed, weighed = report.comparisons
     assert "timeout: why" in failed.failure
     assert weighed.comparison.verdicts[0].n_contender == 3
     assert report.is_bad
@@ -185,7 +185,7 @@ def test_a_family_may_hold_several_benchmarks(bench):
     for other in others:
         bench.history(*[100.0] * 8, descriptor=other)
     runs = [bench.run(100.0, descriptor=other, subject="new") for other in others]
-    assert len(bench.check(*runs).weighings) == 2
+    assert len(bench.check(*runs).comparisons) == 2
 
 
 def test_named_runs_are_the_baseline(bench):
@@ -207,7 +207,7 @@ def test_a_named_baseline_of_one_run_takes_its_noise_from_history(bench):
 def test_a_failed_baseline_is_told(bench):
     bench.history(*[100.0] * 8)
     report = bench.check(bench.run(), baseline=[bench.run(cause=Cause.OUT_OF_MEMORY)])
-    assert "baseline's runs" in report.weighings[0].failure
+    assert "baseline runs without success" in report.comparisons[0].failure
 
 
 def labelled(bench, branch, **changes):
@@ -280,7 +280,7 @@ def test_runs_of_the_accepted_subject_itself_are_compared_with_its_earlier_ones(
 def test_values_that_are_no_numbers_are_left_out(bench, house):
     bench.history(*[100.0] * 8)
     run = bench.run(float("nan"))
-    assert bench.check(run).weighings == ()
+    assert bench.check(run).comparisons == ()
 
 
 def test_all_metrics_of_a_gate_are_adjusted_together(bench):
@@ -289,7 +289,7 @@ def test_all_metrics_of_a_gate_are_adjusted_together(bench):
         bench.history(*[100.0] * 8, descriptor=other)
     runs = [bench.run(100.0, descriptor=other, subject="new") for other in others]
     report = bench.check(*runs)
-    for weighing in report.weighings:
+    for weighing in report.comparisons:
         for verdict in weighing.comparison.verdicts:
             assert verdict.adjusted_p >= verdict.p
     assert not report.is_bad

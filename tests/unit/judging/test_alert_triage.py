@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from anubis.judging import alert_triage
-from anubis.judging.alert_triage import Ruling
+from anubis.judging.alert_triage import TriageAction
 from anubis.model.alert import AlertState
 from anubis.model.descriptor import Notify
 from anubis.model.errors import BadInputError, NotFoundError
@@ -16,11 +16,11 @@ from support.alerts import an_alert
 
 #: Where each decision leads, and from which states.
 WAYS = {
-    Ruling.ACK: (AlertState.ACKNOWLEDGED, "suspected confirmed muted"),
-    Ruling.ACCEPT: (AlertState.ACCEPTED, "suspected confirmed acknowledged muted"),
-    Ruling.MUTE: (AlertState.MUTED, "suspected confirmed acknowledged muted"),
-    Ruling.RESOLVE: (AlertState.RESOLVED, "suspected confirmed acknowledged muted"),
-    Ruling.REOPEN: (AlertState.CONFIRMED, "acknowledged accepted muted resolved"),
+    TriageAction.ACK: (AlertState.ACKNOWLEDGED, "suspected confirmed muted"),
+    TriageAction.ACCEPT: (AlertState.ACCEPTED, "suspected confirmed acknowledged muted"),
+    TriageAction.MUTE: (AlertState.MUTED, "suspected confirmed acknowledged muted"),
+    TriageAction.RESOLVE: (AlertState.RESOLVED, "suspected confirmed acknowledged muted"),
+    TriageAction.REOPEN: (AlertState.CONFIRMED, "acknowledged accepted muted resolved"),
 }
 CASES = [
     (state, ruling, after if state.value in starts.split() else None)
@@ -44,9 +44,9 @@ def stored(house):
 
 
 def decide(house, alert, ruling, **changes):
-    until_s = NOW_S + 3600 if ruling is Ruling.MUTE else None
+    until_s = NOW_S + 3600 if ruling is TriageAction.MUTE else None
     given = {"actor": "me", "why": "because", "until_s": until_s, **changes}
-    return alert_triage.rule(house.world, alert.id, ruling, **given)
+    return alert_triage.triage(house.world, alert.id, ruling, **given)
 
 
 @pytest.mark.parametrize(("state", "ruling", "after"), CASES)
@@ -68,43 +68,43 @@ def test_every_decision_leads_somewhere_or_is_refused(house, stored, state, ruli
 @pytest.mark.parametrize("why", ["", "  \n"])
 def test_a_decision_needs_a_reason(house, stored, why):
     with pytest.raises(BadInputError, match="reason"):
-        decide(house, stored(), Ruling.ACCEPT, why=why)
+        decide(house, stored(), TriageAction.ACCEPT, why=why)
 
 
 @pytest.mark.parametrize("until_s", [None, NOW_S - 1, NOW_S])
 def test_a_muting_needs_an_end(house, stored, until_s):
     with pytest.raises(BadInputError, match="end"):
-        decide(house, stored(), Ruling.MUTE, until_s=until_s)
+        decide(house, stored(), TriageAction.MUTE, until_s=until_s)
 
 
 def test_only_a_muting_has_an_end(house, stored):
     with pytest.raises(BadInputError, match="end"):
-        decide(house, stored(), Ruling.ACK, until_s=NOW_S + 1)
+        decide(house, stored(), TriageAction.ACK, until_s=NOW_S + 1)
 
 
 def test_a_muting_ends_by_itself(house, stored):
-    alert = decide(house, stored(), Ruling.MUTE)
+    alert = decide(house, stored(), TriageAction.MUTE)
     assert [one.state for one in alert_triage.find(house.world)] == [AlertState.MUTED]
     house.clock.advance(3600.0)
     (after,) = alert_triage.find(house.world, states=(AlertState.CONFIRMED,))
     assert (after.id, after.actor, after.muted_until_s) == (alert.id, "", None)
-    assert decide(house, alert, Ruling.ACK).state is AlertState.ACKNOWLEDGED
+    assert decide(house, alert, TriageAction.ACK).state is AlertState.ACKNOWLEDGED
 
 
 def test_the_next_run_tells_that_a_muting_is_over(house, stored):
     alert = stored(benchmark="bench", told=AlertState.CONFIRMED)
-    decide(house, alert, Ruling.MUTE)
+    decide(house, alert, TriageAction.MUTE)
     house.clock.advance(3600.0)
     step = alert_stage(house.runs.get(alert.run_id), house.world)
     (after,), (told, _final) = step.alerts, step.events
     assert (after.state, after.told, after.actor) == (AlertState.CONFIRMED, AlertState.CONFIRMED, "")
     assert told.data["to"] == ["mailto:team@example.org"]
-    assert "its muting is over" in told.message
+    assert "the mute time has passed" in told.message
 
 
 def test_those_who_were_told_hear_of_the_decision(house, stored):
     alert = stored(told=AlertState.CONFIRMED)
-    after = decide(house, alert, Ruling.ACCEPT)
+    after = decide(house, alert, TriageAction.ACCEPT)
     _, (event,) = alert_triage.get(house.world, alert.id)
     assert event.data["to"] == ["mailto:team@example.org"]
     assert after.told is AlertState.ACCEPTED
@@ -112,11 +112,11 @@ def test_those_who_were_told_hear_of_the_decision(house, stored):
 
 def test_those_who_were_told_nothing_hear_nothing(house, stored):
     alert = stored(told=None)
-    decide(house, alert, Ruling.RESOLVE)
+    decide(house, alert, TriageAction.RESOLVE)
     _, (event,) = alert_triage.get(house.world, alert.id)
     assert "to" not in event.data
 
 
 def test_no_alert_of_that_name(house):
     with pytest.raises(NotFoundError):
-        alert_triage.rule(house.world, "beef", Ruling.ACK, actor="me", why="x")
+        alert_triage.triage(house.world, "beef", TriageAction.ACK, actor="me", why="x")

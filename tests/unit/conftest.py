@@ -21,12 +21,21 @@ def house(tmp_path):
         objects=FakeObjects(),
         records=FakeRecords(tmp_path),
         runs=store.runs,
+        leases=store.leases,
+        events=store.events,
         points=store.points,
         alerts=store.alerts,
         clock=clock,
     )
     return SimpleNamespace(
-        world=world, store=store, clock=clock, engine=engine, runs=store.runs, points=store.points
+        world=world,
+        store=store,
+        clock=clock,
+        engine=engine,
+        runs=store.runs,
+        leases=store.leases,
+        events=store.events,
+        points=store.points,
     )
 
 

@@ -13,7 +13,7 @@ from anubis.testing.builders import a_point, a_run, an_event
 from anubis.transfer import run_archive
 
 RUN = a_run(status=Status.SUCCEEDED, placed_s=1.0, ended_s=2.5, attempt=2)
-ARCHIVED = run_archive.Archived(
+ARCHIVED = run_archive.ArchivedRun(
     run=RUN,
     text='spec_version = "1.0"\n# ünïcode',
     events=(an_event(RUN, "submitted"), an_event(RUN, "final")),

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from anubis.judging.alert_triage import Ruling, rule
-from anubis.judging.series_overview import SeriesState, judge_again, survey
+from anubis.judging.alert_triage import TriageAction, triage
+from anubis.judging.series_overview import SeriesState, rejudge, series_overviews
 from anubis.model.alert import AlertKind, AlertState
 from anubis.model.descriptor import Notify
 from anubis.model.status import Status
@@ -48,12 +48,15 @@ def bench(house):
 
 
 def states(house, **conditions):
-    return {(one.benchmark, one.points[-1].metric): one.state for one in survey(house.world, **conditions)}
+    return {
+        (one.benchmark, one.points[-1].metric): one.state
+        for one in series_overviews(house.world, **conditions)
+    }
 
 
 def test_series_are_judged(house, bench):
     bench.add(*[100.0] * 30, *[90.0] * 20)
-    (one,) = survey(house.world)
+    (one,) = series_overviews(house.world)
     assert (one.benchmark, one.labels, one.verdict.n) == ("bench", {"team": "bench"}, 50)
     assert [change.index for change in one.verdict.changes] == [30]
     assert one.state is SeriesState.STABLE
@@ -73,7 +76,7 @@ def test_a_point_outside_is_suspected(house, bench):
 def test_a_level_that_changes_with_the_subject_unchanged_is_unstable(house, bench):
     bench.add(*[100.0] * 30, *[80.0] * 20, subject="same")
     assert states(house) == {("bench", "throughput"): SeriesState.UNSTABLE}
-    assert judge_again(house.world) == []
+    assert rejudge(house.world) == []
 
 
 def test_what_every_run_has_is_shown_where_there_is_nothing_else(house, bench):
@@ -92,50 +95,50 @@ def test_conditions_narrow(house, bench):
 
 def test_values_that_are_no_numbers_are_left_out(house, bench):
     bench.add(*[1.0] * 7, float("nan"))
-    (one,) = survey(house.world)
+    (one,) = series_overviews(house.world)
     assert one.verdict.n == 7
 
 
 def test_judging_again_opens_alerts_and_tells_nobody(house, bench):
     bench.add(*[100.0] * 30, *[90.0] * 20, metrics=("throughput", "bandwidth"))
-    (alert,) = judge_again(house.world)
+    (alert,) = rejudge(house.world)
     assert (alert.kind, alert.state, len(alert.rows)) == (AlertKind.REGRESSION, AlertState.CONFIRMED, 2)
     assert alert.told is AlertState.CONFIRMED, "the next run must not tell of it either"
     (event,) = house.store.alerts.trail(alert.id)
     assert "to" not in event.data
-    assert judge_again(house.world) == [], "nothing is different the second time"
+    assert rejudge(house.world) == [], "nothing is different the second time"
 
 
 def test_those_who_asked_hear_of_it_when_told_to(house, bench):
     bench.add(*[100.0] * 30, *[90.0] * 20)
-    (alert,) = judge_again(house.world, tell=True)
+    (alert,) = rejudge(house.world, tell=True)
     (event,) = house.store.alerts.trail(alert.id)
     assert event.data["to"] == ["mailto:team@example.org"]
 
 
 def test_judging_again_resolves_what_came_back(house, bench):
     bench.add(*[100.0] * 30, *[90.0] * 20)
-    (alert,) = judge_again(house.world)
+    (alert,) = rejudge(house.world)
     bench.add(*[100.0] * 15)
-    changed = {one.id: one.state for one in judge_again(house.world)}
+    changed = {one.id: one.state for one in rejudge(house.world)}
     assert changed[alert.id] is AlertState.RESOLVED
 
 
 def test_old_changes_are_history_and_no_alerts(house, bench):
     bench.add(*[100.0] * 30, *[90.0] * 60)
-    assert judge_again(house.world) == []
+    assert rejudge(house.world) == []
 
 
 def test_one_benchmark_alone_may_be_judged(house, bench):
     for name in ("one", "two"):
         bench.add(*[100.0] * 30, *[90.0] * 20, name=name)
-    assert [alert.benchmark for alert in judge_again(house.world, benchmark="two")] == ["two"]
+    assert [alert.benchmark for alert in rejudge(house.world, benchmark="two")] == ["two"]
 
 
 def test_an_alert_whose_run_was_purged_is_told_in_the_newest_timeline(house, bench):
     bench.add(*[100.0] * 30, *[90.0] * 20)
-    (alert,) = judge_again(house.world)
+    (alert,) = rejudge(house.world)
     house.runs.remove([alert.run_id])
-    after = rule(house.world, alert.id, Ruling.ACCEPT, actor="me", why="meant")
+    after = triage(house.world, alert.id, TriageAction.ACCEPT, actor="me", why="meant")
     assert after.state is AlertState.ACCEPTED
     assert house.store.alerts.trail(alert.id)[-1].message.endswith("meant")

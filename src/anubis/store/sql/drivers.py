@@ -108,7 +108,7 @@ def _postgresql(url: str) -> Driver:
         begin="BEGIN",
         prepare=(),
         alone=(f"SELECT pg_advisory_xact_lock({_SCHEMA_LOCK})",),
-        tables="SELECT tablename FROM pg_tables WHERE schemaname = current_schema()",
+        tables="SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()",
         parameter="%({})s",
         blob="'\\x{}'::bytea",
         trouble=(psycopg.OperationalError, psycopg.InterfaceError),

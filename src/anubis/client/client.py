@@ -1,0 +1,65 @@
+"""``Client``: one attribute for each noun, loaded at its first use."""
+
+from importlib import import_module
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from anubis.client.protocol.judging import Alerts, Gate, Series
+from anubis.client.protocol.runs import Records, Results, Runs
+from anubis.client.protocol.tools import Bisections, Histories, Storage, Workers
+from anubis.settings import Settings
+from anubis.wiring import build
+
+
+class Connection(Protocol):
+    """What the nouns of one implementation share; closed with the client."""
+
+    def close(self) -> None: ...
+
+
+class Client:
+    """Everything a person can ask of Anubis, by noun.
+
+    Times are UTC seconds since 1970. A run reference is a full id, a unique prefix, ``@last`` or ``@last~2``.
+    """
+
+    runs: Runs
+    results: Results
+    records: Records
+    gate: Gate
+    alerts: Alerts
+    series: Series
+    bisections: Bisections
+    histories: Histories
+    storage: Storage
+    workers: Workers
+
+    def __init__(self, package: str, connection: Connection) -> None:
+        """``package`` has one module for each noun, with a class of that name built from the connection."""
+        self._package = package
+        self._connection = connection
+
+    @classmethod
+    def open(cls, settings: Settings | None = None) -> Self:
+        """A client of the installation in the environment's (or the given) settings."""
+        return cls("anubis.client.embedded", build(settings))
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __getattr__(self, noun: str) -> Any:
+        """Load a noun: listing runs does not import what only the gate needs."""
+        if noun not in Client.__annotations__:
+            raise AttributeError(f"a client has no {noun!r}; it has: {', '.join(Client.__annotations__)}")
+        module = import_module(f"{self._package}.{noun}")
+        part = getattr(module, noun.capitalize())(self._connection)
+        setattr(self, noun, part)
+        return part

@@ -1,0 +1,50 @@
+"""Comparisons and gates over runs of this installation."""
+
+from collections.abc import Sequence
+
+from anubis.client.embedded.references import find_run
+from anubis.client.protocol import judging as protocol
+from anubis.judging import gate
+from anubis.judging.comparison import compare_points
+from anubis.model.verdict import Comparison
+from anubis.reporting.gate_report import Report
+from anubis.wiring import Installation
+
+
+class Gate(protocol.Gate):
+    """``Gate`` (see the protocol) over the points of this installation."""
+
+    def __init__(self, installation: Installation) -> None:
+        self._world = installation.world
+
+    def compare(
+        self,
+        baseline: Sequence[str],
+        contender: Sequence[str],
+        *,
+        min_effect: float = 0.02,
+        metrics: Sequence[str] = (),
+    ) -> Comparison:
+        old, new = (
+            [
+                point
+                for point in self._world.points.of([find_run(self._world.runs, ref).id for ref in side])
+                if not metrics or point.metric in metrics
+            ]
+            for side in (baseline, contender)
+        )
+        return compare_points(old, new, min_effect=min_effect)
+
+    def check(
+        self,
+        contender: Sequence[str],
+        baseline: Sequence[str] | None = None,
+        *,
+        min_effect: float | None = None,
+    ) -> Report:
+        new, old = ([find_run(self._world.runs, ref) for ref in refs] for refs in (contender, baseline or ()))
+        contest = gate.GateSides(contender=new, baseline=None if baseline is None else old)
+        return self.judge([contest], min_effect=min_effect)
+
+    def judge(self, contests: Sequence[gate.GateSides], *, min_effect: float | None = None) -> Report:
+        return gate.compare_sides(contests, self._world, min_effect=min_effect)

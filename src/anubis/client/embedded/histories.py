@@ -1,0 +1,37 @@
+"""Import into and export from this installation."""
+
+from collections.abc import Sequence
+from typing import BinaryIO
+
+from anubis.client.protocol import tools as protocol
+from anubis.contracts.runs import RunQuery
+from anubis.model.problem import Problem
+from anubis.transfer import histories
+from anubis.wiring import Installation
+
+
+class Histories(protocol.Histories):
+    """``Histories`` (see the protocol) with the database of this installation."""
+
+    def __init__(self, installation: Installation) -> None:
+        self._owner = installation.settings.client_id
+        self._world = installation.world
+
+    def read(
+        self,
+        addresses: Sequence[str],
+        *,
+        format_name: str | None = None,
+        given: histories.ImportDefaults | None = None,
+    ) -> histories.ImportResult:
+        return histories.import_files(addresses, owner=self._owner, format_name=format_name, given=given)
+
+    def store(self, imported: histories.ImportResult) -> int:
+        return histories.store(self._world.runs, imported.history)
+
+    def export(self, query: RunQuery, out: BinaryIO, *, format_name: str = "csv") -> Sequence[Problem]:
+        findings = histories.Findings()
+        rows = histories.stored(self._world.runs, self._world.points, query)
+        wanted = (row for row in rows if query.metric in {None, row.metric})
+        histories.export(wanted, out, findings, format_name=format_name)
+        return findings.problems

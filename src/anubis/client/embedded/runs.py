@@ -1,0 +1,116 @@
+"""Runs of this installation."""
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anubis.client.embedded.references import find_run
+from anubis.client.protocol import runs as protocol
+from anubis.contracts.runs import RunQuery, RunRow
+from anubis.late import late
+from anubis.model.errors import BadInputError
+from anubis.model.problem import Problem
+from anubis.model.run import Event, Run
+from anubis.submission import script_archive
+from anubis.submission.descriptor_files import submissions_of
+from anubis.submission.submit import only_recorded, runs_of
+from anubis.wiring import Installation
+
+if TYPE_CHECKING:
+    from anubis.client.embedded import driving
+else:  # listings drive nothing
+    driving = late("anubis.client.embedded.driving")
+
+
+class Runs(protocol.Runs):
+    """``Runs`` (see the protocol) in the database of this installation."""
+
+    def __init__(self, installation: Installation) -> None:
+        self._installation = installation
+        self._world = installation.world
+
+    def submit(
+        self,
+        files: Sequence[Path],
+        *,
+        overrides: Mapping[str, str] | None = None,
+        script: Path | None = None,
+        rounds: int = 1,
+        warned: Callable[[Path, Problem], None] | None = None,
+    ) -> list[Run]:
+        settings, engines = self._installation.settings, self._world.engines
+        key = self._store_script(script) if script else None
+        submissions = submissions_of(files, overrides=overrides or {}, script=key, warned=warned)
+        runs, events = runs_of(
+            submissions,
+            engines=engines,
+            default_engine=settings.engine,
+            owner=settings.client_id,
+            clock=self._world.clock,
+            rounds=rounds,
+        )
+        self._world.runs.add(runs, events)
+        if warned:
+            for problem in dict.fromkeys(
+                p for run, _ in runs for p in only_recorded(run.descriptor, engines[run.engine])
+            ):
+                warned(files[0], problem)
+        return [run for run, _ in runs]
+
+    def _store_script(self, path: Path) -> str:
+        key, content = script_archive.archive(path)
+        self._world.objects.put(key, io.BytesIO(content))
+        return key
+
+    def wait(self, run_ids: Sequence[str], changed: Callable[[Run], None] | None = None) -> list[Run]:
+        return driving.drive(self._installation, run_ids, changed)
+
+    def get(self, ref: str) -> Run:
+        return find_run(self._world.runs, ref)
+
+    def find(self, query: RunQuery) -> Sequence[RunRow]:
+        return self._world.runs.find(query)
+
+    def family(self, ref: str) -> Sequence[RunRow]:
+        run = self.get(ref)
+        query = RunQuery(family_id=run.family_id) if run.family_id else RunQuery(ids=(run.id,))
+        return self._world.runs.find(replace(query, limit=100_000, newest_first=False))
+
+    def events(self, ref: str, *, after_seq: int = 0) -> Sequence[Event]:
+        return self._world.events.read(self.get(ref).id, after_seq=after_seq)
+
+    def text(self, ref: str) -> str:
+        return self._world.runs.text(self.get(ref).id)
+
+    def cancel(self, refs: Sequence[str], *, why: str = "") -> list[Run]:
+        runs = [self.get(ref) for ref in refs]
+        now_s, actor = self._world.clock.now_s(), self._installation.settings.client_id
+        asked = set(
+            self._world.runs.request_cancel(
+                [run.id for run in runs],
+                [
+                    Event(run_id=run.id, kind="cancel_requested", time_s=now_s, message=why, actor=actor)
+                    for run in runs
+                ],
+            )
+        )
+        for run in runs:
+            if run.id in asked and run.placement:
+                self._world.engines[run.engine].cancel(run.placement)
+        return [run for run in runs if run.id in asked]
+
+    def purge(self, refs: Sequence[str]) -> list[str]:
+        runs = [self.get(ref) for ref in refs]
+        if busy := [run.id for run in runs if not run.status.final]:
+            raise BadInputError(
+                f"not final yet: {', '.join(busy)}", remedy="cancel them first (anubis cancel)"
+            )
+        self._world.runs.remove([run.id for run in runs])
+        for run in runs:
+            self._world.records.remove(run.id)
+        return [run.id for run in runs]
+
+    def engines(self) -> list[str]:
+        return sorted(self._world.engines)

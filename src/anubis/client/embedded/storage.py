@@ -1,0 +1,26 @@
+"""Space in the home folder of this installation."""
+
+from collections.abc import Sequence
+
+from anubis.client.protocol import tools as protocol
+from anubis.store import garbage
+from anubis.wiring import Installation
+
+
+class Storage(protocol.Storage):
+    """``Storage`` (see the protocol) below the home folder."""
+
+    def __init__(self, installation: Installation) -> None:
+        self._home = installation.settings.home
+        self._world = installation.world
+
+    def collect(self, *, before_s: float, dry_run: bool = False) -> Sequence[garbage.Garbage]:
+        found = list(garbage.find(self._home, self._world.runs, before_s=before_s))
+        if not dry_run:
+            for each in found:
+                garbage.remove(each)
+        return found
+
+    def pack(self, *, before_s: float, dry_run: bool = False) -> Sequence[garbage.Garbage]:
+        world = self._world
+        return list(garbage.pack(self._home, world.runs, world.records, before_s=before_s, dry_run=dry_run))

@@ -1,0 +1,29 @@
+"""The background worker of this installation."""
+
+from typing import TYPE_CHECKING
+
+from anubis.client.protocol import tools as protocol
+from anubis.late import late
+from anubis.pipeline import worker
+from anubis.wiring import Installation
+
+if TYPE_CHECKING:
+    from anubis.client.embedded import driving
+else:  # "anubis submit" only starts a worker
+    driving = late("anubis.client.embedded.driving")
+
+
+class Workers(protocol.Workers):
+    """``Workers`` (see the protocol): at most one process for each home folder."""
+
+    def __init__(self, installation: Installation) -> None:
+        self._installation = installation
+
+    def start(self) -> bool:
+        unfinished = self._installation.world.runs.unfinished()
+        return unfinished > 0 and worker.start(self._installation.settings.home)
+
+    def run(self) -> bool:
+        home, unfinished = self._installation.settings.home, self._installation.world.runs.unfinished
+        idle = worker.idle(home, unfinished, self._installation.relay.turn)
+        return worker.work(home, lambda: driving.reconciler(self._installation).drive(until=idle), unfinished)

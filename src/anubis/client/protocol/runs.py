@@ -1,0 +1,106 @@
+"""Runs, their values and their records."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from anubis.contracts.points import MetricSummary
+from anubis.contracts.runs import RunQuery, RunRow
+from anubis.model.points import Point, SampleBlock
+from anubis.model.problem import Problem
+from anubis.model.run import Event, Run
+
+
+class Runs(Protocol):
+    """Submit, find, wait for, cancel and purge runs."""
+
+    def submit(
+        self,
+        files: Sequence[Path],
+        *,
+        overrides: Mapping[str, str] | None = None,
+        script: Path | None = None,
+        rounds: int = 1,
+        warned: Callable[[Path, Problem], None] | None = None,
+    ) -> list[Run]:
+        """Store the runs of these descriptor files, all or none; the runs in the order in which they will start.
+
+        Several files, several rounds or a ``[matrix]`` make a family. ``warned`` is called with every old spelling
+        and every field that the engine only records. Raises BadInputError with every problem found.
+        """
+        ...
+
+    def wait(self, run_ids: Sequence[str], changed: Callable[[Run], None] | None = None) -> list[Run]:
+        """Wait until these runs are final; the runs as they ended. ``changed`` is called after every change of one.
+
+        An embedded client drives due runs from this process meanwhile.
+        """
+        ...
+
+    def get(self, ref: str) -> Run:
+        """The run of a reference. Raises NotFoundError."""
+        ...
+
+    def find(self, query: RunQuery) -> Sequence[RunRow]:
+        """The rows of a listing."""
+        ...
+
+    def family(self, ref: str) -> Sequence[RunRow]:
+        """The runs of the same family in the order of their submission; only the run itself if it has no family."""
+        ...
+
+    def events(self, ref: str, *, after_seq: int = 0) -> Sequence[Event]:
+        """The timeline of a run."""
+        ...
+
+    def text(self, ref: str) -> str:
+        """The descriptor file as it was submitted."""
+        ...
+
+    def cancel(self, refs: Sequence[str], *, why: str = "") -> list[Run]:
+        """Ask for the cancellation of runs; those that were not final and had not been asked before."""
+        ...
+
+    def purge(self, refs: Sequence[str]) -> list[str]:
+        """Delete final runs and their records; the ids. Raises BadInputError if a run is not final."""
+        ...
+
+    def engines(self) -> list[str]:
+        """The names of the engines that runs can use."""
+        ...
+
+
+class Results(Protocol):
+    """The values of runs, and the samples from which they were computed."""
+
+    def points(self, refs: Sequence[str]) -> Sequence[Point]:
+        """The points of these runs: one value for each run and metric."""
+        ...
+
+    def summaries(self, ref: str) -> Sequence[MetricSummary]:
+        """Count, last, extremes and mean of the samples of every metric."""
+        ...
+
+    def samples(self, ref: str, metric: str, *, most: int | None = None) -> SampleBlock:
+        """The samples of one metric, thinned to at most ``most``."""
+        ...
+
+
+class Records(Protocol):
+    """The records of runs: the files that the agent wrote."""
+
+    def folder(self, ref: str) -> Path:
+        """The folder of the latest attempt's record (role benchmark, rank 0). Raises NotFoundError if there is none."""
+        ...
+
+    def folder_of(self, run: Run) -> Path:
+        """The folder of the record of the run's current attempt; it may not exist yet."""
+        ...
+
+    def export(self, ref: str, out: BinaryIO) -> Run:
+        """Write a final run with its record, rows and script as one archive. Raises BadInputError if it is not final."""
+        ...
+
+    def bring_in(self, file: Path) -> Run:
+        """Store the run of an archive, complete or not at all. Raises BadInputError."""
+        ...

@@ -1,0 +1,88 @@
+"""What works on many runs at once: bisections, histories of other tools, storage, workers."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Protocol
+
+from anubis.contracts.runs import RunQuery
+from anubis.model.problem import Problem
+from anubis.model.run import Run
+
+if TYPE_CHECKING:
+    from anubis.bisection.bisect_request import BisectRequest
+    from anubis.bisection.bisection import BisectResult, CommitResult
+    from anubis.store.garbage import Garbage
+    from anubis.transfer.histories import ImportDefaults, ImportResult
+
+
+class Bisections(Protocol):
+    """Search the commit that changed a metric, in a git repository on this machine."""
+
+    def search(
+        self,
+        question: "BisectRequest",
+        *,
+        measure: Callable[[Sequence[Run]], Sequence[Run]] | None = None,
+        answered: "Callable[[CommitResult], None] | None" = None,
+    ) -> "BisectResult":
+        """Find the commit; ``anubis.bisection.bisect_request.from_file`` makes a question from a descriptor file.
+
+        ``measure`` waits for runs (None: ``Runs.wait``); ``answered`` is called after each commit. An interrupted
+        search continues when it is started again.
+        """
+        ...
+
+    def question_of_alert(
+        self, alert_id: str, *, metric: str | None = None, repository: Path | None = None
+    ) -> "BisectRequest":
+        """The question which commit in the range of an alert changed its most severe metric."""
+        ...
+
+
+class Histories(Protocol):
+    """Files of other tools."""
+
+    def read(
+        self,
+        addresses: Sequence[str],
+        *,
+        format_name: str | None = None,
+        given: "ImportDefaults | None" = None,
+    ) -> "ImportResult":
+        """The runs and points in other tools' files; nothing is stored. Raises BadInputError."""
+        ...
+
+    def store(self, imported: "ImportResult") -> int:
+        """Store what was read; the number of runs that were not stored before."""
+        ...
+
+    def export(self, query: RunQuery, out: BinaryIO, *, format_name: str = "csv") -> Sequence[Problem]:
+        """Write the values of the runs that a query finds; the problems of values that could not be written."""
+        ...
+
+
+class Storage(Protocol):
+    """Space in the home folder."""
+
+    def collect(self, *, before_s: float, dry_run: bool = False) -> "Sequence[Garbage]":
+        """Delete files without an owner that were last changed before ``before_s``; what was (or would be) deleted."""
+        ...
+
+    def pack(self, *, before_s: float, dry_run: bool = False) -> "Sequence[Garbage]":
+        """Compress the records of runs that ended before ``before_s``; the bytes freed of each (or, dry, its size)."""
+        ...
+
+
+class Workers(Protocol):
+    """Background workers, which drive runs when no command waits for them."""
+
+    def start(self) -> bool:
+        """Start a worker if there are unfinished runs and no worker; whether one was started."""
+        ...
+
+    def run(self) -> bool:
+        """Work in this process until all runs are final and all notices delivered; False if another worker is active.
+
+        Notices that cannot be delivered within an hour are left to the next worker.
+        """
+        ...

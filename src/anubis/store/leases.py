@@ -1,0 +1,74 @@
+"""Who drives which run, and what stages decide."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from anubis.model.errors import LeaseLostError
+from anubis.model.run import Run, Step, stepped
+from anubis.store.dictionaries import Dictionaries
+from anubis.store.events import event_words, write_events
+from anubis.store.rows import id_bytes, id_text, run_of, step_values
+from anubis.store.sql.database import Database, Session, chunked
+from anubis.store.writing import Measured
+
+
+class StoredLeases:
+    """``Leases`` (see the contract) in a database.
+
+    The lease is two columns: who holds the run, and until when. Only a claim writes another holder; every other
+    statement has the holder in its WHERE, inside the transaction. So an owner whose lease ran out may continue
+    until another owner claims the run, and can write nothing from then on.
+    """
+
+    def __init__(self, database: Database, dictionaries: Dictionaries) -> None:
+        self._database = database
+        self._dictionaries = dictionaries
+
+    def claim(self, owner: str, *, now_s: float, lease_s: float, limit: int) -> Sequence[Run]:
+        if limit <= 0:
+            return []
+        claimed = self._database.lease("claim", owner=owner, now_s=now_s, until_s=now_s + lease_s, most=limit)
+        if not claimed:
+            return []
+        rows = self._database.rows("claimed", numbers=[row.no for row in claimed])
+        return [run_of(row) for row in rows]
+
+    def renew(
+        self, owner: str, run_ids: Sequence[str], *, now_s: float, lease_s: float
+    ) -> Mapping[str, bool]:
+        kept: dict[str, bool] = {}
+        for ids in chunked(sorted(map(id_bytes, run_ids))):
+            rows = self._database.lease("renew", owner=owner, ids=ids, until_s=now_s + lease_s)
+            kept |= {id_text(row.id): bool(row.cancel) for row in rows}
+        return kept
+
+    def release(self, owner: str, run_ids: Sequence[str] | None = None) -> None:
+        if run_ids is None:
+            self._database.lease("release_all", owner=owner)
+            return
+        for ids in chunked(sorted(map(id_bytes, run_ids))):
+            self._database.lease("release", owner=owner, ids=ids)
+
+    def owners(self) -> Sequence[str]:
+        return sorted(row.holder for row in self._database.rows("owners"))
+
+    def cancelled(self, owner: str) -> Sequence[str]:
+        return [id_text(row.id) for row in self._database.rows("cancelled", owner=owner)]
+
+    def apply(self, owner: str, run: Run, step: Step, *, now_s: float) -> Run:
+        after = stepped(run, step, now_s=now_s)
+        words = self._dictionaries.words(event_words(step.events))
+        measured = Measured(self._dictionaries, step)
+        statement = "apply_final" if after.status.final else "apply"
+        values = {"run_id": id_bytes(run.id), "owner": owner, **step_values(after)}
+
+        def work(session: Session) -> bool:
+            rows = session.rows(statement, **values)
+            if not rows:
+                raise LeaseLostError(f"run {run.id} is held by another reconciler, or final")
+            measured.write(session, rows[0].no)
+            write_events(session, step.events, words)
+            return bool(rows[0].cancel)
+
+        cancelled = self._database.transact(work)
+        return after if cancelled == after.cancel_requested else replace(after, cancel_requested=cancelled)

@@ -1,0 +1,188 @@
+"""The contract of ``Leases`` as tests. A subclass has a fixture ``store`` with ``runs`` and ``points`` in it."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from anubis.model.cause import Cause
+from anubis.model.errors import LeaseLostError
+from anubis.model.run import Step
+from anubis.model.status import Status
+from anubis.testing.builders import NOW_S, a_descriptor, a_placement, a_point, a_run, an_event, samples_of
+from anubis.testing.contracts.runs import LEASE_S, added, claimed, finished
+
+
+class LeaseContract:
+    """Who may change a run."""
+
+    def test_only_one_owner_gets_a_run(self, store: Any) -> None:
+        run = added(store, a_run())
+        assert claimed(store, "one") == [run]
+        assert claimed(store, "two") == []
+        assert claimed(store, "one") == []
+        assert store.leases.owners() == ["one"]
+
+    def test_a_run_that_is_not_due_waits(self, store: Any) -> None:
+        run = added(store, a_run(due_s=NOW_S + 10))
+        assert claimed(store, now_s=NOW_S + 9.9) == []
+        assert claimed(store, now_s=NOW_S + 10) == [run]
+
+    def test_the_most_important_goes_first_and_then_the_oldest(self, store: Any) -> None:
+        urgent = a_run(a_descriptor(priority=5), created_s=NOW_S - 1)
+        middle, oldest, newest = (a_run(created_s=NOW_S - age) for age in (3, 4, 2))
+        added(store, middle, oldest, urgent, newest)
+        assert claimed(store, limit=1) == [urgent]
+        assert claimed(store, limit=2) == [oldest, middle]
+        assert claimed(store, limit=0) == []
+        assert claimed(store) == [newest]
+
+    def test_a_lease_that_ran_out_goes_to_the_next(self, store: Any) -> None:
+        run = added(store, a_run())
+        claimed(store, "one")
+        assert claimed(store, "two", now_s=NOW_S + LEASE_S - 0.1) == []
+        assert claimed(store, "two", now_s=NOW_S + LEASE_S) == [run]
+        assert store.leases.owners() == ["two"]
+
+    def test_a_renewed_lease_lasts_longer(self, store: Any) -> None:
+        run = added(store, a_run())
+        claimed(store, "one")
+        assert store.leases.renew("one", [run.id], now_s=NOW_S + 20, lease_s=LEASE_S) == {run.id: False}
+        assert claimed(store, "two", now_s=NOW_S + LEASE_S) == []
+        assert claimed(store, "two", now_s=NOW_S + 20 + LEASE_S) == [run]
+
+    def test_a_lost_lease_is_not_renewed(self, store: Any) -> None:
+        kept, lost = a_run(), a_run()
+        added(store, kept, lost)
+        claimed(store, "one")
+        store.leases.release("one", [lost.id])
+        claimed(store, "two")
+        renewed = store.leases.renew("one", [kept.id, lost.id], now_s=NOW_S, lease_s=LEASE_S)
+        assert renewed == {kept.id: False}
+        assert store.leases.renew("one", [], now_s=NOW_S, lease_s=LEASE_S) == {}
+
+    def test_a_lease_can_be_given_back(self, store: Any) -> None:
+        first, second = a_run(), a_run()
+        added(store, first, second)
+        claimed(store, "one")
+        store.leases.release("two")
+        assert claimed(store, "two") == []
+        store.leases.release("one", [first.id])
+        assert claimed(store, "two") == [first]
+        store.leases.release("one")
+        assert claimed(store, "two") == [second]
+        assert store.leases.owners() == ["two"]
+
+    def test_a_zombie_writes_nothing(self, store: Any) -> None:
+        added(store, a_run())
+        (run,) = claimed(store, "zombie")
+        claimed(store, "heir", now_s=NOW_S + LEASE_S)
+        step = Step(
+            status=Status.FAILED,
+            events=(an_event(run, "final"),),
+            points=(a_point(run),),
+            samples=(samples_of([1.0]),),
+        )
+        with pytest.raises(LeaseLostError):
+            store.leases.apply("zombie", run, step, now_s=NOW_S + LEASE_S)
+        assert store.runs.get(run.id).status is Status.FETCH
+        assert store.events.read() == []
+        assert store.points.of([run.id]) == []
+        assert store.points.summaries(run.id) == []
+
+    def test_nobody_writes_without_a_lease(self, store: Any) -> None:
+        run = added(store, a_run())
+        with pytest.raises(LeaseLostError):
+            store.leases.apply("one", run, Step(status=Status.PLACE), now_s=NOW_S)
+
+    def test_a_final_run_is_left_alone(self, store: Any) -> None:
+        run = finished(store, a_run())
+        assert store.leases.owners() == []
+        assert claimed(store, now_s=NOW_S + 1e6) == []
+        assert store.leases.renew("finisher", [run.id], now_s=NOW_S, lease_s=LEASE_S) == {}
+        with pytest.raises(LeaseLostError):
+            store.leases.apply("finisher", run, Step(status=Status.PLACE), now_s=NOW_S)
+
+
+class ApplyContract:
+    """Steps."""
+
+    def test_a_step_is_written_and_returned(self, store: Any) -> None:
+        added(store, a_run())
+        (run,) = claimed(store)
+        placement = a_placement(run, pid=42, folder="/record")
+        step = Step(status=Status.WATCH, again_after_s=2.5, placement=placement, reason="it runs")
+        after = store.leases.apply("one", run, step, now_s=NOW_S + 1)
+        expected: dict[str, Any] = {
+            "placement": placement,
+            "placed_s": NOW_S + 1,
+            "due_s": NOW_S + 3.5,
+            "reason": "it runs",
+        }
+        assert after == replace(run, status=Status.WATCH, **expected)
+        assert store.runs.get(run.id) == after
+
+    def test_the_lease_is_kept_until_the_run_is_final(self, store: Any) -> None:
+        added(store, a_run())
+        (run,) = claimed(store)
+        run = store.leases.apply("one", run, Step(status=Status.PLACE), now_s=NOW_S)
+        assert store.leases.owners() == ["one"]
+        assert claimed(store, "two") == []
+        run = store.leases.apply("one", run, Step(status=Status.FAILED, cause=Cause.DATA), now_s=NOW_S + 9)
+        assert (run.ended_s, run.cause) == (NOW_S + 9, Cause.DATA)
+        assert store.leases.owners() == []
+        assert store.runs.unfinished() == 0
+        assert store.runs.get(run.id) == run
+
+    def test_a_run_whose_holder_died_waits_for_its_time(self, store: Any) -> None:
+        added(store, a_run())
+        (run,) = claimed(store)
+        later_s = NOW_S + 10 * LEASE_S
+        step = Step(status=Status.PLACE, again_after_s=10 * LEASE_S)
+        after = store.leases.apply("one", run, step, now_s=NOW_S)
+        assert claimed(store, "two", now_s=later_s - 1) == []
+        assert claimed(store, "two", now_s=later_s) == [after]
+
+    def test_a_released_run_waits_for_its_time(self, store: Any) -> None:
+        added(store, a_run())
+        (run,) = claimed(store)
+        after = store.leases.apply("one", run, Step(status=Status.PLACE, again_after_s=5.0), now_s=NOW_S)
+        store.leases.release("one")
+        assert claimed(store, "two", now_s=NOW_S + 4) == []
+        assert claimed(store, "two", now_s=NOW_S + 5) == [after]
+
+    def test_events_points_and_samples_come_with_the_step(self, store: Any) -> None:
+        added(store, a_run())
+        (run,) = claimed(store)
+        point, block, event = a_point(run), samples_of([1.0, 2.0]), an_event(run, "ended")
+        step = Step(status=Status.COLLECT, points=(point,), samples=(block,), events=(event,))
+        store.leases.apply("one", run, step, now_s=NOW_S)
+        assert store.points.of([run.id]) == [point]
+        assert store.points.samples(run.id, "latency") == block
+        assert [replace(event, seq=None) for event in store.events.read(run.id)] == [event]
+
+    def test_a_repeated_step_doubles_no_point_and_no_sample(self, store: Any) -> None:
+        added(store, a_run())
+        (run,) = claimed(store)
+        step = Step(status=Status.COLLECT, points=(a_point(run),), samples=(samples_of([1.0, 2.0]),))
+        for _ in range(2):
+            run = store.leases.apply("one", run, step, now_s=NOW_S)
+        assert len(store.points.of([run.id])) == 1
+        assert list(store.points.samples(run.id, "latency").values) == [1.0, 2.0]
+
+    def test_a_new_attempt_forgets_the_old_one(self, store: Any) -> None:
+        added(store, a_run())
+        (run,) = claimed(store)
+        step = Step(
+            status=Status.COLLECT,
+            placement=a_placement(run),
+            points=(a_point(run),),
+            samples=(samples_of([1.0]),),
+            cause=Cause.PREEMPTED,
+        )
+        run = store.leases.apply("one", run, step, now_s=NOW_S)
+        run = store.leases.apply("one", run, Step(status=Status.PLACE, next_attempt=True), now_s=NOW_S)
+        assert (run.attempt, run.placement, run.placed_s, run.cause) == (2, None, None, None)
+        assert store.runs.get(run.id) == run
+        assert store.points.of([run.id]) == []
+        assert store.points.summaries(run.id) == []

@@ -1,0 +1,25 @@
+"""Events in memory: what every real store has to agree with."""
+
+from collections.abc import Sequence
+
+from anubis.model.run import Event
+from anubis.testing.memory_state import MemoryState
+
+
+class FakeEvents:
+    """``Events`` in memory."""
+
+    def __init__(self, shelf: MemoryState) -> None:
+        self._shelf = shelf
+
+    def append(self, events: Sequence[Event]) -> None:
+        with self._shelf.lock:
+            self._shelf.append(events)
+
+    def read(self, run_id: str | None = None, *, after_seq: int = 0, limit: int = 1000) -> Sequence[Event]:
+        with self._shelf.lock:
+            return [
+                event
+                for event in self._shelf.events
+                if (event.seq or 0) > after_seq and run_id in {None, event.run_id}
+            ][:limit]

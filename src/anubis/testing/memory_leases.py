@@ -1,0 +1,80 @@
+"""Leases in memory: what every real store has to agree with."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from anubis.model.errors import LeaseLostError
+from anubis.model.run import Run, Step, stepped
+from anubis.testing.memory_state import Lease, MemoryState
+
+
+class FakeLeases:
+    """``Leases`` in memory."""
+
+    def __init__(self, shelf: MemoryState) -> None:
+        self._shelf = shelf
+
+    def claim(self, owner: str, *, now_s: float, lease_s: float, limit: int) -> Sequence[Run]:
+        with self._shelf.lock:
+            ready = [
+                run
+                for run in self._shelf.runs.values()
+                if not run.status.final and max(run.due_s, self._ready_s(run)) <= now_s
+            ]
+            ready.sort(key=lambda run: (-run.descriptor.info.priority, self._ready_s(run)))
+            claimed = ready[: max(0, limit)]
+            for run in claimed:
+                self._shelf.leases[run.id] = Lease(owner, now_s + lease_s)
+            order = list(self._shelf.runs)
+            claimed.sort(key=lambda run: (-run.descriptor.info.priority, run.due_s, order.index(run.id)))
+            return claimed
+
+    def renew(
+        self, owner: str, run_ids: Sequence[str], *, now_s: float, lease_s: float
+    ) -> Mapping[str, bool]:
+        with self._shelf.lock:
+            kept = [run_id for run_id in run_ids if self._holds(owner, run_id)]
+            for run_id in kept:
+                self._shelf.leases[run_id].until_s = now_s + lease_s
+            return {run_id: self._shelf.runs[run_id].cancel_requested for run_id in kept}
+
+    def release(self, owner: str, run_ids: Sequence[str] | None = None) -> None:
+        with self._shelf.lock:
+            for run_id in list(self._shelf.leases) if run_ids is None else run_ids:
+                if self._holds(owner, run_id):
+                    del self._shelf.leases[run_id]
+
+    def owners(self) -> Sequence[str]:
+        with self._shelf.lock:
+            return sorted({lease.owner for lease in self._shelf.leases.values()})
+
+    def cancelled(self, owner: str) -> Sequence[str]:
+        with self._shelf.lock:
+            held = [run_id for run_id in self._shelf.leases if self._holds(owner, run_id)]
+            return sorted(run_id for run_id in held if self._shelf.runs[run_id].cancel_requested)
+
+    def apply(self, owner: str, run: Run, step: Step, *, now_s: float) -> Run:
+        with self._shelf.lock:
+            if not self._holds(owner, run.id):
+                raise LeaseLostError(f"run {run.id} is held by another reconciler, or final")
+            asked = self._shelf.runs[run.id].cancel_requested
+            after = replace(stepped(run, step, now_s=now_s), cancel_requested=asked)
+            if step.next_attempt:
+                self._shelf.forget_measured(run.id)
+            for block in step.samples:
+                self._shelf.put_samples(run.id, block)
+            self._shelf.points |= {(point.run_id, point.metric): point for point in step.points}
+            self._shelf.alerts |= {alert.id: alert for alert in step.alerts}
+            self._shelf.append(step.events)
+            self._shelf.runs[run.id] = after
+            if after.status.final:
+                del self._shelf.leases[run.id]
+            return after
+
+    def _holds(self, owner: str, run_id: str) -> bool:
+        lease = self._shelf.leases.get(run_id)
+        return lease is not None and lease.owner == owner
+
+    def _ready_s(self, run: Run) -> float:
+        lease = self._shelf.leases.get(run.id)
+        return lease.until_s if lease else run.due_s

@@ -1,0 +1,125 @@
+"""Runs in memory: what every real store has to agree with."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from anubis.contracts.runs import RunQuery, RunRow
+from anubis.model.errors import NotFoundError
+from anubis.model.points import Point, SampleBlock
+from anubis.model.run import Event, Run
+from anubis.testing.memory_state import MemoryState
+
+
+class FakeRuns:
+    """``Runs`` in memory."""
+
+    def __init__(self, shelf: MemoryState) -> None:
+        self._shelf = shelf
+
+    def get(self, run_id: str) -> Run:
+        digits = run_id.replace("-", "").lower()
+        found = [run for run in self._shelf.runs.values() if run.id.replace("-", "").startswith(digits)]
+        if len(found) == 1 and digits:
+            return found[0]
+        if not found or not digits:
+            raise NotFoundError(f"no run has the id {run_id}", remedy="look at the list of runs")
+        shown = ", ".join(sorted(run.id for run in found)[:5])
+        raise NotFoundError(f"several runs begin with {run_id}: {shown}", remedy="give more digits")
+
+    def text(self, run_id: str) -> str:
+        return self._shelf.texts[self.get(run_id).id]
+
+    def find(self, query: RunQuery) -> Sequence[RunRow]:
+        with self._shelf.lock:
+            runs = list(self._shelf.runs.values())
+            found = [run for run in runs if self._matches(run, query)]
+            found.sort(key=lambda run: (run.created_s, runs.index(run)), reverse=query.newest_first)
+            return [self._row(run) for run in found[: query.limit]]
+
+    def unfinished(self) -> int:
+        with self._shelf.lock:
+            return sum(not run.status.final for run in self._shelf.runs.values())
+
+    def add(self, runs: Sequence[tuple[Run, str]], events: Sequence[Event]) -> None:
+        with self._shelf.lock:
+            given = {run.id for run, _ in runs}
+            new = [(run, text) for run, text in runs if run.id not in self._shelf.runs]
+            if runs and not new:
+                return
+            for run, text in new:
+                self._shelf.runs[run.id] = run
+                self._shelf.texts[run.id] = text
+            fresh = {run.id for run, _ in new}
+            self._shelf.append(e for e in events if e.run_id in fresh or e.run_id not in given)
+
+    def add_finished(
+        self,
+        runs: Sequence[tuple[Run, str]],
+        points: Sequence[Point],
+        *,
+        events: Sequence[Event] = (),
+        samples: Mapping[str, Sequence[SampleBlock]] | None = None,
+    ) -> Sequence[str]:
+        with self._shelf.lock:
+            new = [run.id for run, _ in runs if run.id not in self._shelf.runs]
+            self.add(runs, events)
+            for run_id in new:
+                for block in (samples or {}).get(run_id, ()):
+                    self._shelf.put_samples(run_id, block)
+            self._shelf.points |= {(each.run_id, each.metric): each for each in points if each.run_id in new}
+        return new
+
+    def request_cancel(self, run_ids: Sequence[str], events: Sequence[Event]) -> Sequence[str]:
+        with self._shelf.lock:
+            marked = []
+            for run_id in sorted(set(run_ids)):
+                run = self._shelf.runs.get(run_id)
+                if run and not run.status.final and not run.cancel_requested:
+                    self._shelf.runs[run_id] = replace(run, cancel_requested=True, due_s=run.created_s)
+                    marked.append(run_id)
+            self._shelf.append(event for event in events if event.run_id in marked)
+            return marked
+
+    def remove(self, run_ids: Iterable[str]) -> None:
+        with self._shelf.lock:
+            gone = {i for i in run_ids if i in self._shelf.runs and self._shelf.runs[i].status.final}
+            for run_id in gone:
+                del self._shelf.runs[run_id], self._shelf.texts[run_id]
+                self._shelf.forget_measured(run_id)
+            self._shelf.events = [event for event in self._shelf.events if event.run_id not in gone]
+
+    def _points(self, run: Run) -> list[Point]:
+        return [point for (run_id, _), point in self._shelf.points.items() if run_id == run.id]
+
+    def _matches(self, run: Run, query: RunQuery) -> bool:
+        info, subject = run.descriptor.info, run.descriptor.subject
+        return (
+            (not query.ids or run.id in query.ids)
+            and (not query.statuses or run.status in query.statuses)
+            and query.name in {None, info.name}
+            and (subject.commit or subject.version or "").startswith(query.subject or "")
+            and query.labels.items() <= info.labels.items()
+            and query.family_id in {None, run.family_id}
+            and query.parent_id in {None, run.parent_id}
+            and (query.metric is None or any(p.metric == query.metric for p in self._points(run)))
+            and (query.since_s is None or run.created_s >= query.since_s)
+            and (query.until_s is None or run.created_s < query.until_s)
+        )
+
+    def _row(self, run: Run) -> RunRow:
+        subject = run.descriptor.subject
+        return RunRow(
+            id=run.id,
+            name=run.descriptor.info.name,
+            status=run.status,
+            cause=run.cause,
+            engine=run.engine,
+            created_s=run.created_s,
+            placed_s=run.placed_s,
+            ended_s=run.ended_s,
+            reason=run.reason,
+            family_id=run.family_id,
+            labels=run.descriptor.info.labels,
+            subject=subject.commit or subject.version or "",
+            values={point.metric: (point.value, point.units) for point in self._points(run)},
+        )
