@@ -5,6 +5,7 @@ every run includes the start of one interpreter.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -49,4 +50,5 @@ def _main(words: list[str]) -> int:
     else:
         sys.stderr.write(USAGE)
         return 2
+    gc.enable()  # the command that starts an agent may disable it during the imports
     return run(options)
