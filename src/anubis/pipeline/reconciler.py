@@ -83,7 +83,7 @@ class Reconciler:
         """Work until the condition holds, give chores a last turn, then give the leases back."""
         try:
             self._start("lease keeper", self.held.keeper.keep)
-            while not until():
+            while not self._holds(until):
                 self._wait(self._patient_turn())
             last_s = self._clock.monotonic_s() + LAST_CHORES_S
             self.chores.ask(self._clock.monotonic_s())
@@ -138,6 +138,14 @@ class Reconciler:
             return STORE_AWAY_S
         self._away = ""
         return wait_s
+
+    def _holds(self, condition: Callable[[], bool]) -> bool:
+        """Whether the condition holds: it is asked again when the database does not answer."""
+        try:
+            return condition()
+        except StoreError as error:
+            self._note_away(error)
+            return False
 
     def _note_away(self, error: StoreError) -> None:
         if self._away != str(error):  # once, however long it lasts

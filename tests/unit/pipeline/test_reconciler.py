@@ -394,6 +394,22 @@ def test_a_database_that_is_away_is_waited_for_and_told_once(house, reconciler, 
     assert [record.message.partition(";")[0] for record in caplog.records] == ["the database is away"] * 2
 
 
+def test_a_condition_that_cannot_be_read_from_the_database_is_asked_again(house, reconciler):
+    run = a_run()
+    add(house, run)
+    errors = [StoreError("the database is away"), StoreError("the database is away")]
+
+    def until():
+        if errors:
+            raise errors.pop()
+        return house.runs.get(run.id).status is Status.WATCH
+
+    house.clock.meanwhile = lambda: [house.threads.run(name) for name in ("stage", "watch")]
+    reconciler.drive(until)
+
+    assert house.runs.get(run.id).status is Status.WATCH
+
+
 @pytest.mark.parametrize("policy", ["void", "fail", "keep"])
 def test_disturbed_repeats(house, reconciler, leave_record, monkeypatch, policy):
     descriptor = a_descriptor()
