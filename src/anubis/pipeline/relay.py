@@ -91,6 +91,8 @@ class Relay:
             return
         now_s = self._clock.now_s()
         for delivery in self._deliveries.claim(self._owner, now_s=now_s, lease_s=self._lease_s, limit=room):
+            if delivery.no in self._under_way:  # the machine slept beyond its lease, which this renews
+                continue
             # A daemon: a program that ends need not wait for receivers; the lease of a dead owner is released.
             threading.Thread(target=self._deliver, args=(delivery,), name=self.name, daemon=True).start()
             self._under_way.add(delivery.no or 0)
@@ -125,7 +127,7 @@ class Relay:
             self._notifier(scheme).notify(delivery.to, alert)
         except NotifyError as error:
             return self._failed(tried, error)
-        except Exception as error:  # noqa: BLE001  a defect or the settings of one notifier must not stop the others
+        except BaseException as error:  # a notifier that fails in any way, even by exiting, must not stop the others
             text = without_address(f"{type(error).__name__}: {error}", delivery.to)
             # Not log.exception: the text of the exception may hold the address.
             log.error(  # noqa: TRY400

@@ -158,6 +158,38 @@ def test_a_receiver_that_hangs_delays_no_other(office):
     assert len(stuck.told) == 1
 
 
+def test_a_notifier_that_exits_is_a_failed_attempt(office, caplog):
+    office.mail.trouble = SystemExit("a plug-in that exits")
+    office.raise_alert(1, MAIL)
+    assert office.relay.turn() == 1.0
+    (delivery,) = office.store.deliveries.of(an_alert(1).id)
+    assert (delivery.attempts, delivery.error) == (1, "SystemExit: a plug-in that exits")
+
+
+def test_a_machine_that_slept_beyond_the_lease_has_one_attempt_under_way(office):
+    stuck, looked = Stuck(), threading.Semaphore(0)
+    office.raise_alert(1, "stuck:1")
+    relay = office.new_relay(notifiers={"stuck": stuck}, lease_s=0.3)
+    claim, claimed = office.store.deliveries.claim, []
+
+    def note(*args, **values):
+        claimed.extend(found := claim(*args, **values))
+        looked.release()
+        return found
+
+    office.store.deliveries.claim = note
+    turn = threading.Thread(target=relay.turn)
+    turn.start()
+    assert stuck.entered.wait(60)
+    office.clock.jump(1.0)
+    for _ in range(3):
+        assert looked.acquire(timeout=60)
+    stuck.let_go.set()
+    turn.join()
+    assert len(claimed) == 2
+    assert len(stuck.told) == 1
+
+
 def test_a_long_attempt_keeps_its_lease(office):
     stuck, renewed = Stuck(), threading.Event()
     office.raise_alert(1, "stuck:1")
