@@ -180,6 +180,23 @@ def test_a_record_on_another_machine_is_never_taken_for_an_empty_one(
     assert house.runs.get(run.id).status is Status.COLLECT
 
 
+def test_an_engine_that_does_not_answer_when_the_record_is_read_costs_no_measurement(
+    house, reconciler, new_reconciler, leave_record
+):
+    run = a_run()
+    add(house, run)
+    turn(reconciler, house)
+    leave_record(run)
+    ended = Step(status=Status.COLLECT)
+    placed = house.runs.get(run.id)
+    house.leases.apply("one", placed, ended, now_s=house.clock.now_s())
+    reconciler.close()
+    house.engine.trouble = ConnectionError("the engine is away")
+    turn(new_reconciler("two"), house, times=9)
+    after = house.runs.get(run.id)
+    assert (after.status, after.cause) == (Status.SUCCEEDED, None)
+
+
 def test_a_lost_run_ends_with_its_cause(house, reconciler):
     run = a_run()
     add(house, run)
