@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 STORE_AWAY_S = 1.0
 #: How long a run that only another machine can see is left to it, seconds.
 ELSEWHERE_S = 5.0
-#: How long a run is left alone whose step cannot be written, seconds.
+#: How long a run is left alone whose stage has no answer, or whose step cannot be written, seconds.
 UNWRITABLE_S = 60.0
 #: How long stages and chores in progress are waited for at the end, seconds.
 CLOSE_S, LAST_CHORES_S = 2.0, 15.0
@@ -212,7 +212,12 @@ class Reconciler:
     def _run(self, call: _Call, work: Callable[[], Mapping[str, Answer]]) -> None:
         """In a thread of a pool. Nothing is asked when the process was stopped until the leases had run out."""
         valid = all(self.held.keeper.holds(run.id) for _, run in call.asked)
-        self._ended.append((call, work() if valid else {}))
+        try:
+            answers = work() if valid else {}
+        except BaseException:  # for example an error of a plug-in that has no text
+            log.exception("%s has no answer", call.pool.name)
+            answers = {run.id: Pause(again_after_s=UNWRITABLE_S) for _, run in call.asked}
+        self._ended.append((call, answers))
         self._wake.set()
 
     def _take_answers(self) -> None:

@@ -105,6 +105,22 @@ def test_one_failing_run_never_fails_its_batch(house, reconciler):
     assert house.runs.get(good.id).status is Status.WATCH
 
 
+class WithoutTextError(Exception):
+    def __str__(self):
+        raise ZeroDivisionError
+
+
+def test_a_stage_without_an_answer_is_asked_again_later(house, reconciler):
+    run = a_run()
+    add(house, run)
+    house.engine.trouble = WithoutTextError()
+    turn(reconciler, house)
+    assert reconciler.held.busy == set()
+    assert house.runs.get(run.id).status is Status.PLACE
+    turn(reconciler, house, times=61)
+    assert house.runs.get(run.id).status is Status.WATCH
+
+
 def test_a_defect_in_a_stage_ends_its_run_with_a_named_cause(house, reconciler, leave_record):
     run = a_run()
     add(house, run)
