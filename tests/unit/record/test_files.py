@@ -1,4 +1,5 @@
 import os
+import stat
 
 import pytest
 
@@ -89,3 +90,22 @@ def test_only_files_and_folders_are_synced(tmp_path, monkeypatch):
     for path in (tmp_path, tmp_path / "stdout", tmp_path / "fifo"):
         sync(str(path))
     assert len(synced) == 2
+
+
+@pytest.mark.parametrize(("durable", "order"), [(True, ["file", "rename", "folder"]), (False, ["rename"])])
+def test_a_durable_file_is_on_the_disk_before_and_after_it_gets_its_name(
+    tmp_path, monkeypatch, durable, order
+):
+    done, rename = [], os.replace
+
+    def note_sync(opened):
+        done.append("folder" if stat.S_ISDIR(os.fstat(opened).st_mode) else "file")
+
+    def note_rename(old, new):
+        done.append("rename")
+        rename(old, new)
+
+    monkeypatch.setattr(os, "fsync", note_sync)
+    monkeypatch.setattr(os, "replace", note_rename)
+    replace(str(tmp_path), "exit.json", b"{}", durable=durable)
+    assert done == order
