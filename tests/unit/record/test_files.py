@@ -37,6 +37,21 @@ def test_links_pipes_and_folders_are_not_read(tmp_path, files):
         assert files.state(file) is None
 
 
+def test_no_link_to_a_folder_leads_out_of_the_record(tmp_path):
+    (tmp_path / "outside" / "inner").mkdir(parents=True)
+    (tmp_path / "outside" / "inner" / "secret").write_text("secret")
+    (tmp_path / "record" / "work").mkdir(parents=True)
+    (tmp_path / "record" / "work" / "link").symlink_to(tmp_path / "outside")
+    (tmp_path / "record" / "work" / "result").write_text("result")
+    (tmp_path / "to-record").symlink_to(tmp_path / "record")
+    files = FolderFiles(str(tmp_path / "to-record"))
+    assert files.read("work/result", 0, 10) == b"result"
+    assert files.state("work/result").size_bytes == 6
+    for file in ("work/link/inner/secret", "work/link", "work/result/x"):
+        assert files.read(file, 0, 10) == b""
+        assert files.state(file) is None
+
+
 def test_a_file_that_may_not_be_read_is_not_taken_for_an_empty_one(files, monkeypatch):
     def refuse(*_):
         raise PermissionError(13, "Permission denied")
