@@ -91,8 +91,6 @@ class Relay:
             return
         now_s = self._clock.now_s()
         for delivery in self._deliveries.claim(self._owner, now_s=now_s, lease_s=self._lease_s, limit=room):
-            if delivery.no in self._under_way:  # the machine slept beyond its lease, which this renews
-                continue
             # A daemon: a program that ends need not wait for receivers; the lease of a dead owner is released.
             threading.Thread(target=self._deliver, args=(delivery,), name=self.name, daemon=True).start()
             self._under_way.add(delivery.no or 0)

@@ -166,31 +166,6 @@ def test_a_notifier_that_exits_is_a_failed_attempt(office, caplog):
     assert (delivery.attempts, delivery.error) == (1, "SystemExit: a plug-in that exits")
 
 
-def test_a_machine_that_slept_beyond_the_lease_has_one_attempt_under_way(office):
-    stuck, twice = Stuck(), threading.Event()
-    office.raise_alert(1, "stuck:1")
-    relay = office.new_relay(notifiers={"stuck": stuck}, lease_s=0.3)
-    claim, claimed = office.store.deliveries.claim, []
-
-    def note(*args, **values):
-        if len(claimed) == 2:  # what was claimed by the call before has been dealt with
-            twice.set()
-        claimed.extend(found := claim(*args, **values))
-        return found
-
-    office.store.deliveries.claim = note
-    turn = threading.Thread(target=relay.turn)
-    turn.start()
-    assert stuck.entered.wait(60)
-    office.clock.jump(1.0)
-    assert twice.wait(60)
-    stuck.let_go.set()
-    turn.join()
-    for thread in [each for each in threading.enumerate() if each.name == "relay"]:
-        thread.join()
-    assert len(stuck.told) == 1
-
-
 def test_a_long_attempt_keeps_its_lease(office):
     stuck, renewed = Stuck(), threading.Event()
     office.raise_alert(1, "stuck:1")
