@@ -25,7 +25,8 @@ class PlugIns(Mapping[str, T]):
         self._noun = noun
         self._surroundings = surroundings
         self._loaded: dict[str, T | PlugInError] = {}
-        self._lock = Lock()
+        #: One for each plug-in: one that hangs while it loads holds up no other.
+        self._locks: dict[str, Lock] = {}
 
     @cached_property
     def _entries(self) -> "Mapping[str, metadata.EntryPoint]":
@@ -35,7 +36,7 @@ class PlugIns(Mapping[str, T]):
         """The plug-in. Raises KeyError if it is not installed, PlugInError (a KeyError too) if it is broken."""
         if name not in self._entries:
             raise KeyError(name)
-        with self._lock:
+        with self._locks.setdefault(name, Lock()):
             if name not in self._loaded:
                 self._loaded[name] = self._load(name)
         found = self._loaded[name]

@@ -132,6 +132,16 @@ def test_a_vanished_agent_is_lost_and_leaves_nothing(engine, run, tmp_path):
     assert engine.observe([placement])[placement.name].seen is Seen.LOST
 
 
+def test_a_placement_of_another_machine_is_not_cancelled_here(engine, run):
+    """Machines and containers may share a home folder: a process id of the one means another process in the other."""
+    placement = start(engine, run, ("sleep", "600"))
+    seen(engine, placement, Seen.RUNNING)
+    engine.cancel(replace(placement, details={**placement.details, "host": "another"}))
+    assert not (record_of(placement) / layout.CANCEL).exists()
+    engine.cancel(placement)
+    assert seen(engine, placement, Seen.ENDED).cause is Cause.CANCELLED
+
+
 def test_a_slot_frees_itself_when_its_agent_dies(engine, run):
     command = ("sleep", "600")
     placement = start(engine, run, command)

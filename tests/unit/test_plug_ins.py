@@ -1,6 +1,8 @@
 """Plug-ins load one at a time; a broken one breaks only itself."""
 
+import importlib
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -75,3 +77,20 @@ def test_a_plug_in_is_built_once_also_by_several_threads(tmp_path, surroundings)
         assert len(set(pool.map(lambda _: engines["good"], range(16)))) == 1
     assert sys.modules["acme_good"].built == [surroundings]
     assert len(engines) == 2
+
+
+def test_a_plug_in_that_hangs_while_it_loads_holds_up_no_other(tmp_path, surroundings):
+    source = "import threading\nbegun, end = threading.Event(), threading.Event()\n"
+    source += "def build(surroundings):\n    begun.set()\n    assert end.wait(60)\n    return object()\n"
+    install(tmp_path / "site", "good", {"anubis.engines": {"good": "acme_good:build"}}, {"acme_good": source})
+    module = importlib.import_module("acme_good")
+    engines = wiring.engines(surroundings)
+    hanging = threading.Thread(target=engines.get, args=["good"], daemon=True)
+    hanging.start()
+    assert module.begun.wait(60)
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            assert pool.submit(engines.get, "process").result(10).name == "process"
+        finally:
+            module.end.set()
+    hanging.join()

@@ -19,6 +19,10 @@ PRIORITY_TOO_LOW = 75
 SHIP_VARIABLE = "ANUBIS_SHIP_TOKEN"
 
 
+#: Beyond every option: an infinite time cannot be counted in nanoseconds.
+_ENDLESS = 10**18
+
+
 class WrongOptionsError(ValueError):
     """An option is unknown, or its value is not valid."""
 
@@ -98,7 +102,7 @@ class Options:
         try:
             with open(path, encoding="utf-8") as file:
                 values = json.load(file)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise WrongOptionsError(f"the options in {path} cannot be read: {error}") from None
         if not isinstance(values, dict):
             raise WrongOptionsError(f"the options in {path} are not a JSON object")
@@ -106,7 +110,7 @@ class Options:
             if name not in NAMES:
                 raise WrongOptionsError(f"unknown option {name!r} in {path}")
             kind = type(getattr(Options, name))
-            if kind is float and type(value) is int:
+            if kind is float and type(value) is int and value < _ENDLESS:
                 value = float(value)  # noqa: PLW2901  JSON has one kind of number
             if type(value) is not kind:
                 raise WrongOptionsError(f"{name} {value!r} in {path} must be of type {kind.__name__}")
@@ -115,6 +119,8 @@ class Options:
     def _set(self, name: str, word: str, value: Any) -> None:
         if type(value) in (int, float) and not value >= (1 if name == "repeats" else 0):
             raise WrongOptionsError(f"{word} {str(value)!r} is too small")
+        if type(value) in (int, float) and value >= _ENDLESS:
+            raise WrongOptionsError(f"{word} {str(value)!r} is too large")
         setattr(self, name, value)
 
 

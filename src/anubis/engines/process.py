@@ -95,7 +95,8 @@ class ProcessEngine:
         return {placement.name: self._look(placement) for placement in placements if self._is_here(placement)}
 
     def cancel(self, placement: Placement) -> None:
-        host_record.cancel(Path(placement.details["record"]))
+        if self._is_here(placement):  # elsewhere the process id in the record is that of another process
+            host_record.cancel(Path(placement.details["record"]))
 
     def logs(self, placement: Placement) -> Iterator[bytes]:
         with contextlib.suppress(FileNotFoundError):

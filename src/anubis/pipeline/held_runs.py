@@ -105,7 +105,10 @@ class HeldRuns:
         ):
             placed_s = now_s - max(0.0, wall_s - run.placed_s) if run.placed_s else now_s
             # A run may be in hand already: when the wall clock jumps, its lease has run out in the database.
-            self._by_id.setdefault(run.id, Held(run, look_s=now_s, placed_s=placed_s))
+            # If another owner had it meanwhile, it has changed, and what was asked about it does not count.
+            known = self._by_id.get(run.id)
+            if known is None or (known.run.status, known.run.attempt) != (run.status, run.attempt):
+                self._by_id[run.id] = Held(run, look_s=now_s, placed_s=placed_s)
             self.keeper.hold(run.id, now_s)
 
     def note_cancellations(self, *, at_once: bool = False) -> bool:

@@ -6,24 +6,33 @@ import socket
 from pathlib import Path
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+_PROCESS_IDS = Path("/proc/self/ns/pid")
 
 
 def new_owner() -> str:
     """``host/boot/pid/start/nonce`` of this process."""
     pid = os.getpid()
-    return "/".join([socket.gethostname(), _boot(), str(pid), _start(pid) or "0", secrets.token_hex(4)])
+    return "/".join([_host(), _boot(), str(pid), _start(pid) or "0", secrets.token_hex(4)])
 
 
 def is_dead(owner: str) -> bool:
     """True only when the owner was on this machine and is certainly gone."""
     parts = owner.rsplit("/", 4)
-    if len(parts) != 5 or parts[0] != socket.gethostname():
+    if len(parts) != 5 or parts[0] != _host():
         return False
     _, boot, pid, start, _ = parts
     if boot != _boot():
         return True
     now = _start(int(pid))
     return now is None or start not in {"0", now}
+
+
+def _host() -> str:
+    """Name of the machine and of its process ids, which containers that share a name do not share."""
+    try:
+        return f"{socket.gethostname()} {_PROCESS_IDS.readlink().name}"
+    except OSError:
+        return socket.gethostname()
 
 
 def _boot() -> str:

@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 STORE_AWAY_S = 1.0
 #: How long a run that only another machine can see is left to it, seconds.
 ELSEWHERE_S = 5.0
-#: How long a run is left alone whose step cannot be written, seconds.
+#: How long a run is left alone whose stage has no answer, or whose step cannot be written, seconds.
 UNWRITABLE_S = 60.0
 #: How long stages and chores in progress are waited for at the end, seconds.
 CLOSE_S, LAST_CHORES_S = 2.0, 15.0
@@ -83,7 +83,7 @@ class Reconciler:
         """Work until the condition holds, give chores a last turn, then give the leases back."""
         try:
             self._start("lease keeper", self.held.keeper.keep)
-            while not until():
+            while not self._holds(until):
                 self._wait(self._patient_turn())
             last_s = self._clock.monotonic_s() + LAST_CHORES_S
             self.chores.ask(self._clock.monotonic_s())
@@ -138,6 +138,14 @@ class Reconciler:
             return STORE_AWAY_S
         self._away = ""
         return wait_s
+
+    def _holds(self, condition: Callable[[], bool]) -> bool:
+        """Whether the condition holds: it is asked again when the database does not answer."""
+        try:
+            return condition()
+        except StoreError as error:
+            self._note_away(error)
+            return False
 
     def _note_away(self, error: StoreError) -> None:
         if self._away != str(error):  # once, however long it lasts
@@ -204,7 +212,12 @@ class Reconciler:
     def _run(self, call: _Call, work: Callable[[], Mapping[str, Answer]]) -> None:
         """In a thread of a pool. Nothing is asked when the process was stopped until the leases had run out."""
         valid = all(self.held.keeper.holds(run.id) for _, run in call.asked)
-        self._ended.append((call, work() if valid else {}))
+        try:
+            answers = work() if valid else {}
+        except BaseException:  # for example an error of a plug-in that has no text
+            log.exception("%s has no answer", call.pool.name)
+            answers = {run.id: Pause(again_after_s=UNWRITABLE_S) for _, run in call.asked}
+        self._ended.append((call, answers))
         self._wake.set()
 
     def _take_answers(self) -> None:

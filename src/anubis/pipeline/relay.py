@@ -125,7 +125,7 @@ class Relay:
             self._notifier(scheme).notify(delivery.to, alert)
         except NotifyError as error:
             return self._failed(tried, error)
-        except Exception as error:  # noqa: BLE001  a defect or the settings of one notifier must not stop the others
+        except BaseException as error:  # noqa: BLE001  a notifier that exits must not stop the others either
             text = without_address(f"{type(error).__name__}: {error}", delivery.to)
             # Not log.exception: the text of the exception may hold the address.
             log.error(  # noqa: TRY400

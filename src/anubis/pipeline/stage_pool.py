@@ -26,7 +26,7 @@ class StagePool:
     """
 
     def __init__(self, name: str, size: int, start: StartThread) -> None:
-        self._name = name
+        self.name = name
         self._size = size
         self._start = start
         #: Call -> monotonic time of its start.
@@ -40,7 +40,7 @@ class StagePool:
 
     def start(self, call: object, work: Callable[[], None], now_s: float) -> None:
         """Run ``work`` in a thread; the call occupies a place until ``ended``. RuntimeError: no thread can start."""
-        self._start(self._name, work)
+        self._start(self.name, work)
         self._running[call] = now_s
 
     def ended(self, call: object) -> None:

@@ -41,7 +41,7 @@ READ_BYTES = 1 << 20
 
 
 class FolderFiles:
-    """``Files`` in a folder of this machine. Symbolic links are not followed."""
+    """``Files`` in a folder of this machine. Symbolic links in it are not followed."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -49,7 +49,7 @@ class FolderFiles:
     def read(self, file: str, offset: int, length: int) -> bytes:
         """See ``Files``."""
         try:
-            opened = os.open(f"{self.folder}/{file}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            opened = open_below(self.folder, file, os.O_RDONLY | os.O_NONBLOCK)
         except OSError as error:
             if is_absent(error):
                 return b""
@@ -61,11 +61,40 @@ class FolderFiles:
 
     def state(self, file: str) -> FileState | None:
         """See ``Files``."""
+        folder = -1
         try:
-            facts = os.lstat(f"{self.folder}/{file}")
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        return FileState(facts.st_size, facts.st_mtime) if stat.S_ISREG(facts.st_mode) else None
+            folder, name = _folder_below(self.folder, file)
+            found = os.lstat(name, dir_fd=folder)
+        except OSError as error:
+            if is_absent(error):
+                return None
+            raise
+        finally:
+            if folder >= 0:
+                os.close(folder)
+        return FileState(found.st_size, found.st_mtime) if stat.S_ISREG(found.st_mode) else None
+
+
+def open_below(folder: str, file: str, flags: int) -> int:
+    """Open a file below a folder; no link in the name of the file is followed."""
+    inside, name = _folder_below(folder, file)
+    try:
+        return os.open(name, flags | os.O_NOFOLLOW, 0o644, dir_fd=inside)
+    finally:
+        os.close(inside)
+
+
+def _folder_below(folder: str, file: str) -> tuple[int, str]:
+    """The folder that holds a file below ``folder``, open, and the file's name in it."""
+    *parts, name = file.split("/")
+    inside = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    for part in parts:
+        outside = inside
+        try:
+            inside = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=outside)
+        finally:
+            os.close(outside)
+    return inside, name
 
 
 def is_absent(error: OSError) -> bool:

@@ -28,21 +28,22 @@ def packed(folder: str) -> str:
 
 
 def pack(folder: str, compressed: Codec) -> int:
-    """Replace a folder by its packed file; returns the bytes freed. Links, sockets and pipes are left out."""
-    file = packed(folder)
+    """Replace a folder by its packed file; returns the bytes freed. Links, sockets and pipes are left out.
+
+    An existing file is replaced: the folder may have grown since it was unpacked.
+    """
+    file, new = packed(folder), _unfinished(folder)
     before = _size(folder)
-    if not os.path.exists(file):
-        new = _unfinished(folder)
-        try:
-            with open(new, "xb") as stream:
-                with compressed(stream) as out:
-                    _write(folder, out)
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.replace(new, file)
-        finally:
-            if os.path.exists(new):
-                os.unlink(new)
+    try:
+        with open(new, "xb") as stream:
+            with compressed(stream) as out:
+                _write(folder, out)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(new, file)
+    finally:
+        if os.path.exists(new):
+            os.unlink(new)
     old = _unfinished(folder)
     os.rename(folder, old)
     shutil.rmtree(old)

@@ -31,9 +31,8 @@ class FolderRecords:
         if file in layout.REPLACED or offset < 0:
             raise ValueError(f"{file} cannot be appended to at offset {offset}")
         with self._failures(key.run_id):
-            path = folder / file
-            path.parent.mkdir(parents=True, exist_ok=True)
-            opened = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
+            (folder / file).parent.mkdir(parents=True, exist_ok=True)
+            opened = files.open_below(str(folder), file, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK)
             try:
                 if not stat.S_ISREG(os.fstat(opened).st_mode):
                     raise ValueError(f"{file!r} is not a regular file")

@@ -1,6 +1,7 @@
 """Each noun of a client is loaded at its first use and offers what its protocol promises."""
 
 import inspect
+import os
 import sys
 from importlib import import_module
 
@@ -142,3 +143,13 @@ def test_the_package_offers_the_client_and_run():
     assert anubis.run is import_module("anubis.client.outcome").run
     with pytest.raises(AttributeError, match="jobs"):
         anubis.jobs  # noqa: B018
+
+
+def test_the_folder_of_a_record_may_have_a_name_that_is_not_text(tmp_path):
+    home = tmp_path / os.fsdecode(b"h\xff o")
+    settings = Settings.from_env({"ANUBIS_HOME": str(home), "USER": "me"})
+    (run,) = stored(settings, {})
+    folder = home / "records" / run.id / "a1" / "benchmark" / "0"
+    folder.mkdir(parents=True)
+    with Client.open(settings) as client:
+        assert client.records.folder(run.id) == folder

@@ -83,3 +83,21 @@ def test_closing_gives_back_all_but_the_busy(house, hand):
     hand.close()
     (free,) = house.leases.claim("another", now_s=house.clock.now_s(), lease_s=1.0, limit=9)
     assert free == second
+
+
+def test_a_run_that_another_owner_moved_before_the_loss_was_noticed_is_held_as_it_is_now(house):
+    hand = HeldRuns(house.leases, "me", house.clock, lease_s=30.0, most=9, lost=lambda: None)
+    run, unchanged = a_run(), a_run()
+    add(house, run, unchanged)
+    claim(house, hand)
+    before = {held.run.id: held for held in hand}
+    house.clock.jump(60.0)
+    now_s = house.clock.now_s()
+    house.leases.claim("another", now_s=now_s, lease_s=30.0, limit=9)
+    house.leases.apply("another", run, Step(status=Status.COLLECT), now_s=now_s)
+    house.leases.release("another")
+    claim(house, hand)
+    after = {held.run.id: held for held in hand}
+    assert after[run.id].run.status is Status.COLLECT
+    assert not hand.has(before[run.id]), "answers to what was asked before are dropped"
+    assert after[unchanged.id] is before[unchanged.id]

@@ -40,3 +40,21 @@ def test_an_earlier_boot_is_dead():
 def test_nothing_is_known_about_other_machines():
     assert not is_dead(f"not-{socket.gethostname()}/boot/{os.getpid()}/1/x")
     assert not is_dead("something else")
+
+
+def test_nothing_is_known_about_another_container_of_the_same_name(tmp_path, monkeypatch):
+    """Its process ids mean other processes, or none, here."""
+    host, boot, _, _, nonce = new_owner().rsplit("/", 4)
+    owner = f"{host}/{boot}/4194305/1/{nonce}"
+    assert is_dead(owner)
+    (tmp_path / "pid").symlink_to("pid:[1]")
+    monkeypatch.setattr("anubis.pipeline.lease_owner._PROCESS_IDS", tmp_path / "pid")
+    assert not is_dead(owner)
+
+
+def test_where_the_kernel_does_not_name_the_process_ids_the_name_of_the_machine_must_do(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr("anubis.pipeline.lease_owner._PROCESS_IDS", tmp_path / "missing")
+    assert new_owner().startswith(f"{socket.gethostname()}/")
+    assert not is_dead(new_owner())

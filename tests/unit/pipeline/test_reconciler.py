@@ -105,6 +105,22 @@ def test_one_failing_run_never_fails_its_batch(house, reconciler):
     assert house.runs.get(good.id).status is Status.WATCH
 
 
+class WithoutTextError(Exception):
+    def __str__(self):
+        raise ZeroDivisionError
+
+
+def test_a_stage_without_an_answer_is_asked_again_later(house, reconciler):
+    run = a_run()
+    add(house, run)
+    house.engine.trouble = WithoutTextError()
+    turn(reconciler, house)
+    assert reconciler.held.busy == set()
+    assert house.runs.get(run.id).status is Status.PLACE
+    turn(reconciler, house, times=61)
+    assert house.runs.get(run.id).status is Status.WATCH
+
+
 def test_a_defect_in_a_stage_ends_its_run_with_a_named_cause(house, reconciler, leave_record):
     run = a_run()
     add(house, run)
@@ -178,6 +194,23 @@ def test_a_record_on_another_machine_is_never_taken_for_an_empty_one(
     turn(new_reconciler("here"), house)
 
     assert house.runs.get(run.id).status is Status.COLLECT
+
+
+def test_an_engine_that_does_not_answer_when_the_record_is_read_costs_no_measurement(
+    house, reconciler, new_reconciler, leave_record
+):
+    run = a_run()
+    add(house, run)
+    turn(reconciler, house)
+    leave_record(run)
+    ended = Step(status=Status.COLLECT)
+    placed = house.runs.get(run.id)
+    house.leases.apply("one", placed, ended, now_s=house.clock.now_s())
+    reconciler.close()
+    house.engine.trouble = ConnectionError("the engine is away")
+    turn(new_reconciler("two"), house, times=9)
+    after = house.runs.get(run.id)
+    assert (after.status, after.cause) == (Status.SUCCEEDED, None)
 
 
 def test_a_lost_run_ends_with_its_cause(house, reconciler):
@@ -392,6 +425,22 @@ def test_a_database_that_is_away_is_waited_for_and_told_once(house, reconciler, 
 
     assert [wait for wait in house.clock.waits if wait] == [1.0, 1.0, 1.0]
     assert [record.message.partition(";")[0] for record in caplog.records] == ["the database is away"] * 2
+
+
+def test_a_condition_that_cannot_be_read_from_the_database_is_asked_again(house, reconciler):
+    run = a_run()
+    add(house, run)
+    errors = [StoreError("the database is away"), StoreError("the database is away")]
+
+    def until():
+        if errors:
+            raise errors.pop()
+        return house.runs.get(run.id).status is Status.WATCH
+
+    house.clock.meanwhile = lambda: [house.threads.run(name) for name in ("stage", "watch")]
+    reconciler.drive(until)
+
+    assert house.runs.get(run.id).status is Status.WATCH
 
 
 @pytest.mark.parametrize("policy", ["void", "fail", "keep"])

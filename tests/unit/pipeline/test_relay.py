@@ -158,6 +158,14 @@ def test_a_receiver_that_hangs_delays_no_other(office):
     assert len(stuck.told) == 1
 
 
+def test_a_notifier_that_exits_is_a_failed_attempt(office, caplog):
+    office.mail.trouble = SystemExit("a plug-in that exits")
+    office.raise_alert(1, MAIL)
+    assert office.relay.turn() == 1.0
+    (delivery,) = office.store.deliveries.of(an_alert(1).id)
+    assert (delivery.attempts, delivery.error) == (1, "SystemExit: a plug-in that exits")
+
+
 def test_a_long_attempt_keeps_its_lease(office):
     stuck, renewed = Stuck(), threading.Event()
     office.raise_alert(1, "stuck:1")

@@ -1,4 +1,5 @@
 import os
+import stat
 
 import pytest
 
@@ -32,6 +33,21 @@ def test_links_pipes_and_folders_are_not_read(tmp_path, files):
     (tmp_path / "samples").mkdir()
     os.mkfifo(tmp_path / "fifo")
     for file in ("stdout", "samples", "fifo"):
+        assert files.read(file, 0, 10) == b""
+        assert files.state(file) is None
+
+
+def test_no_link_to_a_folder_leads_out_of_the_record(tmp_path):
+    (tmp_path / "outside" / "inner").mkdir(parents=True)
+    (tmp_path / "outside" / "inner" / "secret").write_text("secret")
+    (tmp_path / "record" / "work").mkdir(parents=True)
+    (tmp_path / "record" / "work" / "link").symlink_to(tmp_path / "outside")
+    (tmp_path / "record" / "work" / "result").write_text("result")
+    (tmp_path / "to-record").symlink_to(tmp_path / "record")
+    files = FolderFiles(str(tmp_path / "to-record"))
+    assert files.read("work/result", 0, 10) == b"result"
+    assert files.state("work/result").size_bytes == 6
+    for file in ("work/link/inner/secret", "work/link", "work/result/x"):
         assert files.read(file, 0, 10) == b""
         assert files.state(file) is None
 
@@ -89,3 +105,22 @@ def test_only_files_and_folders_are_synced(tmp_path, monkeypatch):
     for path in (tmp_path, tmp_path / "stdout", tmp_path / "fifo"):
         sync(str(path))
     assert len(synced) == 2
+
+
+@pytest.mark.parametrize(("durable", "order"), [(True, ["file", "rename", "folder"]), (False, ["rename"])])
+def test_a_durable_file_is_on_the_disk_before_and_after_it_gets_its_name(
+    tmp_path, monkeypatch, durable, order
+):
+    done, rename = [], os.replace
+
+    def note_sync(opened):
+        done.append("folder" if stat.S_ISDIR(os.fstat(opened).st_mode) else "file")
+
+    def note_rename(old, new):
+        done.append("rename")
+        rename(old, new)
+
+    monkeypatch.setattr(os, "fsync", note_sync)
+    monkeypatch.setattr(os, "replace", note_rename)
+    replace(str(tmp_path), "exit.json", b"{}", durable=durable)
+    assert done == order

@@ -37,6 +37,16 @@ def test_a_record_is_where_it_is_documented(tmp_path, records, key):
     assert Path(unquote(urlsplit(records.url(key)).path)) == folder
 
 
+def test_nothing_is_written_through_a_link_in_a_record(tmp_path, records, key):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    records.append(key, "work/result", 0, b"x")
+    (folder_of(tmp_path, key) / "work" / "link").symlink_to(outside)
+    with pytest.raises(ValueError, match="conflict"):
+        records.append(key, "work/link/result", 0, b"x")
+    assert list(outside.iterdir()) == []
+
+
 def test_folders_that_are_not_attempts_are_left_out(tmp_path, records, key):
     for name in ("a1", "a02", "ab", "notes"):
         (tmp_path / key.run_id / name).mkdir(parents=True)

@@ -1,8 +1,9 @@
 """Records of runs of this installation."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote_to_bytes, urlsplit
 
 from anubis.client.embedded.references import find_run
 from anubis.client.protocol import runs as protocol
@@ -38,7 +39,7 @@ class Records(protocol.Records):
         if run.attempt not in self._world.records.attempts(run.id):
             return None
         address = urlsplit(self._world.records.url(RecordKey(run.id, run.attempt)))
-        return Path(unquote(address.path)) if address.scheme == "file" else None
+        return Path(os.fsdecode(unquote_to_bytes(address.path))) if address.scheme == "file" else None
 
     def files(self, run: Run) -> RoleFiles:
         return RoleFiles(self._world.records, RecordKey(run.id, run.attempt))

@@ -1,5 +1,6 @@
 """Stage collect: the record becomes samples and points, and the run's cause is settled."""
 
+import logging
 from collections.abc import Sequence
 
 from anubis.contracts.records import RecordKey, RoleFiles, sample_blocks
@@ -14,8 +15,12 @@ from anubis.model.status import Status
 from anubis.pipeline.summarise import Measured, points_of
 from anubis.record.reading import Execution, Record
 
+log = logging.getLogger(__name__)
+
 #: With less free space than this on the disk of the agent (bytes), a failed extraction counts as a full disk.
 ROOM_TO_EXTRACT = 1 << 20
+#: How long an engine that does not answer is left alone, seconds.
+AGAIN_AFTER_S = 1.0
 #: Placements in all, when disturbed repeats are to be measured again.
 MOST_ATTEMPTS = 3
 
@@ -23,8 +28,16 @@ MOST_ATTEMPTS = 3
 def collect(run: Run, world: World) -> Step:
     """Read what the agent left; nothing of it is lost when the run failed, but only a good run gives points."""
     engine = world.engines.get(run.engine)
-    if run.placement and (engine is None or run.placement.name not in engine.observe([run.placement])):
-        raise ElsewhereError(f"the record of run {run.id} is not here")
+    if run.placement:
+        try:
+            is_here = engine is not None and run.placement.name in engine.observe([run.placement])
+        except (
+            Exception
+        ):  # as in stage watch: what was measured is not lost because an engine does not answer
+            log.exception("engine %s did not answer", run.engine)
+            return Step(status=Status.COLLECT, again_after_s=AGAIN_AFTER_S)
+        if not is_here:
+            raise ElsewhereError(f"the record of run {run.id} is not here")
     record = Record(RoleFiles(world.records, RecordKey(run.id, run.attempt)))
     cause, reason = _cause(run, record)
     blocks = sample_blocks(record)

@@ -118,6 +118,13 @@ class RecordsContract:
             assert records.attempts(key.run_id) == [1, 2]
             assert look()
 
+    def test_what_was_appended_to_a_packed_record_is_packed_too(self, records: Any, key: RecordKey) -> None:
+        records.append(key, OUT, 0, b"first")
+        records.pack(key.run_id)
+        records.append(key, OUT, 5, b", second")
+        records.pack(key.run_id)
+        assert content(records, key) == b"first, second"
+
     def test_a_removed_record_is_gone(self, records: Any, key: RecordKey) -> None:
         kept = RecordKey(new_run_id(), 1)
         for each in (key, kept):
