@@ -1,6 +1,6 @@
-"""The environment of a benchmark: what its engine's placement decides. The agent adds what it knows at run time.
+"""The environment variables of a benchmark that follow from its placement. The agent adds others at run time.
 
-Nothing here can be replaced by the descriptor's own variables.
+Variables of the descriptor cannot replace these.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def variables(
     scripts: str,
     hostfile: str,
 ) -> dict[str, str]:
-    """The variables of one replica. ``scripts`` and ``hostfile`` are paths that it sees; empty: it has none."""
+    """The variables of one replica. ``scripts`` and ``hostfile`` are paths inside the replica; empty: it has none."""
     number, size = _position(bundle, role, rank, strategy)
     found = {"ANUBIS_RANK": str(number), "ANUBIS_WORLD_SIZE": str(size)}
     if scripts:
@@ -44,7 +44,7 @@ def variables(
 
 
 def hosts(bundle: Bundle, role: Role, *, strategy: Strategy, address: Address) -> str:
-    """The host file of an MPI launcher (``host slots=processes``, a line for each worker); empty for other roles."""
+    """The host file of an MPI launcher (``host slots=processes``, one line per worker); empty for other roles."""
     if role.name != LAUNCHER or strategy not in MPI:
         return ""
     workers = [each for each in bundle.roles if each.name == WORKER]
@@ -64,7 +64,7 @@ def _position(bundle: Bundle, role: Role, rank: int, strategy: Strategy) -> tupl
 
 
 def _server(server: Role, address: Address) -> dict[str, str]:
-    """How the benchmark reaches the server: the variables of the old system."""
+    """The address of the server, in the variables of the old system."""
     ports = {
         f"INFERENCE_SERVER_PORT{f'_{number}' if number else ''}": str(port)
         for number, port in enumerate(server.ports)

@@ -1,4 +1,4 @@
-"""``anubis bisect``: searches the commit that changed a metric."""
+"""``anubis bisect``: searches for the commit that changed a metric."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -59,7 +59,7 @@ _COLOURS = {"good": "green", "bad": "red", "skipped": "yellow"}
     metavar="DIR",
     help="Repository of the commits (default: that of FILE).",
 )
-@click.option("--all-parents", is_flag=True, help="Look inside merged branches too.")
+@click.option("--all-parents", is_flag=True, help="Search merged branches too.")
 @click.option(
     "--set",
     "overrides",
@@ -96,7 +96,7 @@ def bisect(
         found = client.bisections.search(
             ask,
             measure=lambda due: _measured(client, due),
-            answered=lambda answer: _tell(ask, answer),
+            answered=lambda answer: _show_commit(ask, answer),
         )
     if as_json:
         json_output.show(api_bisections.bisection_to_json(ask, found))
@@ -118,7 +118,7 @@ def _question(
         return client.bisections.question_of_alert(alert_id, metric=metric, repository=repository)
     if alert_id is not None or len(what) != 3:
         raise BadInputError(
-            "a bisection needs a good commit, a bad one and a descriptor file, or an alert",
+            "a bisection needs a good commit, a bad commit and a descriptor file, or an alert",
             remedy="anubis bisect GOOD BAD FILE.toml, or anubis bisect --alert ALERT",
         )
     good, bad, file = what
@@ -135,8 +135,8 @@ def _measured(client: "Client", runs: Sequence[Run]) -> Sequence[Run]:
     return follow(client, runs, cancels=True)
 
 
-def _tell(ask: "BisectRequest", answer: "CommitResult") -> None:
-    """One line on standard error for each commit."""
+def _show_commit(ask: "BisectRequest", answer: "CommitResult") -> None:
+    """Print a line about a commit on standard error."""
     about = one_line(ask.repository.about(answer.commit), 80)
     verdict = answer.verdict
     effect = (
@@ -160,7 +160,7 @@ def _show(ask: "BisectRequest", found: "BisectResult") -> None:
         for commit in found.suspects:
             click.echo(f"  {commit}  {one_line(ask.repository.about(commit), 120)}")
         click.echo(
-            "All but the last are undecided: see the lines above; repair one of them, or allow more --runs."
+            "All but the last are undecided (see above). Make one of them measurable, or allow more --runs."
         )
         return
     (first,) = found.suspects

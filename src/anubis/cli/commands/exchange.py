@@ -28,7 +28,7 @@ else:  # the formats of other tools
     histories = late("anubis.transfer.histories")
 
 
-#: More problems on a terminal would hide the summary; ``--json`` has all.
+#: Maximum number of problems printed, so that the summary stays visible; ``--json`` prints all.
 MOST_PROBLEMS = 50
 #: Runs of an export: all of them.
 EVERYTHING = 1_000_000_000
@@ -50,7 +50,7 @@ def _given_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 "--ignore",
                 multiple=True,
                 metavar="PATTERN",
-                help="A parameter that does not distinguish benchmarks (seed, 'path*'); repeatable.",
+                help="A parameter that does not distinguish benchmarks, for example seed or 'path*'; repeatable.",
             ),
         )
     ):
@@ -151,7 +151,12 @@ def _show(found: "histories.ImportResult", new: int | None) -> None:
 )
 @click.option("--name", help="Only runs of descriptors with this name.")
 @click.option(
-    "--label", "labels", type=PAIR, multiple=True, metavar="KEY=VALUE", help="Only runs with it; repeatable."
+    "--label",
+    "labels",
+    type=PAIR,
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Only runs with this label; repeatable.",
 )
 @click.option("--metric", help="Only values of this metric.")
 @click.option(
@@ -176,7 +181,7 @@ def export(
     until: float | None,
     family: str | None,
 ) -> None:
-    """Write the values of stored runs for other tools; the conditions are those of anubis history.
+    """Write the values of stored runs for other tools. The filters are those of anubis history.
 
     A CSV export contains everything that anubis import needs.
     """

@@ -43,5 +43,5 @@ def gc(*, dry_run: bool, older_than: float | None, pack: bool, as_json: bool) ->
         return
     for each in done:
         click.echo(f"{units.size(each.size_bytes):>10}  {each.kind}  {each.path}")
-    verb = "to look at" if dry_run and pack else "would be freed" if dry_run else "freed"
+    verb = "to compress" if dry_run and pack else "would be freed" if dry_run else "freed"
     click.echo(f"{units.size(total)} {verb}" if done else "nothing to do")

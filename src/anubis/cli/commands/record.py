@@ -16,7 +16,7 @@ SUFFIX = ".anubis.tar.zst"
 
 @click.group()
 def record() -> None:
-    """The record of a run: its folder, export, import."""
+    """Locate, export or import the record of a run."""
 
 
 @record.command()

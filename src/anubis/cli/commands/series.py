@@ -65,7 +65,7 @@ def listed(
     key: str,
     as_json: bool,
 ) -> None:
-    """List series: points, level, noise (one deviation), the smallest shift that ten more points confirm."""
+    """List series: points, level, noise (one standard deviation), the smallest shift that ten more points confirm."""
     found = _found(benchmark, metric, labels, machine, key)
     if as_json:
         json_output.show_list(api_series.series_row_to_json(one) for one in found)
@@ -77,7 +77,7 @@ def listed(
 
 @series.command()
 @click.argument("benchmark", metavar="BENCHMARK")
-@click.option("--metric", help="Required if the benchmark has several.")
+@click.option("--metric", help="Metric to show; required if the benchmark has several.")
 @_narrowing
 @json_option
 def show(

@@ -34,7 +34,7 @@ class Check:
 
     name: str
     state: State
-    #: The observed state, a few words.
+    #: The observed state, as short text.
     found: str
     #: What to do; empty if nothing needs to be done.
     remedy: str = ""

@@ -48,12 +48,12 @@ def _turbo(root: Path) -> Check | None:
         return None
     if no_turbo == "1" or (no_turbo is None and boost == "0"):
         return Check("turbo", State.OK, "off")
-    knob = (
+    remedy = (
         "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"
         if no_turbo is not None
         else "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"
     )
-    return Check("turbo", State.WARN, "on: the clock rate depends on temperature and on other cores", knob)
+    return Check("turbo", State.WARN, "on: the clock rate depends on temperature and on other cores", remedy)
 
 
 def _load(root: Path) -> Check | None:
@@ -124,13 +124,13 @@ def _clock(root: Path) -> Check | None:
     if found in QUICK_CLOCKS:
         return Check("clock source", State.OK, found)
     return Check(
-        "clock source", State.WARN, found, "short times are coarse: see the kernel's clocksource= option"
+        "clock source", State.WARN, found, "short times are imprecise: see the kernel's clocksource= option"
     )
 
 
 def _cgroup_files(root: Path, name: str) -> Iterator[str]:
     """Contents of the limit files from this process's cgroup (version 2) to the root; the innermost actual limit first."""
-    own = next(
+    cgroup = next(
         (
             line[3:]
             for line in (_read(root / "proc/self/cgroup") or "").splitlines()
@@ -138,9 +138,9 @@ def _cgroup_files(root: Path, name: str) -> Iterator[str]:
         ),
         None,
     )
-    if own is None:
+    if cgroup is None:
         return
-    folder = root / "sys/fs/cgroup" / own.strip("/")
+    folder = root / "sys/fs/cgroup" / cgroup.strip("/")
     found = [text for place in (folder, *folder.parents) if (text := _read(place / name))]
     yield from (text for text in found if not text.startswith("max"))
     yield from found

@@ -25,7 +25,7 @@ COLOURS = {
     Judgement.CHANGED: "yellow",
     Judgement.UNDECIDED: "cyan",
 }
-#: More strips would fill the screen.
+#: Maximum number of strips, so that verdicts stay visible.
 MOST_STRIPS = 4
 
 
@@ -50,7 +50,7 @@ def judged(
     min_effect: float = 0.02,
     metrics: Sequence[str] = (),
 ) -> Judged:
-    """Compare two sets of runs, by id. Raises BadInputError if there is nothing to compare."""
+    """Compare two sets of runs, by id. Raises BadInputError or NotFoundError if they cannot be compared."""
     if both := set(baseline) & set(contender):
         raise BadInputError(
             f"run {min(both)} is on both sides", remedy="name each run on one side of the comparison only"
@@ -114,12 +114,12 @@ def mean_line(comparison: Comparison) -> str:
     if comparison.mean_effect is None or comparison.mean_count < 2:
         return ""
     text = effect_text(comparison.mean_effect, comparison.mean_interval)
-    turned = any(verdict.better != "none" for verdict in comparison.verdicts)
-    return f"geometric mean of {comparison.mean_count} metrics{' (up is better)' if turned else ''}  {text}"
+    has_direction = any(verdict.better != "none" for verdict in comparison.verdicts)
+    return f"geometric mean of {comparison.mean_count} metrics{' (up is better)' if has_direction else ''}  {text}"
 
 
 def as_json(found: Judged) -> Json:
-    """The comparison and the exit status that it causes."""
+    """The comparison and its exit status."""
     resource = comparison_to_json(found.comparison, baseline=found.baseline, contender=found.contender)
     return {**resource, "exit_code": exit_code([found])}
 

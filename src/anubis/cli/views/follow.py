@@ -34,7 +34,7 @@ def follow(client: "Client", runs: Sequence[Run], *, cancels: bool) -> list[Run]
     except BaseException as error:  # if this command ends before its runs, a worker continues them
         client.workers.start()
         if isinstance(error, KeyboardInterrupt):
-            _say_where(client, ids)
+            _note_how_to_watch(client, ids)
         raise
 
 
@@ -52,12 +52,12 @@ def _leaving_with_the_terminal() -> Iterator[None]:
             signal.signal(number, disposition)
 
 
-def _say_where(client: "Client", ids: Sequence[str]) -> None:
-    whose = "the run" if len(ids) == 1 else f"{len(ids)} runs"
-    fate = "being cancelled" if client.runs.get(ids[-1]).cancel_requested else "continuing"
+def _note_how_to_watch(client: "Client", ids: Sequence[str]) -> None:
+    subject = "the run" if len(ids) == 1 else f"{len(ids)} runs"
+    state = "being cancelled" if client.runs.get(ids[-1]).cancel_requested else "continuing"
     family = " --family" if len(ids) > 1 else ""
     verb = "is" if len(ids) == 1 else "are"
-    terminal.note(f"left; {whose} {verb} {fate} in the background: anubis watch {ids[-1]}{family}")
+    terminal.note(f"{subject} {verb} {state} in the background: anubis watch {ids[-1]}{family}")
 
 
 @contextmanager

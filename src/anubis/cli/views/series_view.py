@@ -88,7 +88,9 @@ def picture(one: "SeriesOverview") -> Iterator[str]:
         ("level", "" if verdict.level is None else units.with_unit(verdict.level, point.units)),
         (
             "noise",
-            "" if verdict.noise_floor is None else f"{units.share(verdict.noise_floor)} (one deviation)",
+            ""
+            if verdict.noise_floor is None
+            else f"{units.share(verdict.noise_floor)} (one standard deviation)",
         ),
         ("detects", _detects(one)),
         ("state", one.state.value),

@@ -1,4 +1,4 @@
-"""Stage collect: the record becomes samples and points, and the run's cause is settled."""
+"""Stage collect: reads samples and points from the record, and determines the cause of a failure."""
 
 from collections.abc import Sequence
 
@@ -16,22 +16,22 @@ from anubis.record.reading import Execution, Record
 
 #: With less free space than this on the disk of the agent (bytes), a failed extraction counts as a full disk.
 ROOM_TO_EXTRACT = 1 << 20
-#: Placements in all, when disturbed repeats are to be measured again.
+#: Maximum number of placements if disturbed repeats are measured again.
 MOST_ATTEMPTS = 3
 
 
 def collect(run: Run, world: World) -> Step:
-    """Read what the agent left; nothing of it is lost when the run failed, but only a good run gives points."""
+    """Read the record of the agent. Samples are stored also if the run failed; points only if it succeeded."""
     engine = world.engines.get(run.engine)
     if run.placement and (engine is None or run.placement.name not in engine.observe([run.placement])):
-        raise ElsewhereError(f"the record of run {run.id} is not here")
+        raise ElsewhereError(f"the record of run {run.id} is not on this machine")
     record = Record(RoleFiles(world.records, RecordKey(run.id, run.attempt)))
     cause, reason = _cause(run, record)
     blocks = sample_blocks(record)
     if cause is None and (missing := _missing(run, blocks)):
         cause, reason = _missing_cause(missing, record)
     measured = [_measured(execution, record) for execution in record.executions if execution.measured]
-    events = [_note(run, one, world) for one in measured if one.disturbances]
+    events = [_contaminated(run, one, world) for one in measured if one.disturbances]
     if cause is None and any(one.disturbances for one in measured):
         policy = run.descriptor.measure.on_contamination
         if policy is OnContamination.VOID and run.attempt < MOST_ATTEMPTS:
@@ -39,7 +39,10 @@ def collect(run: Run, world: World) -> Step:
         if policy is OnContamination.VOID:
             measured = [one for one in measured if not one.disturbances]
         if policy is OnContamination.FAIL or not measured:
-            cause, reason = Cause.CONTAMINATED, "the machine was disturbed: " + "; ".join(_words(record))
+            cause, reason = (
+                Cause.CONTAMINATED,
+                "the machine was disturbed: " + "; ".join(_disturbances(record)),
+            )
     points = points_of(run, blocks, measured, record.fingerprint) if cause is None else []
     return Step(
         status=Status.ANALYSE,
@@ -52,17 +55,17 @@ def collect(run: Run, world: World) -> Step:
 
 
 def _again(run: Run, world: World, events: Sequence[Event]) -> Step:
-    """Void what was measured and measure once more, in a new placement."""
+    """Void all values and measure again in a new placement."""
     reason = f"the machine was disturbed; attempt {run.attempt + 1} of {MOST_ATTEMPTS}"
     voided = Event(run_id=run.id, kind="voided", time_s=world.clock.now_s(), message=reason)
     return Step(status=Status.PLACE, reason=reason, events=(*events, voided), next_attempt=True)
 
 
-def _words(record: Record) -> list[str]:
-    return sorted({words for execution in record.executions for words in record.disturbances(execution)})
+def _disturbances(record: Record) -> list[str]:
+    return sorted({text for execution in record.executions for text in record.disturbances(execution)})
 
 
-def _note(run: Run, one: Measured, world: World) -> Event:
+def _contaminated(run: Run, one: Measured, world: World) -> Event:
     return Event(
         run_id=run.id,
         kind="contaminated",
@@ -75,8 +78,8 @@ def _note(run: Run, one: Measured, world: World) -> Event:
 def _cause(run: Run, record: Record) -> tuple[Cause | None, str]:
     if run.cause is Cause.LOST and not record.exit:
         return (Cause.CANCELLED if run.cancel_requested else Cause.LOST), run.reason
-    said = record.exit.get("cause")
-    return (Cause(said) if said else None), str(record.exit.get("reason", ""))
+    cause = record.exit.get("cause")
+    return (Cause(cause) if cause else None), str(record.exit.get("reason", ""))
 
 
 def _missing(run: Run, blocks: Sequence[SampleBlock]) -> list[Metric]:
@@ -85,7 +88,7 @@ def _missing(run: Run, blocks: Sequence[SampleBlock]) -> list[Metric]:
 
 
 def _missing_cause(missing: Sequence[Metric], record: Record) -> tuple[Cause, str]:
-    """Only an extraction that came to its end can say that a metric never appeared."""
+    """The failure of a run without required metrics. A metric counts as missing only if extraction was completed."""
     if record.exit.get("extraction") == "failed":
         free_bytes = record.exit.get("disk_free_bytes", ROOM_TO_EXTRACT)
         cause = Cause.DISK_FULL if free_bytes < ROOM_TO_EXTRACT else Cause.INTERNAL
@@ -94,7 +97,7 @@ def _missing_cause(missing: Sequence[Metric], record: Record) -> tuple[Cause, st
 
 
 def _explain(metric: Metric, record: Record) -> str:
-    """Why a required metric has no sample: what was rejected, else the pattern and the lines that came closest."""
+    """Why a required metric has no sample: the rejected values, else the pattern and the most similar lines."""
     found = record.metrics.get(metric.name, {})
     if rejected := found.get("rejected"):
         counts = ", ".join(f"{count} {why}" for why, count in rejected.items())
