@@ -57,15 +57,17 @@ def points_of(
     """
     declared = {metric.name: metric for metric in run.descriptor.output.metrics}
     kept = {execution.repeat for execution in measured}
-    found = [
+    metric_values = [
         (
             declared.get(block.metric, Metric(name=block.metric, units=block.units)),
             _per_repeat(block, kept, declared),
         )
         for block in blocks
     ]
-    known = {metric.name for metric, _ in found}
-    found += [(metric, values) for metric, values in _agent_metrics(measured) if metric.name not in known]
+    known = {metric.name for metric, _ in metric_values}
+    metric_values += [
+        (metric, values) for metric, values in _agent_metrics(measured) if metric.name not in known
+    ]
     contaminated = any(execution.disturbances for execution in measured)
     subject = run.descriptor.subject
     return [
@@ -83,7 +85,7 @@ def points_of(
             subject=subject.commit or subject.version or "",
             contaminated=contaminated,
         )
-        for metric, values in found
+        for metric, values in metric_values
         if values
     ]
 

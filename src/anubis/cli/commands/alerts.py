@@ -40,11 +40,11 @@ def alerts() -> None:
 def listed(*, everything: bool, benchmark: str | None, as_json: bool) -> None:
     """List open alerts, the newest first."""
     with open_client() as client:
-        found = client.alerts.find(states=() if everything else CURRENT, benchmark=benchmark)
+        matching = client.alerts.find(states=() if everything else CURRENT, benchmark=benchmark)
     if as_json:
-        json_output.show_list(alert_to_json(alert) for alert in found)
-    elif found:
-        alerts_view.show(found)
+        json_output.show_list(alert_to_json(alert) for alert in matching)
+    elif matching:
+        alerts_view.show(matching)
     else:
         click.echo("no alerts" if everything else "no open alerts")
 

@@ -93,16 +93,16 @@ def bisect(
             client, what, alert_id, metric=metric, repository=repository, overrides=mapping(overrides)
         )
         ask = replace(ask, max_runs=runs, min_effect=min_effect, all_parents=all_parents)
-        found = client.bisections.search(
+        result = client.bisections.search(
             ask,
             measure=lambda due: _measured(client, due),
             answered=lambda answer: _show_commit(ask, answer),
         )
     if as_json:
-        json_output.show(api_bisections.bisection_to_json(ask, found))
+        json_output.show(api_bisections.bisection_to_json(ask, result))
     else:
-        _show(ask, found)
-    return exit_codes.OK if len(found.suspects) == 1 else exit_codes.UNDECIDED
+        _show(ask, result)
+    return exit_codes.OK if len(result.suspects) == 1 else exit_codes.UNDECIDED
 
 
 def _question(
@@ -154,18 +154,18 @@ def _show_commit(ask: "BisectRequest", answer: "CommitResult") -> None:
     click.echo("  ".join(part for part in parts if part), err=True)
 
 
-def _show(ask: "BisectRequest", found: "BisectResult") -> None:
-    if len(found.suspects) > 1:
-        click.secho(f"the first bad commit is one of these {len(found.suspects)}", bold=True)
-        for commit in found.suspects:
+def _show(ask: "BisectRequest", result: "BisectResult") -> None:
+    if len(result.suspects) > 1:
+        click.secho(f"the first bad commit is one of these {len(result.suspects)}", bold=True)
+        for commit in result.suspects:
             click.echo(f"  {commit}  {one_line(ask.repository.about(commit), 120)}")
         click.echo(
             "All but the last are undecided (see above). Make one of them measurable, or allow more --runs."
         )
         return
-    (first,) = found.suspects
+    (first,) = result.suspects
     click.secho(f"first bad commit: {first}", bold=True)
     click.echo(f"  {one_line(ask.repository.about(first), 120)}")
-    if found.verdict:
-        for line in comparison_view.verdict_lines(found.verdict, terminal.width()):
+    if result.verdict:
+        for line in comparison_view.verdict_lines(result.verdict, terminal.width()):
             click.echo(f"  {line}")

@@ -59,16 +59,16 @@ def compare(
     Exits 3 if a metric regressed, else 4 if one is undecided, else 0.
     """
     with open_client() as client:
-        found = [
+        comparisons = [
             (key, judged(client, old, new, min_effect=min_effect, metrics=metrics))
             for key, old, new in _sides(client, baseline, contender, mapping(labels))
         ]
     if as_json:
-        json_output.show([{"cell": dict(key), **comparison_view.as_json(one)} for key, one in found])
+        json_output.show([{"cell": dict(key), **comparison_view.as_json(one)} for key, one in comparisons])
     else:
-        for key, one in found:
+        for key, one in comparisons:
             show(one, about=key_text(key), plot=terminal.width() is not None if plot is None else plot)
-    return exit_code(one for _, one in found)
+    return exit_code(one for _, one in comparisons)
 
 
 def _sides(

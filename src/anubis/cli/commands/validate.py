@@ -156,7 +156,9 @@ def read_file(file: Path) -> bytes:
 def _show(report: _Report, *, plan: bool) -> None:
     """Print problems on standard error, a valid file on standard output."""
     file = str(report.file)
-    found = [problem for problem in (*report.problems, *report.here) if problem.severity is Severity.ERROR]
+    error_problems = [
+        problem for problem in (*report.problems, *report.here) if problem.severity is Severity.ERROR
+    ]
     warnings = [problem for problem in report.problems if problem.severity is Severity.WARNING]
     if warnings:
         terminal.warn(
@@ -166,9 +168,9 @@ def _show(report: _Report, *, plan: bool) -> None:
     if here := [problem for problem in report.here if problem.severity is Severity.WARNING]:
         terminal.warn(f"{file}: {units.counted(len(here), 'problem')} on this installation")
         errors.show_problems(here, file=file)
-    if found:
-        terminal.error(f"{file}: {units.counted(len(found), 'problem')}")
-        errors.show_problems(found, file=file)
+    if error_problems:
+        terminal.error(f"{file}: {units.counted(len(error_problems), 'problem')}")
+        errors.show_problems(error_problems, file=file)
         return
     first = report.cells[0].descriptor
     runs = units.counted(len(report.cells), "run")

@@ -103,10 +103,10 @@ def _stored(client: "Client", what: Sequence[str]) -> list[Run]:
         ids = [run_id for term in what for run_id in refs.expand(client, term)]
     else:
         ids = [row.id for row in client.runs.family(refs.LAST)]
-    found = [client.runs.get(run_id) for run_id in dict.fromkeys(ids)]
-    if busy := next((run for run in found if not run.status.final), None):
+    runs = [client.runs.get(run_id) for run_id in dict.fromkeys(ids)]
+    if busy := next((run for run in runs if not run.status.final), None):
         raise BadInputError(f"run {busy.id} is not final yet", remedy=f"wait for it: anubis watch {busy.id}")
-    return found
+    return runs
 
 
 def _two_sides(runs: Sequence[Run]) -> "list[gate.GateSides]":
@@ -129,15 +129,15 @@ def _newest(client: "Client", contender: Sequence[Run], query: RunQuery, words: 
     If some runs match the subject exactly, only these are returned. Raises NotFoundError if no run matches.
     """
     contender_ids = {run.id for run in contender}
-    found: list[str] = []
+    ids: list[str] = []
     for name in dict.fromkeys(run.descriptor.info.name for run in contender):
         narrow = replace(query, name=name, statuses=(Status.SUCCEEDED,), limit=NEWEST + len(contender_ids))
         rows = [row for row in client.runs.find(narrow) if row.id not in contender_ids]
         exact = [row for row in rows if row.subject == query.subject]
-        found += [row.id for row in (exact or rows)[:NEWEST]]
-    if not found:
+        ids += [row.id for row in (exact or rows)[:NEWEST]]
+    if not ids:
         raise NotFoundError(
             f"no successful run of these benchmarks has {words}",
             remedy="see the stored runs with anubis history",
         )
-    return [client.runs.get(run_id) for run_id in found]
+    return [client.runs.get(run_id) for run_id in ids]

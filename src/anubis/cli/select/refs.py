@@ -46,10 +46,10 @@ def expand(client: "Client", term: str, within: RunQuery | None = None) -> list[
 
 def ids_of(client: "Client", terms: Sequence[str], *, families: bool = False) -> list[str]:
     """The full ids that terms name; with ``families`` all runs of the families of the named runs."""
-    found = [run_id for term in terms for run_id in expand(client, term)]
+    ids = [run_id for term in terms for run_id in expand(client, term)]
     if families:
-        found = [row.id for run_id in found for row in client.runs.family(run_id)]
-    return list(dict.fromkeys(found))
+        ids = [row.id for run_id in ids for row in client.runs.family(run_id)]
+    return list(dict.fromkeys(ids))
 
 
 def _named(client: "Client", part: str) -> list[str]:

@@ -111,8 +111,8 @@ def _thresholds(
             ids = {bound: _bound_id(run, metric.name, bound, points[-1].fingerprint) for bound in BOUNDS}
             looked_at |= set(ids.values())
             open_rows = {bound: by_id[one].rows[0] for bound, one in ids.items() if _is_open(by_id.get(one))}
-            found = crossed_bounds(metric, _point_of(run, points), _before(run, points), open_rows)
-            crossing |= {ids[bound]: row for bound, row in found}
+            crossed = crossed_bounds(metric, _point_of(run, points), _before(run, points), open_rows)
+            crossing |= {ids[bound]: row for bound, row in crossed}
     changed = [
         replace(by_id.get(identity) or _opened(run, identity, AlertKind.THRESHOLD, now_s), rows=(row,))
         for identity, row in crossing.items()

@@ -98,15 +98,15 @@ def _missing_cause(missing: Sequence[Metric], record: Record) -> tuple[Cause, st
 
 def _explain(metric: Metric, record: Record) -> str:
     """Why a required metric has no sample: the rejected values, else the pattern and the most similar lines."""
-    found = record.metrics.get(metric.name, {})
-    if rejected := found.get("rejected"):
+    counters = record.metrics.get(metric.name, {})
+    if rejected := counters.get("rejected"):
         counts = ", ".join(f"{count} {why}" for why, count in rejected.items())
-        return f'metric "{metric.name}" had no usable value ({counts}; the first: {found.get("rejected_example")!r})'
+        return f'metric "{metric.name}" had no usable value ({counts}; the first: {counters.get("rejected_example")!r})'
     if metric.pattern is None:
         return f'metric "{metric.name}" was never emitted'
-    if found.get("switched_off"):
+    if counters.get("switched_off"):
         return f'the pattern of metric "{metric.name}" took too long and was switched off: {metric.pattern}'
-    closest = found.get("closest") or []
+    closest = counters.get("closest") or []
     lines = "; the closest lines: " + ", ".join(repr(line) for line in closest) if closest else ""
     return f'metric "{metric.name}" never appeared: no line matched {metric.pattern}{lines}'
 
