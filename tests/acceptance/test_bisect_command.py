@@ -166,7 +166,7 @@ def test_branches_are_searched_when_asked_for(anubis, repository):
         (["HEAD~1", "HEAD"], 2, "needs a good commit"),
         (["HEAD~1", "HEAD", "gone.toml"], 2, "No such file"),
         (["nothing", "HEAD", "bench.toml"], 2, "no commit 'nothing'"),
-        (["HEAD", "HEAD~3", "bench.toml"], 2, "no ancestor"),
+        (["HEAD", "HEAD~3", "bench.toml"], 2, "is not an ancestor"),
         (["HEAD~1", "HEAD", "bench.toml"], 4, "is detected with 3 runs of each"),
         (["HEAD~6", "HEAD", "bench.toml"], 2, "cannot be measured"),
         (["HEAD~1", "HEAD", "two.toml"], 2, "choose one with --metric: latency, rate"),

@@ -113,9 +113,9 @@ def test_an_export_takes_the_conditions_of_history(anubis, history):
     [
         (["import"], "FILE"),
         (["import", "gone.json"], "No such file"),
-        (["import", "notes.txt"], "no format that is known"),
-        (["import", "notes.txt", "--format", "asvv"], "no format to import"),
-        (["export", "--format", "asv"], "no format to export"),
+        (["import", "notes.txt"], "the format of notes.txt is not recognised"),
+        (["import", "notes.txt", "--format", "asvv"], "not a known format to import"),
+        (["export", "--format", "asv"], "not a known format to export"),
         (["export", "-o", "no/such/folder"], "No such file"),
         (["export", "--family", "@last"], "0 runs are stored"),
     ],
