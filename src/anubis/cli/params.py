@@ -35,7 +35,7 @@ class _Parsed(click.ParamType[Any]):
 def _pair(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key:
-        raise ValueError(f"{text!r} is not a pair: expected KEY=VALUE")
+        raise ValueError(f"expected KEY=VALUE, got {text!r}")
     return key, value
 
 

@@ -115,7 +115,7 @@ ack = _decision(TriageAction.ACK, "Acknowledge an alert: you are working on it."
 accept = _decision(TriageAction.ACCEPT, "Make the new level the baseline: the change is intended.")
 mute = _decision(TriageAction.MUTE, "Send no notices about an alert for some time.")
 resolve = _decision(
-    TriageAction.RESOLVE, "Close an alert: it is over or was wrong; the same shift does not open it again."
+    TriageAction.RESOLVE, "Close an alert that is over or was wrong; the same shift does not open it again."
 )
 reopen = _decision(TriageAction.REOPEN, "Revoke the decision about an alert.")
 

@@ -64,7 +64,7 @@ def _given_options(function: Callable[..., Any]) -> Callable[..., Any]:
     "--format", "form", metavar="NAME", help="Format of the files (default: detected from the file)."
 )
 @click.option("--dry-run", is_flag=True, help="Read everything and print all problems; store nothing.")
-@click.option("--partial", is_flag=True, help="Store what could be read despite errors.")
+@click.option("--partial", is_flag=True, help="Store the values that could be read, despite errors.")
 @_given_options
 @json_option
 def import_(

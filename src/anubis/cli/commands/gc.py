@@ -19,7 +19,7 @@ PACK_AGE_S = 30 * 86_400
     "--older-than",
     type=SPAN,
     metavar="SPAN",
-    help="Keep what is younger: 12h, 30d.  [default: 1d; with --pack, 30d since a run's end]",
+    help="Keep files and records younger than this: 12h, 30d.  [default: 1d; with --pack, 30d since a run's end]",
 )
 @click.option("--pack", is_flag=True, help="Compress the records of runs that ended long ago instead.")
 @json_option
