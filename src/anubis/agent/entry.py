@@ -4,6 +4,7 @@ the machine. Each verb imports only what it needs, because every run pays for th
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -48,4 +49,5 @@ def _main(words: list[str]) -> int:
     else:
         sys.stderr.write(USAGE)
         return 2
+    gc.enable()  # the command that starts an agent may disable it during the imports
     return run(options)

@@ -14,6 +14,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from anubis.contracts.engine import Capabilities, Mounting
@@ -105,7 +106,7 @@ class ProcessEngine:
         name = f"{run.id}.{run.attempt}"
         return Placement(engine=self.name, name=name, details={"record": record} | self._here)
 
-    @property
+    @cached_property
     def _here(self) -> dict[str, str]:
         return {"host": socket.gethostname(), "folder": str(self._settings.folder.resolve())}
 
