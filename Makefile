@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 CODE := src tests benchmarks examples docs
 
-.PHONY: help demo test check integration docs bench clean
+.PHONY: help demo test properties check integration docs bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -23,6 +23,9 @@ demo: $(READY) ## compare two versions of a training
 
 test: $(READY) ## run the tests that need only Python
 	@$(BIN)/python -m pytest -m 'not postgresql'
+
+properties: $(READY) ## run the property tests with inputs that differ at every run; make properties SEED=N repeats them
+	@seed=$${SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; echo "seed $$seed"; HYPOTHESIS_PROFILE=random $(BIN)/python -m pytest -m 'hypothesis and not postgresql' --hypothesis-seed=$$seed tests/unit tests/contract
 
 check: $(READY) ## format, lint, types, the dependency rule
 	@$(BIN)/ruff format --check $(CODE)

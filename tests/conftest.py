@@ -1,9 +1,17 @@
 import itertools
+import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 pytest_plugins = ["pytester", "support.skips"]
+
+# No property has a deadline: what a loaded machine takes says nothing about the program. "fixed" repeats the same
+# inputs at every run; "random" draws new ones (make properties, which prints the seed).
+settings.register_profile("fixed", deadline=None, derandomize=True, database=None)
+settings.register_profile("random", deadline=None, derandomize=False, database=None, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 INTEGRATION = Path(__file__).parent / "integration"
 _counter = itertools.count()

@@ -178,7 +178,6 @@ class Interleavings(RuleBasedStateMachine):
 Interleavings.TestCase.settings = settings(
     max_examples=40,
     stateful_step_count=40,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
 TestInterleavings = Interleavings.TestCase

@@ -5,6 +5,7 @@ Format: https://prometheus.io/docs/specs/om/open_metrics_spec/ (version 1.0)
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
 from typing import BinaryIO
 
 from anubis.model.history import Measurement
@@ -24,11 +25,11 @@ _UNIT_WORDS |= {"ns": "nanoseconds", "B": "bytes", "none": ""}
 
 Labels = tuple[tuple[str, str], ...]
 #: Labels -> time in seconds -> value.
-Family = dict[Labels, dict[float, float]]
+Family = dict[Labels, dict[Decimal, float]]
 
 
 def write(measurements: Iterable[Measurement], stream: BinaryIO, findings: Findings) -> None:
-    """One gauge family for each metric and unit, and one for its spread; the newest of equal times is kept.
+    """One gauge family for each metric and unit, and one for its spread; of equal times (to the nanosecond) the last value is kept.
 
     The original names are in the labels ``benchmark`` and ``metric``. Commits are left out: each would be a separate series
     with a single value.
@@ -45,8 +46,9 @@ def write(measurements: Iterable[Measurement], stream: BinaryIO, findings: Findi
             key = _family_name(f"{kind}{each.metric}", unit), kind
             units[key] = unit
             times = families.setdefault(key, {}).setdefault(labels, {})
-            doubled += not kind and each.time_s in times
-            times[each.time_s] = value
+            time_s = _nanoseconds(each.time_s)
+            doubled += not kind and time_s in times
+            times[time_s] = value
     if doubled:
         findings.warn(
             f"{doubled} values have the same name, labels and time as another and were left out",
@@ -69,7 +71,12 @@ def _lines(name: str, unit: str, kind: str, family: Family) -> Iterator[str]:
     for labels, times in sorted(family.items()):
         shown = ",".join(f'{key}="{_escaped(value)}"' for key, value in labels)
         for time_s in sorted(times):
-            yield f"{name}{{{shown}}} {times[time_s]!r} {time_s:.6f}\n"
+            yield f"{name}{{{shown}}} {times[time_s]!r} {time_s:f}\n"
+
+
+def _nanoseconds(time_s: float) -> Decimal:
+    """The time to the nanosecond, which is as exact as readers of the format are."""
+    return round(Decimal(repr(time_s)), 9).normalize()
 
 
 def _family_name(metric: str, unit: str) -> str:

@@ -20,6 +20,7 @@ def archive(path: Path) -> tuple[str, bytes]:
     """The object key (``<sha256>.tar``) and bytes of an archive of a file or folder.
 
     The same content always yields the same bytes: entries are sorted and have no times, owners or umask-dependent modes.
+    A file that begins with ``#!`` is executable in the archive, even if a file system or a download lost its mode.
     A folder is archived under its name, so its content is at ``$BAI_SCRIPTS_PATH/<folder>/``; a single file is at
     ``$BAI_SCRIPTS_PATH/<file>``. Version control and caches are left out. Raises BadInputError for a missing path, a
     special file, and a link to a target outside of the folder.
@@ -67,7 +68,7 @@ def _add(tar: tarfile.TarFile, member: Path, top: Path) -> None:
     elif member.is_file():
         content = member.read_bytes()
         info.size = len(content)
-        info.mode = 0o755 if member.stat().st_mode & 0o100 else 0o644
+        info.mode = 0o755 if member.stat().st_mode & 0o100 or content.startswith(b"#!") else 0o644
         tar.addfile(info, io.BytesIO(content))
     else:
         raise BadInputError(f"{member} is not a regular file", remedy="remove devices, sockets and pipes")

@@ -10,8 +10,8 @@ from anubis.model.errors import BadInputError
 AUTO = "auto"
 DIRTY = "-dirty"
 
-#: Number of ancestors that are examined for the corrected commit date.
-DEPTH = 1000
+#: Number of ancestors that are examined for the corrected commit date; older ones are ordered by their dates alone.
+DEPTH = 10_000
 
 
 def resolve(subject: Subject, folder: Path) -> Subject:
@@ -27,26 +27,31 @@ def resolve(subject: Subject, folder: Path) -> Subject:
 
 
 def order_s(subject: Subject, folder: Path) -> float | None:
-    """Corrected commit date of the subject: the latest committer date among it and its first-parent ancestors.
+    """Corrected commit date of the subject, UTC seconds: later than that of every ancestor.
 
-    With this date a commit with a wrong clock is never before its parents ("corrected commit date", see
-    gitformat-commit-graph). None if the commit is not in the working tree of ``folder``.
+    It is the committer date, or one second more than the latest corrected date of a parent if that is later ("corrected
+    commit date", see gitformat-commit-graph). So commits of one second, as a rebase makes them, and commits dated before
+    their parents keep the order of their ancestry. None if the commit is not in the working tree of ``folder``.
     """
     if not subject.commit:
         return None
     try:
-        dates = _git(
+        listed = _git(
             folder,
             "log",
-            "--first-parent",
+            "--topo-order",
             f"--max-count={DEPTH}",
-            "--format=%ct",
+            "--format=%H %ct %P",
             "--end-of-options",  # a commit name that begins with a dash is not an option
             subject.commit.removesuffix(DIRTY),
         )
     except BadInputError:
         return None
-    return float(max(int(date) for date in dates.split()))
+    corrected: dict[str, int] = {}
+    for line in reversed(listed.splitlines()):  # parents first
+        commit, date, *parents = line.split()
+        corrected[commit] = max(int(date), *(corrected.get(parent, 0) + 1 for parent in parents), 0)
+    return float(corrected[commit])
 
 
 def _git(folder: Path, *words: str) -> str:

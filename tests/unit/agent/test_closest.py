@@ -14,6 +14,16 @@ def test_lines_that_share_words_come_first(tmp_path):
     assert found[1] == "val_loss = 3"
 
 
+def test_a_misspelt_word_counts_as_that_word(tmp_path):
+    record = lines(tmp_path, b"acuracy=0.5\nloss=0.1\nfinished\nactually=3\n")
+    assert Closest(record).lines("accuracy", r"accuracy=([0-9.]+)")[0] == "acuracy=0.5"
+
+
+def test_a_whole_word_counts_more_than_a_misspelt_one(tmp_path):
+    record = lines(tmp_path, b"accuracy 0.5\nacuracy=0.5\n")
+    assert Closest(record).lines("accuracy", r"accuracy=([0-9.]+)") == ["accuracy 0.5", "acuracy=0.5"]
+
+
 def test_of_lines_that_differ_in_figures_one_is_shown(tmp_path):
     record = lines(tmp_path, b"".join(b"loss %d\n" % i for i in range(5)) + b"other\n")
     assert Closest(record).lines("loss", r"loss=(\d+)") == ["loss 4", "other"]

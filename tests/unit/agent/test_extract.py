@@ -1,7 +1,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from anubis.agent.extract.extraction import Extraction
@@ -31,7 +31,6 @@ def expected(text, pattern):
     return [float(m[group]) for line in re.split("[\r\n]", text) for m in regex.finditer(line)]
 
 
-@settings(deadline=None)
 @given(chunks=CHUNKS)
 def test_however_it_arrives_each_line_is_searched_once(tmp_path_factory, chunks):
     record = HandmadeRecord(tmp_path_factory.mktemp("record"))

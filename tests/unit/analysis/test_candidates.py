@@ -24,7 +24,7 @@ def cheapest(points, levels, penalty, bound):
     )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(rows, st.floats(0.5, 8), st.floats(1, 9))
 def test_no_history_is_cheaper_than_the_one_it_finds(points, penalty, bound):
     rungs = np.array([-10.0, -3.0, 0.0, 4.0])
@@ -39,7 +39,7 @@ def test_no_history_is_cheaper_than_the_one_it_finds(points, penalty, bound):
     assert cost == pytest.approx(table[-1].min())
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 1000), st.integers(1, 5), st.integers(2, 40))
 def test_many_series_cost_what_each_costs_alone(seed, series, points):
     random = np.random.default_rng(seed)
@@ -69,7 +69,6 @@ def test_changes_too_near_the_ends_are_not_offered():
     assert fit(points, None, Costs(np.array([9.0]), np.array([8.0]))) == [[]]
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(-20, 20), min_size=1, max_size=8), st.floats(0.5, 4))
 def test_rungs_are_those_near_a_point(points, reach):
     rungs = rungs_for(np.array(points), reach)

@@ -23,7 +23,7 @@ def history(seed, n):
     return (100 * np.exp(logs)).tolist()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.integers(1, 150), st.sampled_from([0.0, 0.02]))
 def test_appending_says_what_judging_the_whole_says(seed, n, min_effect):
     values = history(seed, n)
@@ -37,7 +37,7 @@ def test_appending_says_what_judging_the_whole_says(seed, n, min_effect):
             assert detector.verdict() == judge_series(whole, min_effect=min_effect)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 10**6), st.integers(6, 120), st.integers(0, 100))
 def test_known_errors_agree_too_from_whenever_they_are_known(seed, n, known_from):
     values = history(seed, n)
@@ -50,7 +50,7 @@ def test_known_errors_agree_too_from_whenever_they_are_known(seed, n, known_from
     assert detector.changes == tuple(find_changes([whole], min_effect=0.0)[0])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.floats(-1e6, 1e6) | st.sampled_from([0.0, 1.0, 1e300, -1e-300]), min_size=6, max_size=50))
 def test_values_around_zero_agree_too(values):
     detector = Detector(min_effect=0.0)
@@ -59,7 +59,7 @@ def test_values_around_zero_agree_too(values):
     assert detector.changes == tuple(find_changes([Series(values=tuple(values))], min_effect=0.0)[0])
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=12), st.sampled_from([40, 100]))
 def test_many_series_together_say_what_each_says_alone(seeds, n):
     many = [Series(values=tuple(history(seed, n))) for seed in seeds]

@@ -32,7 +32,7 @@ def plain(left, right, sigma):
     return max(abs(means[1] - means[0]) / error, ranks), means[1] - means[0]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 10**6), st.integers(6, SIDE), st.integers(6, SIDE), st.booleans())
 def test_scores_are_the_plain_arithmetic(seed, n_left, n_right, ties):
     random = np.random.default_rng(seed)

@@ -130,7 +130,7 @@ def test_the_noisier_the_more_runs():
     assert used[0.005] <= used[0.02] < used[0.04]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 10_000), st.integers(2, 64), st.data())
 def test_the_first_bad_commit_is_found_through_noise(seed, count, data):
     """5 % on 1 % of noise: wrong sides are possible, and so rare that none is seen in these searches."""

@@ -279,10 +279,12 @@ def test_zone_name_and_zone_id_lie_in_one_region(name, zone_id, agree):
         ("p3.8xlarge", {}, False),
         ("ml.p3.8xlarge", {}, False),
         ("ml.c5.large", {}, True),
-        ("q9.huge", {}, False),
+        ("q9.huge", {}, True),
         ("q9.huge", {"hardware__gpus": "0"}, True),
         ("c5.large", {"hardware__gpus": "2"}, False),
-        ("rack", {}, False),
+        ("rack", {"hardware__gpus": "2"}, False),
+        ("local", {}, False),
+        ("t2.micro", {}, True),
     ],
 )
 def test_one_process_for_each_gpu_needs_gpus(instance_type, more, wrong):
@@ -296,9 +298,18 @@ def test_one_process_for_each_gpu_needs_gpus(instance_type, more, wrong):
 def test_an_operators_table_of_machines_counts():
     text = f'{BASE}[hardware.distributed]\nprocesses_per_instance = "gpus"'
     sets = {"hardware.strategy": "torchrun", "hardware.instance_type": "rack"}
-    rack = {"rack": Instance(cpus=8, memory_gib=64, gpus=0)}
-    assert describe.read(text, overrides=sets).descriptor is not None
-    assert describe.read(text, overrides=sets, instances=rack).descriptor is None
+    with_gpus, without = ({"rack": Instance(cpus=8, memory_gib=64, gpus=gpus)} for gpus in (2, 0))
+    assert describe.read(text, overrides=sets, instances=with_gpus).descriptor is not None
+    assert describe.read(text, overrides=sets, instances=without).descriptor is None
+
+
+def test_a_machine_whose_gpus_are_unknown_is_refused_where_their_number_matters():
+    text = f'{BASE}[hardware.distributed]\nprocesses_per_instance = "gpus"'
+    (problem,) = describe.read(
+        text, overrides={"hardware.strategy": "torchrun", "hardware.instance_type": "p9.huge"}
+    ).problems
+    assert problem.message == 'the number of GPUs of "p9.huge" is not known'
+    assert "hardware.gpus" in problem.remedy
 
 
 @pytest.mark.parametrize("written", ["0", "-1", '"0"', '"x4"', '"gpusfoo"', "1.5", "true"])

@@ -122,13 +122,13 @@ def holds(reading, text):
 
 
 @given(st.text(max_size=200))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_any_text_is_answered(text):
     holds(describe.read(text), text)
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_any_bytes_are_answered(content):
     assert describe.read(content).descriptor is None
 
@@ -162,7 +162,7 @@ def damaged(draw):
 
 
 @given(damaged())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_damaged_descriptor_is_answered(text):
     holds(describe.read(text), text)
 
@@ -208,7 +208,7 @@ def tables_of_wrong_kinds(draw):
 
 
 @given(tables_of_wrong_kinds())
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 def test_values_of_every_kind_at_every_key_are_answered(text):
     holds(describe.read(text), text)
 
@@ -220,7 +220,7 @@ def test_values_of_every_kind_at_every_key_are_answered(text):
         max_size=4,
     )
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_any_override_is_answered(overrides):
     assert isinstance(describe.read(COMPLETE, overrides=overrides).problems, tuple)
 

@@ -1,8 +1,12 @@
+from pathlib import Path
+
 import pytest
 
+from anubis.describe import instances
 from anubis.describe.instances import extended, find, shipped
 from anubis.model.errors import BadInputError
 
+TABLE = Path(instances.__file__).with_name("instances.csv")
 HEADER = "type,cpus,memory_gib,gpus,accelerator\n"
 
 
@@ -26,6 +30,52 @@ HEADER = "type,cpus,memory_gib,gpus,accelerator\n"
 )
 def test_accelerators_of_known_types(name, gpus):
     assert find(name).gpus == gpus
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        "a1",
+        "c3",
+        "c4",
+        "c5",
+        "c5d",
+        "c5n",
+        "d2",
+        "f1",
+        "g2",
+        "g3",
+        "g3s",
+        "g4dn",
+        "h1",
+        "i2",
+        "i3",
+        "i3en",
+        "m3",
+        "m4",
+        "m5",
+        "m5a",
+        "m5d",
+        "p2",
+        "p3",
+        "p3dn",
+        "r3",
+        "r4",
+        "r5",
+        "t2",
+        "t3",
+        "x1",
+        "x1e",
+        "z1d",
+    ],
+)
+def test_the_families_of_the_old_table_are_known(family):
+    assert any(name.startswith(f"{family}.") for name in shipped())
+
+
+def test_every_type_is_there_once():
+    names = [line.partition(",")[0] for line in TABLE.read_text().splitlines()]
+    assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize("name", ["", "local", "g99.huge", "ml.", "ml.local"])

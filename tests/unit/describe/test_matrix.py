@@ -194,7 +194,7 @@ def test_ten_thousand_cells_are_enough():
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=4))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_there_are_as_many_cells_as_combinations(sizes):
     axes = "\n".join(f'"env.vars.A{name}" = {list(range(size))}' for name, size in enumerate(sizes))
     found = values(axes)

@@ -129,7 +129,7 @@ def documents(draw):
 
 
 @given(documents())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 def test_each_key_is_found_on_the_line_on_which_it_was_written(document):
     text, lines = document
     scan = Scan(text)
@@ -141,7 +141,7 @@ def test_each_key_is_found_on_the_line_on_which_it_was_written(document):
 
 
 @given(documents())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_the_spans_of_a_key_and_its_value_read_back_alone(document):
     text, _ = document
     tree, scan = tomllib.loads(text), Scan(text)

@@ -64,7 +64,7 @@ def test_a_near_miss_of_the_word_for_once_is_recognised():
 
 
 @given(st.text("0123456789*/,-?L#@ MONJAN", max_size=30))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_what_is_accepted_is_due_some_day_and_nothing_raises(text):
     if check_schedule(text) is None:
         assert due_after(text, "UTC", 1_700_000_000.0) > 1_700_000_000

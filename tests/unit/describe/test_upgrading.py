@@ -109,7 +109,7 @@ def old_files(draw):
 
 
 @given(old_files())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_an_upgraded_file_means_the_same(text):
     before = describe.read(text)
     assert before.descriptor is not None, before.problems

@@ -12,7 +12,7 @@ from anubis.transfer.history_formats import formats
 
 READERS = sorted(name for name, each in formats().items() if each.read)
 FILE_READERS = [name for name in READERS if name not in {"asv", "mlflow"}]
-QUIET = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUIET = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 #: The words these formats consist of, so that nonsense gets past the first look.
 WORDS = [

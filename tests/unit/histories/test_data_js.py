@@ -3,7 +3,7 @@ import json
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-QUIET = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUIET = settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20)
 VALUES = st.floats(min_value=-1e300, max_value=1e300)
 

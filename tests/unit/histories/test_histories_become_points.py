@@ -69,7 +69,7 @@ def test_a_measurement_becomes_a_finished_run_with_a_point():
     assert describe.read(text.encode(), filename="imported.toml").descriptor is None
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(name=NAMES, parameters=MAPS, labels=MAPS, repository=WORDS, commit=WORDS, version=WORDS)
 def test_digest_series_and_text_are_those_of_the_descriptor(
     name, parameters, labels, repository, commit, version

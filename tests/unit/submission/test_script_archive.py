@@ -56,6 +56,16 @@ def test_an_executable_stays_one(tmp_path):
     assert os.access(tmp_path / "out/in/run.sh", os.X_OK)
 
 
+def test_a_script_that_lost_its_mode_is_executable_again(tmp_path):
+    write(tmp_path / "code", {"start.sh": b"#!/bin/sh\necho 1\n", "data.txt": b"# no script\n"})
+    (tmp_path / "code/start.sh").chmod(0o644)
+
+    extract(io.BytesIO(archive(tmp_path / "code")[1]), tmp_path / "out")
+
+    modes = {path.name: path.stat().st_mode & 0o111 for path in (tmp_path / "out/code").iterdir()}
+    assert modes["data.txt"] == 0 < modes["start.sh"]
+
+
 def test_a_single_file_is_an_archive_of_its_name(tmp_path):
     (tmp_path / "train.py").write_text("print(1)")
 

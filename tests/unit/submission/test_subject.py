@@ -49,11 +49,44 @@ def test_auto_outside_git_names_the_remedy(tmp_path):
         resolve(Subject(commit="auto"), tmp_path)
 
 
-def test_a_commit_is_never_older_than_its_parents(repository):
-    (repository / "train.py").write_text("2")
-    git(repository, "commit", "-qam", "made by a clock that was wrong", date=1_000)
+def commit(repository, text, *, date=2_000):
+    (repository / "train.py").write_text(text)
+    git(repository, "commit", "-qam", text, date=date)
+    return git(repository, "rev-parse", "HEAD")
 
-    assert order_s(resolve(Subject(commit="auto"), repository), repository) == 2_000.0
+
+def place(repository, name):
+    return order_s(Subject(commit=name), repository)
+
+
+def test_a_commit_is_later_than_its_parents_whatever_its_clock_said(repository):
+    assert place(repository, commit(repository, "a clock that was wrong", date=1_000)) == 2_001.0
+
+
+def test_a_commit_with_a_later_date_stands_at_its_date(repository):
+    assert place(repository, commit(repository, "an hour later", date=5_600)) == 5_600.0
+
+
+def test_commits_of_one_second_keep_the_order_of_their_ancestry(repository):
+    """A rebase gives many commits the same date."""
+    commits = [commit(repository, str(number)) for number in range(16)]
+    places = [place(repository, name) for name in commits]
+    assert places == sorted(set(places))
+
+
+@pytest.mark.parametrize("fast_forward", ["--ff", "--no-ff"])
+def test_a_merge_is_later_than_both_sides(repository, fast_forward):
+    git(repository, "checkout", "-qb", "side")
+    (repository / "other.py").write_text("1")
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "the side, dated late", date=9_000)
+    side = git(repository, "rev-parse", "HEAD")
+    git(repository, "checkout", "-q", "-")
+    trunk = commit(repository, "the trunk")
+    git(repository, "merge", "-q", fast_forward, "-m", "merged", "side", date=2_000)
+    merged = place(repository, "HEAD")
+    assert merged > max(place(repository, side), place(repository, trunk))
+    assert place(repository, commit(repository, "after the merge")) > merged
 
 
 def test_a_commit_from_elsewhere_has_no_date(repository):

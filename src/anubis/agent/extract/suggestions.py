@@ -12,6 +12,8 @@ _BYTES = 1 << 20
 _MOST, _LONGEST = 3, 200
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _FIGURE = re.compile(r"\d+")
+#: A misspelt word has about as many letters as the right one, and shares this part of them in order.
+_MISSPELT_LETTERS, _ALIKE = 2, 0.75
 
 
 class Closest:
@@ -26,7 +28,8 @@ class Closest:
         if self._lines is None:
             self._lines = list({_FIGURE.sub("0", line): line for line in _read(self._record)}.values())
         words = {word.lower() for word in _WORD.findall(_plain(pattern))} or {metric.lower()}
-        scored = [(_score(line, words), number, line) for number, line in enumerate(self._lines)]
+        alike = _alike(words, self._lines)
+        scored = [(_score(line, words, alike), number, line) for number, line in enumerate(self._lines)]
         return [line[:_LONGEST] for _, _, line in sorted(scored, reverse=True)[:_MOST]]
 
 
@@ -37,9 +40,27 @@ def closest_names(metric: str, emitted: list[str]) -> list[str]:
     return [f"emitted: {name}" for name in get_close_matches(metric, emitted, _MOST, 0.0)]
 
 
-def _score(line: str, words: set[str]) -> int:
+def _alike(words: set[str], lines: list[str]) -> dict[str, float]:
+    """Words of the output that look like misspellings of ``words`` -> what each adds to the score of its line."""
+    from difflib import SequenceMatcher
+
+    seen = {word.lower() for line in lines for word in _WORD.findall(line)} - words
+    alike: dict[str, float] = {}
+    for word in words:
+        matcher = SequenceMatcher(b=word, autojunk=False)
+        for other in seen:
+            if abs(len(other) - len(word)) > _MISSPELT_LETTERS:  # most words of a long output end here
+                continue
+            matcher.set_seq1(other)
+            if matcher.quick_ratio() >= _ALIKE and (ratio := matcher.ratio()) >= _ALIKE:
+                alike[other] = max(alike.get(other, 0.0), len(word) * ratio)
+    return alike
+
+
+def _score(line: str, words: set[str], alike: dict[str, float]) -> float:
     lowered = line.lower()
-    return sum(len(word) for word in words if word in lowered)
+    misspelt = {word for word in _WORD.findall(lowered) if word in alike} if alike else set()
+    return sum(len(word) for word in words if word in lowered) + sum(alike[word] for word in misspelt)
 
 
 def _plain(pattern: str) -> str:

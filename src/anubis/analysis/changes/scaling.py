@@ -68,7 +68,8 @@ class Scale:
         if (values > 0).all():
             return cls(logs=True, unit=1.0)
         size = np.abs(values[: checkpoint(len(values))])
-        unit = float(np.median(size)) or float(size.max()) or 1.0
+        # A quarter, because the two middle values are added: their sum must not overflow.
+        unit = 4 * float(np.median(size / 4)) or float(size.max()) or 1.0
         return cls(logs=False, unit=max(unit, float(np.abs(values).max()) * 1e-100))
 
     def work(self, values: Floats) -> Floats:

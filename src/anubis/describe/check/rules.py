@@ -16,7 +16,7 @@ from anubis.describe.check.validation import missing
 from anubis.describe.findings import Findings, Remark
 from anubis.describe.instances import Instances, find
 from anubis.describe.paths import METRIC_LISTS, SOURCE_LISTS, Path, get, shown
-from anubis.model.hardware import Strategy
+from anubis.model.hardware import LOCAL, Strategy
 from anubis.model.problem import Severity
 
 RuleFindings = Iterator[tuple[Path, Remark]]
@@ -123,10 +123,20 @@ def _distributed(tree: Mapping[str, Any], instances: Instances | None, *, lenien
             severity=Severity.WARNING if lenient else Severity.ERROR,
         )
         yield (*path, "num_instances"), remark
-    if processes == "gpus" and _gpus(hardware, instances) == 0:
-        message = f'processes_per_instance is "gpus", but {quoted(hardware.get("instance_type"))} has no GPU'
-        remedy = "choose a machine with GPUs, or write a number"
-        yield (*path, "processes_per_instance"), Remark(message=message, remedy=remedy)
+    if processes == "gpus":
+        yield from _one_for_each_gpu(hardware, (*path, "processes_per_instance"), instances)
+
+
+def _one_for_each_gpu(hardware: dict[str, Any], path: Path, instances: Instances | None) -> RuleFindings:
+    """The GPUs of this machine are counted when the run is placed; those of other machines must be known before."""
+    instance_type, gpus = hardware.get("instance_type"), _gpus(hardware, instances)
+    if gpus == 0:
+        message = f'processes_per_instance is "gpus", but {quoted(instance_type)} has no GPU'
+        yield path, Remark(message=message, remedy="choose a machine with GPUs, or write a number")
+    elif gpus is None and isinstance(instance_type, str) and instance_type != LOCAL:
+        message = f"the number of GPUs of {quoted(instance_type)} is not known"
+        remedy = "state it as hardware.gpus, or write a number of processes"
+        yield path, Remark(message=message, remedy=remedy)
 
 
 def _gpus(hardware: dict[str, Any], instances: Instances | None) -> int | None:
