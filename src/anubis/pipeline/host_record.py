@@ -68,7 +68,7 @@ def _lost(record: Path) -> Observation:
     left = process_tree.end_orphans(str(record))
     _drop_ballast(record)
     ended = f"; processes it left behind were killed: {left}" if left else ""
-    return Observation(seen=Seen.LOST, reason=f"the agent ended without writing the result of the run{ended}")
+    return Observation(seen=Seen.LOST, reason=f"the agent vanished without writing the result of the run{ended}")
 
 
 def _drop_ballast(record: Path) -> None:
