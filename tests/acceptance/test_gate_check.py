@@ -111,9 +111,9 @@ def test_baselines_are_named_by_runs_subject_or_label(anubis, bench):
     ("words", "sentence"),
     [
         (["--baseline", "@last~1", "--baseline-subject", "1"], "more than one baseline"),
-        (["--runs", "3"], "need a descriptor file"),
-        (["--set", "info.name=x"], "need a descriptor file"),
-        (["--baseline", "old.toml"], "need a descriptor file"),
+        (["--runs", "3"], "require a descriptor file"),
+        (["--set", "info.name=x"], "require a descriptor file"),
+        (["--baseline", "old.toml"], "require a descriptor file"),
         (["@last", "noisy.toml"], "runs and files"),
         (["gone.toml"], "No such file"),
         (["@last", "--baseline", "@last"], "on both sides"),

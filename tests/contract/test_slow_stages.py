@@ -346,7 +346,7 @@ def test_a_keeper_that_died_is_noticed_when_the_leases_run_out(cluster, caplog):
     end()
     turn(first)
 
-    assert f"gave up runs whose leases were lost: {run.id}" in caplog.text
+    assert f"dropped runs whose leases were lost: {run.id}" in caplog.text
     assert kinds(cluster, run) == []
     settle(first)
     assert cluster.status([run]) == [Status.WATCH]
@@ -410,7 +410,7 @@ def test_no_more_runs_are_claimed_than_wait_here_for_a_stuck_engine_and_others_a
     stuck = [ready() for _ in range(6)]
     late = ready(engine="other", created_s=stuck[0].created_s + 1)
     add(cluster, *stuck)
-    first, second = cluster.replica("first", most=4), cluster.replica("second")
+    first, second = cluster.replica("first", max_waiting=4), cluster.replica("second")
     turn(first)
     first.threads.hang()
     add(cluster, late)
@@ -427,7 +427,7 @@ def test_no_more_runs_are_claimed_than_wait_here_for_a_stuck_engine_and_others_a
 def test_runs_that_are_only_watched_leave_room_for_more(cluster):
     runs = [ready() for _ in range(9)]
     add(cluster, *runs)
-    first = cluster.replica("first", most=2)
+    first = cluster.replica("first", max_waiting=2)
 
     for _ in range(9):
         settle(first)

@@ -7,7 +7,7 @@ import tokenize
 
 import pytest
 
-from support.tree import PACKAGE, ROOT, SRC, shown
+from support.tree import ROOT, SRC, shown
 
 #: Idioms that stop a reader, as regular expressions without regard to case.
 IDIOMS = [
@@ -61,16 +61,9 @@ ALLOWED = {
     ("CHANGELOG.md", "weighings"): "the old name",
 }
 
-#: Folders whose text is still being rewritten.
-PENDING = ["pipeline", "cli", "client"]
-
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")]
-MODULES = [
-    path
-    for path in sorted(SRC.rglob("*.py"))
-    if PACKAGE not in path.parents or path.relative_to(PACKAGE).parts[0] not in PENDING
-]
+MODULES = sorted(SRC.rglob("*.py"))
 
 
 def idioms(name, text):
@@ -98,10 +91,6 @@ def test_a_page_is_plain_english(page):
 @pytest.mark.parametrize("path", MODULES, ids=shown)
 def test_a_module_is_plain_english(path):
     assert [(text, found) for text in prose(path) if (found := idioms(shown(path), text))] == []
-
-
-def test_pending_folders_exist():
-    assert [name for name in PENDING if not (PACKAGE / name).is_dir()] == []
 
 
 def test_allowed_words_are_used():

@@ -6,17 +6,17 @@ from anubis.bisection.bisect_request import BisectRequest
 from anubis.bisection.bisection import BisectResult, CommitResult
 
 
-def bisection_to_json(question: BisectRequest, found: BisectResult) -> Json:
+def bisection_to_json(request: BisectRequest, result: BisectResult) -> Json:
     return {
-        "good": question.good,
-        "bad": question.bad,
-        "metric": question.metric,
-        "family_id": question.family,
-        "first_bad": found.suspects[0] if len(found.suspects) == 1 else None,
-        "suspects": list(found.suspects),
-        "last_good": found.last_good,
-        "verdict": found.verdict and verdict_to_json(found.verdict),
-        "answers": [_answer_to_json(answer) for answer in found.commits],
+        "good": request.good,
+        "bad": request.bad,
+        "metric": request.metric,
+        "family_id": request.family,
+        "first_bad": result.suspects[0] if len(result.suspects) == 1 else None,
+        "suspects": list(result.suspects),
+        "last_good": result.last_good,
+        "verdict": result.verdict and verdict_to_json(result.verdict),
+        "answers": [_answer_to_json(answer) for answer in result.commits],
     }
 
 

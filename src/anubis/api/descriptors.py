@@ -17,13 +17,13 @@ def validation_to_json(
     next_due_s: float | None = None,
 ) -> Json:
     """A descriptor file and its problems; with ``cells`` the runs that it describes. ``next_due_s``: UTC seconds."""
-    found: Json = {
+    report: Json = {
         "file": file,
         "valid": not any(problem.severity is Severity.ERROR for problem in problems),
         "problems": [problem_to_json(problem) for problem in problems],
     }
     if next_due_s is not None:
-        found["next_due_s"] = next_due_s
+        report["next_due_s"] = next_due_s
     if cells is not None:
-        found["runs"] = [{"cell": cell.values, "descriptor": to_plain(cell.descriptor)} for cell in cells]
-    return found
+        report["runs"] = [{"cell": cell.values, "descriptor": to_plain(cell.descriptor)} for cell in cells]
+    return report

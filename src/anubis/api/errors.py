@@ -54,11 +54,16 @@ TYPES = (
         title="The input cannot be accepted",
         members=("problems", "file"),
     ),
-    ErrorType(error=NotFoundError, name="not-found", status=404, title="Nothing has this name"),
+    ErrorType(error=NotFoundError, name="not-found", status=404, title="The name or id is unknown"),
     ErrorType(error=PlugInError, name="plug-in", status=501, title="A plug-in is missing or broken"),
     ErrorType(error=UndecidedError, name="undecided", status=409, title="The runs do not allow a decision"),
     ErrorType(error=LeaseLostError, name="lease-lost", status=409, title="Another reconciler has the lease"),
-    ErrorType(error=ElsewhereError, name="elsewhere", status=409, title="Another machine has what is needed"),
+    ErrorType(
+        error=ElsewhereError,
+        name="elsewhere",
+        status=409,
+        title="The placement or record is on another machine",
+    ),
     ErrorType(
         error=NoCapacityError,
         name="no-capacity",
@@ -97,7 +102,7 @@ def error_to_json(
 
 
 def problem_details(error: Exception) -> Json:
-    """The error as problem details. An error that Anubis does not raise on purpose reveals nothing."""
+    """The error as problem details, without the message of an error that is not an ``AnubisError``."""
     if not isinstance(error, AnubisError):
         return {"type": BLANK, "title": "Internal Server Error", "status": 500, "detail": ""}
     kind = next(each for each in TYPES if isinstance(error, each.error))

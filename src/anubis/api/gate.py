@@ -47,17 +47,17 @@ def _benchmark_to_json(benchmark: BenchmarkComparison) -> Json:
 
 
 def _benchmark_from_json(plain: Mapping[str, Any]) -> BenchmarkComparison:
-    found = tuple(map(verdict_from_json, plain["verdicts"]))
+    judged = tuple(map(verdict_from_json, plain["verdicts"]))
     return BenchmarkComparison(
         benchmark=plain["benchmark"],
         baseline=plain["baseline"],
         contender=plain["contender"],
-        comparison=_comparison(found) if found else None,
+        comparison=_comparison(judged) if judged else None,
         failure=plain["failure"],
         note=plain["note"],
     )
 
 
-def _comparison(found: tuple[Verdict, ...]) -> Comparison:
-    effect, interval, count = mean_effect(found)
-    return Comparison(verdicts=found, mean_effect=effect, mean_interval=interval, mean_count=count)
+def _comparison(judged: tuple[Verdict, ...]) -> Comparison:
+    effect, interval, count = mean_effect(judged)
+    return Comparison(verdicts=judged, mean_effect=effect, mean_interval=interval, mean_count=count)

@@ -1,4 +1,4 @@
-"""Pages of listings by keyset: a cursor names the last item of a page, so new items shift no page."""
+"""Pages of listings by keyset: a cursor names the last item of a page, so new items do not shift pages."""
 
 import base64
 import binascii
@@ -20,7 +20,7 @@ class Page:
 
 
 def page_of(rows: Sequence[RunRow], limit: int) -> Page:
-    """The page of at most ``limit`` rows, from a query for one row more, which tells whether there is a next page."""
+    """The page of at most ``limit`` rows, from a query for one row more, which shows whether there is a next page."""
     shown = rows[:limit]
     return Page(shown, cursor_after(shown[-1].id) if len(rows) > limit else None)
 
@@ -38,5 +38,7 @@ def run_before(cursor: str) -> str:
     except (ValueError, binascii.Error):
         run_id = ""
     if not run_id or cursor_after(run_id) != cursor:
-        raise BadInputError("the cursor is not valid", remedy="use the cursor of the page before, unchanged")
+        raise BadInputError(
+            "the cursor is not valid", remedy="use the cursor of the previous page, unchanged"
+        )
     return run_id

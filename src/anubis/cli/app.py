@@ -77,7 +77,9 @@ def app(ctx: click.Context) -> None:
 def execute(args: Sequence[str], *, translate: Callable[[Sequence[str]], list[str]] | None = None) -> int:
     """Run the command line; its exit status. ``translate`` turns old spellings into new ones."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # what the terminal's encoding lacks must not end a command
+        if isinstance(
+            stream, io.TextIOWrapper
+        ):  # characters that the terminal cannot encode must not end a command
             stream.reconfigure(errors="replace")
     terminal.fill_closed_streams()
     words = list(args)
@@ -91,7 +93,7 @@ def execute(args: Sequence[str], *, translate: Callable[[Sequence[str]], list[st
         return exit_codes.INTERRUPTED
     except click.ClickException as error:
         return errors.report_usage(error, as_json=as_json)
-    except Exception as error:  # noqa: BLE001  the one place where everything ends in a message
+    except Exception as error:  # noqa: BLE001  every error ends in a message
         return errors.report(error, as_json=as_json)
     return answer if isinstance(answer, int) else exit_codes.OK
 

@@ -35,7 +35,7 @@ def report(error: Exception, *, as_json: bool) -> int:
                 terminal.remedy(error.remedy)
         return error.exit_code
     where = _keep_traceback(error)
-    message = f"a defect of Anubis: {type(error).__name__}: {error}"
+    message = f"a defect in Anubis: {type(error).__name__}: {error}"
     remedy = f"please report it with the traceback in {where}"
     if as_json:
         _print_json(message, remedy, exit_codes.DEFECT)

@@ -13,11 +13,11 @@ BROKEN_PIPE = 141
 MEANINGS = {
     OK: "success",
     FAILED: "a benchmark failed, or the command could not be completed",
-    BAD_INPUT: "invalid input, or nothing has the given name; nothing was stored",
+    BAD_INPUT: "invalid input, or an unknown name or id; nothing was stored",
     REGRESSION: "the contender is worse than the baseline",
-    UNDECIDED: "the runs do not allow a decision whether the contender is worse",
+    UNDECIDED: "the runs are not sufficient to decide whether the contender is worse",
     CANCELLED: "a run was cancelled",
-    DEFECT: "a defect of Anubis: the message names the file with the traceback",
+    DEFECT: "a defect in Anubis: the message names the file with the traceback",
     INTERRUPTED: "interrupted (Ctrl-C)",
     BROKEN_PIPE: "the reader of the output closed the pipe",
 }

@@ -33,7 +33,7 @@ def cells_of(runs: Sequence[T]) -> list[Cell[T]]:
 def two_files(cells: Sequence[Cell[T]]) -> Iterator[tuple[Key, list[str], list[str]]]:
     """Baseline and contender of a family of two files: (other axes, ids, ids) for each combination of the other axes.
 
-    Runs that did not succeed are left out. Nothing for any other kind of family.
+    Runs that did not succeed are left out. Yields nothing for other families.
     """
     files = list(dict.fromkeys(dict(cell.key).get("file") for cell in cells))
     if len(files) != 2:

@@ -6,7 +6,7 @@ from anubis.late import late
 
 if TYPE_CHECKING:
     from anubis import client
-else:  # --help and a wrong option do without the installation
+else:  # --help and usage errors do not need the installation
     client = late("anubis.client")
 
 

@@ -13,7 +13,7 @@ from anubis.late import late
 
 if TYPE_CHECKING:
     import difflib
-else:  # only a mistake needs it
+else:  # only needed for unknown commands
     difflib = late("difflib")
 
 
@@ -73,7 +73,7 @@ class LazyGroup(click.Group):
             answer = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
-            # What is still buffered must not fail again when the interpreter flushes at its end.
+            # Buffered output must not fail again when the interpreter flushes it at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return exit_codes.BROKEN_PIPE
         return answer

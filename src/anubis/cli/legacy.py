@@ -1,6 +1,6 @@
-"""The old system's spellings, translated: the ``anubis`` client (``--submit f.toml``) and ``baictl``.
+"""Translates the spellings of the old system: the ``anubis`` client (``--submit f.toml``) and ``baictl``.
 
-Each use names the new spelling on standard error. What needed the old service is refused with one sentence.
+Each use names the new spelling on standard error. Options of the old service are refused with a message.
 """
 
 import shlex
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from anubis.cli import terminal
 from anubis.model.errors import BadInputError
 
-#: Actions of the old client: flag -> the words of the new spelling; the flag's value, if any, follows them.
+#: Actions of the old client: flag -> arguments of the new spelling; the flag's value, if any, is appended.
 ACTIONS: Mapping[str, tuple[str, ...]] = {
     "--submit": ("submit",),
     "--status": ("status",),
@@ -26,9 +26,9 @@ ACTIONS: Mapping[str, tuple[str, ...]] = {
     "--ping": ("doctor",),
     "--ping-service-endpoint": ("doctor",),
 }
-#: Flags that changed how an action went, and change nothing any more.
+#: Flags of the old client that no longer have an effect.
 IGNORED = {"--terminate", "--tail", "--force", "--verbose", "--debug", "--banner", "--sync-data"}
-#: Flags about the service that the old client always needed.
+#: Flags that managed the connection to the old service.
 SERVICE = {
     "--register",
     "--unregister",
@@ -104,17 +104,19 @@ def from_baictl(words: Sequence[str]) -> list[str]:
     return _noted(words, translate(given), program="baictl")
 
 
-def _needed(given: Mapping[str, str], option: str) -> str:
+def _required(given: Mapping[str, str], option: str) -> str:
     if not given.get(option):
         raise BadInputError(f"{option}=VALUE is missing", remedy=f"add {option}=VALUE")
     return given[option]
 
 
 BAICTL: Mapping[str, Callable[[Mapping[str, str]], list[str]]] = {
-    "run": lambda given: ["submit", _needed(given, "--descriptor")],
-    "list": lambda given: ["history"],  # noqa: ARG005  one shape for all
-    "logs": lambda given: ["logs", _needed(given, "--name")],
-    "delete": lambda given: ["cancel", "--all"] if "--all" in given else ["cancel", _needed(given, "--name")],
+    "run": lambda given: ["submit", _required(given, "--descriptor")],
+    "list": lambda given: ["history"],  # noqa: ARG005  same signature for all
+    "logs": lambda given: ["logs", _required(given, "--name")],
+    "delete": lambda given: (
+        ["cancel", "--all"] if "--all" in given else ["cancel", _required(given, "--name")]
+    ),
 }
 
 

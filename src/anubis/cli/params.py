@@ -17,7 +17,7 @@ VARIABLE = "_ANUBIS_COMPLETE"
 
 
 class _Parsed(click.ParamType[Any]):
-    """A parameter that a function parses; its ValueError is the message."""
+    """A parameter type with a parsing function; the text of its ValueError is the error message."""
 
     def __init__(self, name: str, read: Callable[[str], Any]) -> None:
         self.name = name
@@ -35,7 +35,7 @@ class _Parsed(click.ParamType[Any]):
 def _pair(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key:
-        raise ValueError(f"{text!r} is not a pair: expected KEY=VALUE")
+        raise ValueError(f"expected KEY=VALUE, got {text!r}")
     return key, value
 
 
@@ -74,7 +74,7 @@ def ref_argument(function: Callable[..., Any]) -> Callable[..., Any]:
 def family_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """``--family``: all runs of the run's family instead of only the run."""
     return click.option(
-        "--family", is_flag=True, help="All runs of its family: those submitted together with it."
+        "--family", is_flag=True, help="Include all runs of the same family (submitted together)."
     )(function)
 
 
@@ -84,7 +84,7 @@ def json_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def mapping(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """The pairs of a repeated ``key=value`` option; the last pair of a key wins."""
+    """The pairs of a repeated ``key=value`` option; the last value of a key is used."""
     return dict(pairs)
 
 
@@ -108,13 +108,13 @@ def submission_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 type=PAIR,
                 multiple=True,
                 metavar="PATH=VALUE",
-                help="Override a field of every descriptor, measure.repeats=10 for example; repeatable.",
+                help="Override a field of every descriptor, for example measure.repeats=10; repeatable.",
             ),
             click.option(
                 "--script",
                 type=click.Path(path_type=Path),
                 metavar="DIR|FILE",
-                help="Give the benchmark this code; BAI_SCRIPTS_PATH names its folder.",
+                help="Code of the benchmark; BAI_SCRIPTS_PATH contains its folder at run time.",
             ),
         )
     ):

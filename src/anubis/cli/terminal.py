@@ -18,7 +18,7 @@ def fill_closed_streams() -> None:
     """Open closed standard streams on the null device, so that no other file gets their numbers."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  open for life
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  open until the process ends
 
 
 def interactive(stream: IO[str] | None = None) -> bool:

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 class Connection(Protocol):
-    """What the nouns of one implementation share; closed with the client."""
+    """The connection that the nouns of one implementation share; closed with the client."""
 
     def close(self) -> None: ...
 
 
 class Client:
-    """Everything a person can ask of Anubis, by noun.
+    """The operations of Anubis, by noun.
 
     Times are UTC seconds since 1970. A run reference is a full id, a unique prefix, ``@last`` or ``@last~2``.
     """
@@ -43,7 +43,7 @@ class Client:
 
     @classmethod
     def open(cls, settings: Settings | None = None) -> Self:
-        """A client of the installation in the environment's (or the given) settings."""
+        """A client of the installation in the given settings (None: those of the environment)."""
         return cls("anubis.client.embedded", build(settings))
 
     def close(self) -> None:

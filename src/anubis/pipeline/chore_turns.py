@@ -1,4 +1,4 @@
-"""When each chore has its turn: in a thread of its own, one turn at a time."""
+"""Starts the turns of chores: each chore in a separate thread, one turn at a time."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -9,11 +9,11 @@ from anubis.pipeline.threads import StartThread
 
 log = logging.getLogger(__name__)
 
-#: How often a chore with nothing outstanding is asked again, seconds: another process may have left it something.
+#: Interval between turns of a chore without outstanding work, seconds: another process may have added some.
 IDLE_S = 5.0
-#: How long a chore that failed, or whose thread could not start, is left alone, seconds.
+#: Pause after a chore failed or its thread could not start, seconds.
 FAILED_S = 5.0
-#: A chore is not asked in the first moments in which runs are in hand, seconds.
+#: Delay of the first turns while runs are held, seconds.
 FIRST_S = 1.0
 
 
@@ -24,7 +24,7 @@ class _Turns:
     next_s: float
     running: bool = False
     first: bool = True
-    #: Something may have come up since its last turn began.
+    #: Whether there may be new work since its last turn began.
     asked: bool = True
     #: What its last turn returned, 0 while that is unknown; written by its thread before ``done``.
     again_after_s: float | None = 0.0
@@ -32,7 +32,7 @@ class _Turns:
 
 
 class ChoreTurns:
-    """The chores of one reconciler. Used by one thread; only the turns themselves run elsewhere."""
+    """The chores of one reconciler. Used by one thread; only the turns themselves run in other threads."""
 
     def __init__(
         self, chores: Sequence[Chore], now_s: float, start: StartThread, wake: Callable[[], None]
@@ -42,12 +42,12 @@ class ChoreTurns:
         self._wake = wake
 
     def ask(self, now_s: float) -> None:
-        """Something may have come up: each chore has a turn at once, or after the one in progress."""
+        """Request a turn of each chore, at once or after the turn in progress: there may be new work."""
         for turns in self._all:
             turns.asked, turns.next_s = True, now_s
 
     def take(self, now_s: float, *, early: bool) -> None:
-        """Note the turns that have ended and start those that are due; ``early``: first turns too."""
+        """Note the turns that have ended and start those that are due; ``early``: also first turns."""
         for turns in self._all:
             if turns.done:
                 turns.done = turns.running = False
@@ -57,17 +57,17 @@ class ChoreTurns:
                 self._turn(turns, now_s)
 
     def next_s(self) -> float:
-        """Monotonic time at which the next turn is due; infinite while all have one in progress."""
+        """Monotonic time at which the next turn is due; infinite while every chore has a turn in progress."""
         return min((turns.next_s for turns in self._all if not turns.running), default=float("inf"))
 
     @property
     def rested(self) -> bool:
-        """Whether each chore has had a whole turn since it was last asked."""
+        """Whether each chore has completed a turn since the last request."""
         return not any(turns.asked or turns.running for turns in self._all)
 
     @property
     def outstanding(self) -> bool:
-        """Whether there may be something left to do for a chore."""
+        """Whether a chore may have work left."""
         return any(turns.asked or turns.again_after_s is not None for turns in self._all)
 
     def _turn(self, turns: _Turns, now_s: float) -> None:
@@ -77,14 +77,14 @@ class ChoreTurns:
         try:
             self._start(turns.chore.name, lambda: self._run(turns))
         except RuntimeError as error:
-            log.warning("no thread for %s: %s", turns.chore.name, error)
+            log.warning("cannot start a thread for %s: %s", turns.chore.name, error)
             turns.running, turns.asked, turns.next_s = False, True, now_s + FAILED_S
 
     def _run(self, turns: _Turns) -> None:
         try:
             turns.again_after_s = turns.chore.turn()
-        except BaseException:  # a defect of one chore stops neither runs nor other chores
-            log.exception("chore %s", turns.chore.name)
+        except BaseException:  # a defect in one chore must not stop runs or other chores
+            log.exception("chore %s failed", turns.chore.name)
             turns.again_after_s = FAILED_S
         turns.done = True
         self._wake()

@@ -1,4 +1,4 @@
-"""Which of some runs are not final yet; asks the store now and then, for others may drive them."""
+"""Waits for runs. The store is queried at intervals, because other processes may drive the runs."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -7,24 +7,24 @@ from anubis.contracts.runs import RunQuery, RunReader
 from anubis.model.run import Run
 from anubis.model.status import Status
 
-#: How often runs that another process drives are looked at, seconds.
+#: Interval between queries of the store, seconds.
 LOOK_EVERY_S = 0.25
 
 
 class Waiting:
-    """Which of some runs are not final yet; asks the store now and then, for others may drive them."""
+    """The runs of a set that are not final yet."""
 
     def __init__(
         self, runs: RunReader, run_ids: Sequence[str], changed: Callable[[Run], None] | None
     ) -> None:
-        #: Run id -> status and reason when it was last heard of.
+        #: Run id -> last known status and reason.
         self._known: dict[str, tuple[Status, str] | None] = dict.fromkeys(run_ids)
         self._runs = runs
         self._changed = changed
         self._looked_s = 0.0
 
     def note(self, run: Run) -> None:
-        """The run has changed."""
+        """Note that a run has changed."""
         if run.id not in self._known:
             return
         if run.status.final:
@@ -35,6 +35,7 @@ class Waiting:
             self._changed(run)
 
     def over(self) -> bool:
+        """Whether all runs are final or deleted."""
         now_s = time.monotonic()
         if self._known and now_s - self._looked_s >= LOOK_EVERY_S:
             self._looked_s = now_s

@@ -25,7 +25,7 @@ def conclude(
     events: Sequence[Event] = (),
     spawned: Sequence[tuple[Run, str]] = (),
 ) -> Step:
-    """The final step, with what else is decided at the same moment."""
+    """The final step, with the alerts, events and new runs that are stored in the same transaction."""
     status = status_of(cause)
     data = {"status": status} | ({"cause": cause} if cause else {})
     final = Event(run_id=run.id, kind="final", time_s=now_s, message=reason, data=data)

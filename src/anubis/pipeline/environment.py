@@ -1,6 +1,6 @@
-"""The environment of a benchmark: what its engine's placement decides. The agent adds what it knows at run time.
+"""The environment variables of a benchmark that follow from its placement. The agent adds others at run time.
 
-Nothing here can be replaced by the descriptor's own variables.
+Variables of the descriptor cannot replace these.
 """
 
 from collections.abc import Callable
@@ -25,26 +25,26 @@ def variables(
     scripts: str,
     hostfile: str,
 ) -> dict[str, str]:
-    """The variables of one replica. ``scripts`` and ``hostfile`` are paths that it sees; empty: it has none."""
+    """The variables of one replica. ``scripts`` and ``hostfile`` are paths inside the replica; empty: it has none."""
     number, size = _position(bundle, role, rank, strategy)
-    found = {"ANUBIS_RANK": str(number), "ANUBIS_WORLD_SIZE": str(size)}
+    values = {"ANUBIS_RANK": str(number), "ANUBIS_WORLD_SIZE": str(size)}
     if scripts:
-        found["BAI_SCRIPTS_PATH"] = scripts
+        values["BAI_SCRIPTS_PATH"] = scripts
     if hostfile:  # Open MPI 4, Open MPI 5
-        found["OMPI_MCA_orte_default_hostfile"] = found["PRTE_MCA_prte_default_hostfile"] = hostfile
+        values["OMPI_MCA_orte_default_hostfile"] = values["PRTE_MCA_prte_default_hostfile"] = hostfile
     if role.name != SERVER:
         for server in bundle.roles:
             if server.name == SERVER:
-                found |= _server(server, address)
+                values |= _server(server, address)
     if role.name in (LAUNCHER, WORKER) and strategy not in MPI:
-        found |= {"MASTER_ADDR": address(LAUNCHER, 0), "MASTER_PORT": str(MASTER_PORT)}
+        values |= {"MASTER_ADDR": address(LAUNCHER, 0), "MASTER_PORT": str(MASTER_PORT)}
         if strategy is Strategy.TORCHRUN:
-            found |= _torchrun(found, role)
-    return found
+            values |= _torchrun(values, role)
+    return values
 
 
 def hosts(bundle: Bundle, role: Role, *, strategy: Strategy, address: Address) -> str:
-    """The host file of an MPI launcher (``host slots=processes``, a line for each worker); empty for other roles."""
+    """The host file of an MPI launcher (``host slots=processes``, one line per worker); empty for other roles."""
     if role.name != LAUNCHER or strategy not in MPI:
         return ""
     workers = [each for each in bundle.roles if each.name == WORKER]
@@ -64,7 +64,7 @@ def _position(bundle: Bundle, role: Role, rank: int, strategy: Strategy) -> tupl
 
 
 def _server(server: Role, address: Address) -> dict[str, str]:
-    """How the benchmark reaches the server: the variables of the old system."""
+    """The address of the server, in the variables of the old system."""
     ports = {
         f"INFERENCE_SERVER_PORT{f'_{number}' if number else ''}": str(port)
         for number, port in enumerate(server.ports)
@@ -72,12 +72,12 @@ def _server(server: Role, address: Address) -> dict[str, str]:
     return {"INFERENCE_SERVER_HOST": address(SERVER, 0), **ports}
 
 
-def _torchrun(found: dict[str, str], role: Role) -> dict[str, str]:
+def _torchrun(values: dict[str, str], role: Role) -> dict[str, str]:
     """Defaults of torchrun's options (torch.distributed.argparse_util: ``PET_`` and the option's name)."""
     return {
-        "PET_NNODES": found["ANUBIS_WORLD_SIZE"],
-        "PET_NODE_RANK": found["ANUBIS_RANK"],
+        "PET_NNODES": values["ANUBIS_WORLD_SIZE"],
+        "PET_NODE_RANK": values["ANUBIS_RANK"],
         "PET_NPROC_PER_NODE": str(role.processes),
-        "PET_MASTER_ADDR": found["MASTER_ADDR"],
-        "PET_MASTER_PORT": found["MASTER_PORT"],
+        "PET_MASTER_ADDR": values["MASTER_ADDR"],
+        "PET_MASTER_PORT": values["MASTER_PORT"],
     }

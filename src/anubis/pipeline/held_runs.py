@@ -1,4 +1,4 @@
-"""The runs that a reconciler has in hand: claimed, kept, and given back or lost."""
+"""The runs whose leases a reconciler holds, from the claim until the lease is released or lost."""
 
 import logging
 from collections import Counter
@@ -14,33 +14,33 @@ from anubis.pipeline.lease_owner import is_dead
 
 log = logging.getLogger(__name__)
 
-#: How often new runs and cancellations are looked for while others are in hand, seconds.
+#: Interval between queries for new runs and cancellations while runs are held, seconds.
 LOOK_EVERY_S = 0.25
 
 
 @dataclass(slots=True, eq=False)
 class Held:
-    """A run in hand, from a claim until its lease is over. Times are monotonic."""
+    """A claimed run, until its lease ends. Times are monotonic."""
 
     run: Run
-    #: It is due.
+    #: When its stage is due.
     look_s: float
-    #: When it was placed, or when it was claimed before that.
+    #: When it was placed; before the placement, when it was claimed.
     placed_s: float
 
     @property
     def needs_room(self) -> bool:
-        """Whether its engine must have room for its next stage."""
+        """Whether its next stage needs free capacity of its engine."""
         return self.run.status is Status.PLACE and not self.run.cancel_requested
 
     @property
     def order(self) -> tuple[bool, int]:
-        """What finishes runs comes before what starts them, which is ordered by priority."""
+        """Sort key: stages after the placement first, then runs that start, by descending priority."""
         return self.run.status in {Status.FETCH, Status.PLACE}, -self.run.descriptor.info.priority
 
 
 class HeldRuns:
-    """The runs in hand of one owner. Used by one thread; only the keeper's runs elsewhere."""
+    """The runs that one owner holds. Used by one thread, except ``keeper``."""
 
     def __init__(
         self,
@@ -49,45 +49,45 @@ class HeldRuns:
         clock: Clock,
         *,
         lease_s: float,
-        most: int,
+        max_waiting: int,
         lost: Callable[[], None],
     ) -> None:
         self._leases = leases
         self._owner = owner
         self._clock = clock
         self._lease_s = lease_s
-        #: How many runs of one engine may wait here for their stages.
-        self._most = most
+        #: Maximum number of runs of one engine that wait here for a stage.
+        self._max_waiting = max_waiting
         self.keeper = LeaseKeeper(leases, owner, clock, lease_s=lease_s, lost=lost)
         self._by_id: dict[str, Held] = {}
         self._claim_s = self._cancel_s = -LOOK_EVERY_S
-        #: Runs of which a stage is running, or its answer is not applied: under this lease or one that is lost.
+        #: Runs whose stage is running or whose answer is not applied yet, under the current or a lost lease.
         self.busy: set[str] = set()
 
     def __len__(self) -> int:
         return len(self._by_id)
 
     def __iter__(self) -> Iterator[Held]:
-        """In the order of their claims."""
+        """The held runs in the order of their claims."""
         return iter(self._by_id.values())
 
     def idle(self) -> Iterator[Held]:
-        """Those of which no stage is running."""
+        """The held runs whose stage is not running."""
         return (held for held in self if held.run.id not in self.busy)
 
     def watches(self, engine: str) -> bool:
-        """Whether any run of this engine is watched here."""
+        """Whether a run of this engine is in stage watch here."""
         return any(held.run.engine == engine and held.run.status is Status.WATCH for held in self)
 
     def has(self, held: Held) -> bool:
-        """Whether the lease under which it was claimed is certainly valid now."""
+        """Whether the lease from this claim is certainly valid now."""
         return self._by_id.get(held.run.id) is held and self.keeper.holds(held.run.id)
 
     def claim(self) -> None:
-        """Take what is due, the leases of dead owners included; not more often than useful.
+        """Claim due runs, after the leases of dead owners are released; at most every ``LOOK_EVERY_S`` seconds.
 
-        An engine for which enough runs wait here already gets no more of them: they are left to other reconcilers.
-        Runs that are only watched do not count.
+        No runs are claimed for an engine that already has the maximum waiting here: other reconcilers can claim them.
+        Runs in stage watch do not count.
         """
         now_s = self._clock.monotonic_s()
         if self._by_id and now_s - self._claim_s < LOOK_EVERY_S:
@@ -97,56 +97,56 @@ class HeldRuns:
             if is_dead(owner):
                 self._leases.release(owner)
         waiting = Counter(held.run.engine for held in self if held.run.status is not Status.WATCH)
-        full = [engine for engine, count in waiting.items() if count >= self._most]
-        limit = self._most - max((count for count in waiting.values() if count < self._most), default=0)
+        full = [engine for engine, count in waiting.items() if count >= self._max_waiting]
+        room = [self._max_waiting - count for count in waiting.values() if count < self._max_waiting]
+        limit = min(room, default=self._max_waiting)
         wall_s = self._clock.now_s()
         for run in self._leases.claim(
             self._owner, now_s=wall_s, lease_s=self._lease_s, limit=limit, without=full
         ):
             placed_s = now_s - max(0.0, wall_s - run.placed_s) if run.placed_s else now_s
-            # A run may be in hand already: when the wall clock jumps, its lease has run out in the database.
-            # If another owner had it meanwhile, it has changed, and what was asked about it does not count.
+            # A held run can be claimed again: its lease expires in the database if the wall clock jumps.
+            # If another owner held it meanwhile, it has changed, and pending answers about it do not count.
             known = self._by_id.get(run.id)
             if known is None or (known.run.status, known.run.attempt) != (run.status, run.attempt):
                 self._by_id[run.id] = Held(run, look_s=now_s, placed_s=placed_s)
             self.keeper.hold(run.id, now_s)
 
     def note_cancellations(self, *, at_once: bool = False) -> bool:
-        """Mark the runs that are to be cancelled, and make them due; whether there were any new ones.
+        """Mark the runs whose cancellation was requested, and make them due; whether there were new ones.
 
-        Not more often than useful, or ``at_once``.
+        At most every ``LOOK_EVERY_S`` seconds, unless ``at_once``.
         """
         now_s = self._clock.monotonic_s()
         if now_s - self._cancel_s < LOOK_EVERY_S and not at_once:
             return False
         self._cancel_s = now_s
-        found = [
-            self._by_id[run_id] for run_id in self._leases.cancelled(self._owner) if run_id in self._by_id
-        ]
-        new = [held for held in found if not held.run.cancel_requested]
+        ids = self._leases.cancelled(self._owner)
+        cancelled = [self._by_id[run_id] for run_id in ids if run_id in self._by_id]
+        new = [held for held in cancelled if not held.run.cancel_requested]
         for held in new:
             held.run, held.look_s = replace(held.run, cancel_requested=True), now_s
         return bool(new)
 
     def give_up_lost(self) -> None:
-        """Drop the runs whose leases were lost or ran out; what was asked about them does not count any more."""
+        """Drop the runs whose leases were lost or expired; answers about them are ignored."""
         lost = [run_id for run_id in self.keeper.lost() if self._by_id.pop(run_id, None)]
         if lost:
-            log.warning("gave up runs whose leases were lost: %s", ", ".join(lost))
+            log.warning("dropped runs whose leases were lost: %s", ", ".join(lost))
             self._leases.release(self._owner, [run_id for run_id in lost if run_id not in self.busy])
 
     def forget(self, held: Held) -> None:
-        """It is final, or another owner's."""
+        """Drop a run that is final or belongs to another owner."""
         self._by_id.pop(held.run.id, None)
         self.keeper.drop(held.run.id)
 
     def release(self, held: Held) -> None:
-        """Give it back."""
+        """Drop a run and release its lease."""
         self.forget(held)
         self._leases.release(self._owner, [held.run.id])
 
     def close(self) -> None:
-        """Give all back but those of which a stage is running: what it does must not happen under another's lease."""
+        """Release all leases except those of runs whose stage is running: its effects must not overlap another's lease."""
         self.keeper.stop()
         idle = [held.run.id for held in self.idle()]
         self._by_id.clear()

@@ -14,7 +14,7 @@ from anubis.submission.script_archive import extract
 
 
 def prepare(replica: Replica) -> Path:
-    """Create the record, folders and files of a replica; the record. Repeating it changes nothing. Raises OSError."""
+    """Create the record, folders and files of a replica; returns the record. Idempotent. Raises OSError."""
     record = Path(replica.on_host(replica.record))
     for folder in (record, *(Path(replica.on_host(path)) for path in replica.folders)):
         folder.mkdir(parents=True, exist_ok=True)
@@ -44,20 +44,20 @@ def extracted(key: str, folder: str, objects: Objects) -> str:
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
     except OSError as error:
-        if not scripts.exists():  # otherwise another reconciler was first
+        if not scripts.exists():  # otherwise another reconciler extracted it first
             raise not_startable(error, scripts.parent) from error
     return str(scripts)
 
 
 def not_startable(error: OSError, folder: Path) -> StageError:
-    """The system refused to prepare or start the agent: a full disk, or a command line that is too long."""
+    """The error for an agent that the system could not prepare or start, for example because the disk is full."""
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return StageError(
             f"the disk that holds {folder} is full", cause=Cause.DISK_FULL, remedy=Cause.DISK_FULL.remedy
         )
     if error.errno == errno.E2BIG:
         return StageError(
-            "command and environment are longer than the system accepts",
+            "the command and the environment are longer than the system accepts",
             cause=Cause.USER_ERROR,
             remedy="put the arguments into a file",
         )

@@ -15,15 +15,15 @@ from anubis.pipeline import environment
 from anubis.pipeline.host_files import extracted
 from anubis.record import layout
 
-#: Garbage is not collected before the agent enables it: a tenth of what the imports cost.
+#: Garbage collection is off until the agent enables it: this saves a tenth of the time of the imports.
 _START = "import gc, sys; gc.disable(); sys.path.insert(0, {!r}); from anubis.agent.entry import main; main()"
 _PACKAGES = str(Path(__file__).parents[2])
-#: Words that start the agent on this machine: without site packages, an interpreter starts in a third of the time.
+#: Command that starts the agent on this machine. Without site packages, an interpreter starts in a third of the time.
 HOST_AGENT = (sys.executable, "-I", "-S", "-c", _START.format(_PACKAGES))
 
 
 def launch_of(run: Run, bundle: Bundle, mounting: Mounting, objects: Objects) -> Launch:
-    """What an engine with this mounting starts. Extracts the script archive where ``mounting.scripts`` says.
+    """The launch of a run on an engine with this mounting. Extracts the script archive into ``mounting.scripts``.
 
     Raises StageError, or NotFoundError and BadInputError for a script archive that is missing or refused.
     """
@@ -34,7 +34,7 @@ def launch_of(run: Run, bundle: Bundle, mounting: Mounting, objects: Objects) ->
 
 
 def _scripts(key: str | None, mounting: Mounting, objects: Objects) -> Mount | None:
-    """Where the replicas see the script archive's content; None: there is no archive."""
+    """The mount of the extracted script archive in the replicas; None: there is no archive."""
     if key is None:
         return None
     source = extracted(key, mounting.scripts, objects) if mounting.scripts else None
@@ -99,14 +99,14 @@ class _Builder:
         return (*shared, *((self.scripts,) if self.scripts else ()), *self.mounting.mounts)
 
     def _folder(self, role: Role, work: str) -> str:
-        """The benchmark's working folder; empty: that of its image."""
+        """The benchmark's working folder; empty: the working folder of its image."""
         if role.image and self.mounting.inside:
             return ""
         scripts = self.scripts.target if self.scripts else ""
         return (self.bundle.folder if self.mounting.inside is None else None) or scripts or work
 
     def _options(self, role: Role, record: str, folder: str) -> dict[str, object]:
-        """The agent's options: those that ``[measure]`` has under the same name, and those of this replica."""
+        """The agent's options: fields of ``[measure]`` with the same name, and the values of this replica."""
         measured = {name: value for name, value in asdict(role.measure).items() if name in options.NAMES}
         seed = uuid.UUID(self.run.id).int & 0x7FFFFFFF
         return {**measured, "record": record, "run_id": self.run.id, "seed": seed, "cwd": folder}

@@ -1,8 +1,8 @@
-"""Renews the leases of the runs in hand from a thread of its own, whatever else their reconciler does.
+"""Renews the leases of held runs in a separate thread, independently of what their reconciler does.
 
-Whether a lease is still valid is decided by the monotonic clock alone, from the moment at which it was last
-confirmed: when the database does not answer, or this thread dies, or the process is stopped for a while, leases
-become invalid here no later than in the database.
+Only the monotonic clock decides whether a lease is still valid, starting at the time at which it was last
+confirmed. If the database does not answer, this thread ends, or the process is stopped for some time, leases
+expire here no later than in the database.
 """
 
 import logging
@@ -14,9 +14,9 @@ from anubis.contracts.leases import Leases
 
 log = logging.getLogger(__name__)
 
-#: A lease is renewed when this share of it has passed.
+#: A lease is renewed after this share of its duration.
 RENEW_AFTER = 1 / 3
-#: How long to wait after a renewal that failed, seconds.
+#: Pause after a failed renewal, seconds.
 AGAIN_AFTER_S = 1.0
 
 
@@ -33,25 +33,25 @@ class LeaseKeeper:
         #: Called from the thread when a lease is lost.
         self._lost = lost
         self._lock = threading.Lock()
-        #: Run id -> monotonic time until which its lease is certain.
+        #: Run id -> monotonic time until which its lease is certainly valid.
         self._until: dict[str, float] = {}
         self._stopped = threading.Event()
 
     def keep(self) -> None:
-        """The thread: renew until ``stop``."""
+        """Renew leases until ``stop``; the body of the thread."""
         wait_s = self._lease_s * RENEW_AFTER
         while not self._stopped.is_set():
             self._clock.wait(self._stopped, wait_s)
             try:
                 self.turn()
-            except Exception as error:  # noqa: BLE001  leases that are not renewed run out, which the loop notices
+            except Exception as error:  # noqa: BLE001  leases that are not renewed expire, which the loop notices
                 log.warning("leases could not be renewed: %s; trying again in %g s", error, AGAIN_AFTER_S)
                 wait_s = min(AGAIN_AFTER_S, self._lease_s * RENEW_AFTER)
             else:
                 wait_s = self._lease_s * RENEW_AFTER
 
     def turn(self) -> None:
-        """Renew every lease that is still certain."""
+        """Renew every lease that is still certainly valid."""
         asked_s = self._clock.monotonic_s()
         with self._lock:
             asked = [run_id for run_id, until_s in self._until.items() if asked_s < until_s]
@@ -66,7 +66,7 @@ class LeaseKeeper:
             self._lost()
 
     def hold(self, run_id: str, since_s: float) -> None:
-        """Renew this lease from now on; it was claimed at this monotonic time or later."""
+        """Renew this lease from now on; ``since_s``: a monotonic time not after its claim."""
         with self._lock:
             self._until[run_id] = since_s + self._lease_s
 
@@ -81,7 +81,7 @@ class LeaseKeeper:
             return self._clock.monotonic_s() < self._until.get(run_id, 0.0)
 
     def lost(self) -> list[str]:
-        """The runs whose leases were lost or ran out since the last call; they are dropped."""
+        """The runs whose leases were lost or expired since the last call; they are dropped."""
         now_s = self._clock.monotonic_s()
         with self._lock:
             lost = [run_id for run_id, until_s in self._until.items() if until_s <= now_s]
@@ -90,5 +90,5 @@ class LeaseKeeper:
         return lost
 
     def stop(self) -> None:
-        """End the thread; no lease is renewed after a renewal that may be in progress."""
+        """End the thread. A renewal in progress is completed; no other follows."""
         self._stopped.set()

@@ -1,4 +1,4 @@
-"""Who holds a lease: a name from which others on the same machine can tell that its process is gone."""
+"""Names of lease owners, from which other processes on the same machine can detect that the owner has ended."""
 
 import os
 import secrets
@@ -16,7 +16,7 @@ def new_owner() -> str:
 
 
 def is_dead(owner: str) -> bool:
-    """True only when the owner was on this machine and is certainly gone."""
+    """Whether the owner ran on this machine and has certainly ended."""
     parts = owner.rsplit("/", 4)
     if len(parts) != 5 or parts[0] != _host():
         return False
@@ -43,7 +43,7 @@ def _boot() -> str:
 
 
 def _start(pid: int) -> str | None:
-    """Start time of a process in clock ticks (proc(5), field 22); "0" where only its existence can be told."""
+    """Start time of a process in clock ticks (proc(5), field 22); "0" if only its existence can be checked; None if it has ended."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
         fields = stat.rpartition(")")[2].split()

@@ -1,11 +1,11 @@
-"""Moves runs: claims what is due under a lease, asks the stage, applies the answer in one transaction.
+"""Drives runs: claims due runs under a lease, asks the stage what to do, applies the answer in one transaction.
 
-Any process may drive it (the command line, a background worker, a server), and any of them may die at any
-moment: a lease that runs out, or whose holder is known to be dead, lets the next one continue.
+Any process may use it (the command line, a background worker, a server), and any of them may die at any
+time: when a lease expires, or its holder is known to be dead, another process continues.
 
-One thread, the loop, decides and writes. Stages and chores run in other threads and only hand in answers, so none
-of them can stall the loop; leases are renewed by a thread of their own. An answer counts only while the lease under
-which it was asked for is held.
+One thread, the loop, decides and writes. Stages and chores run in other threads and only return answers, so none
+of them can stall the loop; a separate thread renews the leases. An answer is applied only while the lease under
+which it was requested is held.
 """
 
 import logging
@@ -30,26 +30,26 @@ from anubis.pipeline.threads import StartThread, Threads
 
 log = logging.getLogger(__name__)
 
-#: How long to leave a database alone that did not answer, seconds.
+#: Pause after the database did not answer, seconds.
 STORE_AWAY_S = 1.0
-#: How long a run that only another machine can see is left to it, seconds.
+#: Pause before a run is due again that only a reconciler on another machine can drive, seconds.
 ELSEWHERE_S = 5.0
-#: How long a run is left alone whose stage has no answer, or whose step cannot be written, seconds.
+#: Pause after a stage had no answer or the step of a run could not be written, seconds.
 UNWRITABLE_S = 60.0
-#: How long stages and chores in progress are waited for at the end, seconds.
+#: Maximum wait for stages and for chores in progress at the end, seconds.
 CLOSE_S, LAST_CHORES_S = 2.0, 15.0
 
 
 @dataclass(slots=True, eq=False)
 class _Call:
-    """A question to a stage: the runs as they were when it was asked."""
+    """One call of a stage, with the runs as they were at its start."""
 
     asked: Sequence[tuple[Held, Run]]
     pool: StagePool
 
 
 class Reconciler:
-    """One driver of runs. Not thread-safe: a process that wants several makes several."""
+    """Drives runs. Not thread-safe: a process can create several."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Reconciler:
         owner: str,
         *,
         lease_s: float = 30.0,
-        most: int = 32,
+        max_waiting: int = 32,
         changed: Callable[[Run], None] | None = None,
         chores: Sequence[Chore] = (),
         start: StartThread | None = None,
@@ -70,17 +70,22 @@ class Reconciler:
         #: Set by other threads when there is something to do.
         self._wake = Signal()
         self.held = HeldRuns(
-            world.leases, owner, world.clock, lease_s=lease_s, most=most, lost=self._wake.set
+            world.leases,
+            owner,
+            world.clock,
+            lease_s=lease_s,
+            max_waiting=max_waiting,
+            lost=self._wake.set,
         )
         self.chores = ChoreTurns(chores, self._clock.monotonic_s(), self._start, self._wake.set)
         self._pools: dict[str, EnginePool] = {}
-        #: Filled by the threads of stages.
+        #: Calls that have ended, with their answers; filled by the threads of stages.
         self._ended: deque[tuple[_Call, Mapping[str, Answer]]] = deque()
         self._answers: deque[tuple[Held, Run, Answer]] = deque()
         self._away = ""
 
     def drive(self, until: Callable[[], bool]) -> None:
-        """Work until the condition holds, give chores a last turn, then give the leases back."""
+        """Work until the condition holds, give chores a last turn, then release the leases."""
         try:
             self._start("lease keeper", self.held.keeper.keep)
             while not self._holds(until):
@@ -93,10 +98,10 @@ class Reconciler:
             self.close()
 
     def close(self) -> None:
-        """Give the leases back, so that others need not wait for them to run out.
+        """Release the leases, so that other reconcilers need not wait until they expire.
 
-        Stages in progress have a moment to end. A lease whose stage does not end in time is left to run out: what
-        the stage does to the world must not happen under the lease of another.
+        Stages in progress have ``CLOSE_S`` seconds to end. The lease of a stage that does not end in time is not
+        released but expires: the effects of the stage must not overlap the lease of another reconciler.
         """
         deadline_s = self._clock.monotonic_s() + CLOSE_S
         self._stop_watching()
@@ -109,7 +114,7 @@ class Reconciler:
             self.held.close()
 
     def turn(self) -> float:
-        """Look once at everything that is due; seconds until there may be something to do again."""
+        """Process everything that is due; seconds until more may be due."""
         self.held.give_up_lost()
         self.held.claim()
         self._note_cancellations()
@@ -121,16 +126,16 @@ class Reconciler:
         now_s = self._clock.monotonic_s()
         self.chores.take(now_s, early=not len(self.held))
         times = [self.chores.next_s(), *(held.look_s for held in self.held.idle())]
-        # What is due already waits for the end of a call, which wakes the loop.
+        # Runs that are already due wait for the end of a call, which wakes the loop.
         return min([time_s - now_s for time_s in times if time_s > now_s] + [LOOK_EVERY_S])
 
     def _wait(self, seconds: float) -> None:
-        """Wait for that long, or until another thread has something."""
+        """Wait for this time, or until another thread wakes the loop."""
         self._clock.wait(self._wake, seconds)
         self._wake.clear()
 
     def _patient_turn(self) -> float:
-        """A turn that outlives a database that is away for a while."""
+        """A turn that continues later if the database is not available."""
         try:
             wait_s = self.turn()
         except StoreError as error:
@@ -140,7 +145,7 @@ class Reconciler:
         return wait_s
 
     def _holds(self, condition: Callable[[], bool]) -> bool:
-        """Whether the condition holds: it is asked again when the database does not answer."""
+        """Return whether the condition holds; False if the database does not answer."""
         try:
             return condition()
         except StoreError as error:
@@ -148,12 +153,12 @@ class Reconciler:
             return False
 
     def _note_away(self, error: StoreError) -> None:
-        if self._away != str(error):  # once, however long it lasts
+        if self._away != str(error):  # one message for each outage
             self._away = str(error)
             log.warning("%s; trying again every %g s", error, STORE_AWAY_S)
 
     def _start_due(self) -> None:
-        """Ask the stages of runs that are due, as far as the pools of their engines have room."""
+        """Start the stages of due runs while the pools of their engines have room."""
         now_s = self._clock.monotonic_s()
         due: dict[str, list[Held]] = defaultdict(list)
         for held in self.held.idle():
@@ -171,14 +176,14 @@ class Reconciler:
                     held.look_s = pool.full_until_s
                     continue
                 if held.needs_room:
-                    self._note_cancellations(at_once=True)  # what was cancelled already must not start
+                    self._note_cancellations(at_once=True)  # a cancelled run must not start
                 self._call(pool.stages, [held], partial(ask, held.run, self.world))
 
     def _watch(self, pool: EnginePool, engine: str, due: Sequence[Held]) -> None:
         if not due:
             return
         if not pool.watches.may_start(self._clock.monotonic_s()):
-            pool.stop.set()  # what is watched now is watched again, together with these
+            pool.stop.set()  # the runs watched now are watched again together with these
             return
         pool.stop.clear()
         placed_s = {held.run.id: held.placed_s for held in due}
@@ -203,14 +208,14 @@ class Reconciler:
         try:
             pool.start(call, partial(self._run, call, work), self._clock.monotonic_s())
         except RuntimeError as error:
-            log.warning("no thread for a stage: %s", error)
+            log.warning("cannot start a thread for a stage: %s", error)
             for each in held:
                 each.look_s = self._clock.monotonic_s() + STORE_AWAY_S
             return
         self.held.busy.update(each.run.id for each in held)
 
     def _run(self, call: _Call, work: Callable[[], Mapping[str, Answer]]) -> None:
-        """In a thread of a pool. Nothing is asked when the process was stopped until the leases had run out."""
+        """Run in a thread of a pool. The stage is not called if the leases expired, for example in a stopped process."""
         valid = all(self.held.keeper.holds(run.id) for _, run in call.asked)
         try:
             answers = work() if valid else {}
@@ -221,7 +226,7 @@ class Reconciler:
         self._wake.set()
 
     def _take_answers(self) -> None:
-        """Apply what the stages have answered. An answer that the database does not take is tried again."""
+        """Apply the answers of stages. An answer that the database cannot store now is applied later."""
         while self._ended:
             call, answers = self._ended.popleft()
             call.pool.ended(call)
@@ -255,25 +260,25 @@ class Reconciler:
             self._leave(held)
         else:
             held.look_s = now_s + (answer.again_after_s or 0.0)
-        if held.run.cancel_requested and not asked.cancel_requested:  # cancelled while it was asked about
+        if held.run.cancel_requested and not asked.cancel_requested:  # cancelled during the call
             held.look_s = now_s
 
     def _leave(self, held: Held) -> None:
-        """Let a reconciler on the run's own machine have it."""
+        """Release a run that only a reconciler on another machine can drive."""
         if self._apply(held, Step(status=held.run.status, again_after_s=ELSEWHERE_S)):
             self.held.release(held)
 
     def _free(self, pool: EnginePool, engine: str, now_s: float) -> None:
-        """Room may have been freed: what waits for it is due now."""
+        """Make the runs that wait for capacity of this engine due: some may have been freed."""
         pool.freed(now_s)
         for held in self.held:
             if held.run.status is Status.PLACE and held.run.engine == engine:
                 held.look_s = min(held.look_s, now_s)
 
     def _apply(self, held: Held, step: Step, *, rescue: bool = False) -> bool:
-        """Write the step and note the run as it is now; whether it is still in hand or final.
+        """Write the step and update the held run; False if nothing was written.
 
-        A step that cannot be written fails its run, so that no other run is held up.
+        A step that cannot be written fails its run, so that it does not delay other runs.
         """
         now_s = self._clock.monotonic_s()
         try:
@@ -281,13 +286,13 @@ class Reconciler:
         except StoreError:
             raise
         except LeaseLostError:
-            log.warning("another reconciler took run %s over", held.run.id)
+            log.warning("another reconciler took over run %s", held.run.id)
             self.held.forget(held)
             return False
         except Exception as error:
-            log.exception("a step of run %s cannot be written", held.run.id)
+            log.exception("cannot write a step of run %s", held.run.id)
             held.look_s = now_s + UNWRITABLE_S
-            if rescue or step.status is Status.WATCH:  # what is running is not given up
+            if rescue or step.status is Status.WATCH:  # a running benchmark is not abandoned
                 return False
             reason = f"{type(error).__name__}: {error}"
             return self._apply(held, fail(held.run, self.world, Cause.INTERNAL, reason), rescue=True)

@@ -23,19 +23,19 @@ log = logging.getLogger(__name__)
 #: First and longest pause after a failed attempt, seconds; it doubles in between.
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 300.0
-#: How long a delivery belongs to a relay that no longer renews it, seconds.
+#: Duration of the lease of a delivery, seconds.
 LEASE_S = 60.0
-#: While an attempt is under way, how often to look for others that became due, seconds.
+#: Interval between checks for due deliveries while attempts are in progress, seconds.
 LOOK_EVERY_S = 1.0
-#: Addresses that are served at the same time.
+#: Maximum number of concurrent deliveries.
 AT_ONCE = 8
 
 
 class Relay:
-    """A chore that empties the outbox.
+    """A chore that delivers the outbox.
 
-    Each delivery has a thread of its own, so an address that is slow or does not answer delays only itself.
-    An outcome is stored after the attempt: a relay that dies in between repeats the attempt and loses nothing.
+    Each delivery has a separate thread, so a receiver that is slow or does not answer delays no other delivery.
+    The outcome is stored after the attempt. If the process dies in between, the attempt is repeated.
     """
 
     name = "relay"
@@ -56,12 +56,12 @@ class Relay:
         self._lease_s = lease_s
         self._owner = new_owner()
         self._turning = threading.Lock()
-        #: Numbers of deliveries that have a thread, and of those whose thread has ended since.
+        #: Numbers of the deliveries that have a thread, and of those whose thread has ended.
         self._under_way: set[int] = set()
         self._ended: SimpleQueue[int] = SimpleQueue()
 
     def turn(self) -> float | None:
-        """Deliver what is due; seconds until more is due, None when nothing is pending."""
+        """Deliver what is due; seconds until the next delivery is due, None if none is pending."""
         with self._turning:
             if self._deliveries.next_due_s() is None:
                 return None
@@ -73,7 +73,7 @@ class Relay:
         return None if due_s is None else max(0.0, due_s - self._clock.now_s())
 
     def _deliver_due(self) -> None:
-        """Start what is due, renew the leases of what takes long, until nothing is due or under way."""
+        """Start due deliveries and renew the leases of long ones, until none is due or in progress."""
         renewed_s = self._clock.monotonic_s()
         while True:
             self._start_due()
@@ -91,7 +91,7 @@ class Relay:
             return
         now_s = self._clock.now_s()
         for delivery in self._deliveries.claim(self._owner, now_s=now_s, lease_s=self._lease_s, limit=room):
-            # A daemon: a program that ends need not wait for receivers; the lease of a dead owner is released.
+            # A daemon thread: the program need not wait for receivers; the lease of a dead owner is released.
             threading.Thread(target=self._deliver, args=(delivery,), name=self.name, daemon=True).start()
             self._under_way.add(delivery.no or 0)
 
@@ -103,9 +103,9 @@ class Relay:
             if not self._deliveries.apply(self._owner, after, events):
                 log.warning("another relay took over a delivery to %s", redacted(delivery.to))
         except StoreError as error:
-            log.warning("the outcome of a delivery cannot be stored, so it is repeated: %s", error)
+            log.warning("cannot store the outcome of a delivery, so it is repeated: %s", error)
         except Exception:
-            log.exception("the outcome of a delivery cannot be stored, so it is repeated")
+            log.exception("cannot store the outcome of a delivery, so it is repeated")
         finally:
             self._ended.put(delivery.no or 0)
 
@@ -127,7 +127,7 @@ class Relay:
             return self._failed(tried, error)
         except BaseException as error:  # noqa: BLE001  a notifier that exits must not stop the others either
             text = without_address(f"{type(error).__name__}: {error}", delivery.to)
-            # Not log.exception: the text of the exception may hold the address.
+            # Not log.exception: the text of the exception may contain the address.
             log.error(  # noqa: TRY400
                 "notifier %s: %s\n%s", scheme, text, "".join(traceback.format_tb(error.__traceback__))
             )
@@ -158,7 +158,7 @@ class Relay:
 
 
 def _event(after: Delivery, alert: Alert | None, now_s: float) -> Event:
-    """The event that records the end of a delivery, whose address is redacted by then."""
+    """The event that records the end of a delivery; its address is already redacted."""
     to, state = after.to, alert.state if alert else after.state
     if after.status is DeliveryStatus.DELIVERED:
         tries = "" if after.attempts == 1 else f" after {after.attempts} attempts"

@@ -1,4 +1,4 @@
-"""One question to a stage, as a pool's thread asks it: whatever happens, there is an answer for each run."""
+"""Calls of stages in the threads of a pool; every run gets an answer, also if the stage raises."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -15,12 +15,12 @@ from anubis.pipeline.stages.watch import LATEST_S, Pause, back_off_s
 
 log = logging.getLogger(__name__)
 
-#: What a stage decided, or why it decided nothing: it has to wait, there is no room, the database is away.
+#: What a stage decided, or why it could not decide: it must wait, no capacity, or the database is not available.
 Answer = Step | Pause | NoCapacityError | StoreError
 
-#: How long one call watches while nothing happens, seconds.
+#: Maximum duration of one call of stage watch while no run changes, seconds.
 PATIENT_S = 0.25
-#: A stage that looks at one run. ``watch`` is the only stage that looks at many at once.
+#: The stages that take one run. Only stage watch takes many at once.
 STAGES: dict[Status, Callable[[Run, World], Step]] = {
     Status.FETCH: fetch.fetch,
     Status.PLACE: place.place,
@@ -40,8 +40,9 @@ def observe(
 ) -> Mapping[str, Answer]:
     """The answers of stage watch for runs of one engine, by run id.
 
-    While nothing happens it looks again and again, for up to PATIENT_S or until ``stop`` is set: a run of
-    milliseconds is looked at often, and threads would change as often. ``placed_s``: monotonic times by run id.
+    While no run changes, it observes them repeatedly, for up to ``PATIENT_S`` seconds or until ``stop`` is set: a run
+    of milliseconds is observed often, and a new call each time would switch threads as often. ``placed_s``: monotonic
+    times by run id.
     """
     clock = world.clock
     end_s = clock.monotonic_s() + PATIENT_S
@@ -63,8 +64,8 @@ def observe(
 def _look(runs: Sequence[Run], engine: str, world: World) -> dict[str, Answer]:
     try:
         return dict(watch.watch(engine, runs, world))
-    except BaseException:  # even a plug-in that exits
-        log.exception("watching runs of engine %s", engine)
+    except BaseException:  # also SystemExit from a plug-in
+        log.exception("cannot watch the runs of engine %s", engine)
         return {run.id: Pause(again_after_s=LATEST_S) for run in runs}
 
 
@@ -81,20 +82,20 @@ def _answer(run: Run, world: World) -> Answer:
         return fail(run, world, error.cause, str(error))
     except AnubisError as error:
         return fail(run, world, Cause.USER_ERROR, str(error))
-    except BaseException as error:  # even a plug-in that exits fails its own run only
-        log.exception("stage %s of run %s", run.status, run.id)
+    except BaseException as error:  # also SystemExit from a plug-in; only this run fails
+        log.exception("stage %s of run %s failed", run.status, run.id)
         return fail(run, world, Cause.INTERNAL, f"{type(error).__name__}: {error}")
 
 
 def fail(run: Run, world: World, cause: Cause, reason: str) -> Step:
-    """A run that cannot continue: failures are analysed too, unless analysis or alerting is what failed."""
+    """The step of a run that cannot continue. A failed run is analysed too, unless stage analyse or alert failed."""
     if run.status in {Status.ANALYSE, Status.ALERT}:
         return conclude(run, world.clock.now_s(), cause, reason)
     return Step(status=Status.ANALYSE, cause=cause, reason=reason)
 
 
 def _call_off(run: Run, world: World) -> Step:
-    """End a run that was never placed; what a reconciler placed just before it died must be ended first."""
+    """Cancel a run before its placement. If a reconciler placed it and died, the placement is watched until it ends."""
     engine = world.engines.get(run.engine)
     if run.status is Status.PLACE and engine and (placement := engine.placed(run)):
         return Step(status=Status.WATCH, placement=placement)

@@ -1,4 +1,4 @@
-"""Samples of a run become its points: one value for each metric, with spread and count over the repeats."""
+"""Computes the points of a run from its samples: one value per metric, with spread and count over the repeats."""
 
 import statistics
 from collections import defaultdict
@@ -36,36 +36,38 @@ SUMMARIES: Mapping[Summary, Callable[[Sequence[float]], float]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What one measured execution gave beside its samples, from the agent's own books."""
+    """What the agent measured about one execution, in addition to its samples."""
 
     repeat: int
     wall_s: float
     cpu_s: float
-    #: None where the machine could not tell.
+    #: None if the machine cannot measure it.
     peak_memory_bytes: float | None
-    #: What disturbed the machine meanwhile, in words.
+    #: Descriptions of what disturbed the machine during the execution.
     disturbances: tuple[str, ...] = ()
 
 
 def points_of(
     run: Run, blocks: Sequence[SampleBlock], measured: Sequence[Measured], fingerprint: str
 ) -> list[Point]:
-    """The points of a run: declared metrics, further emitted ones, then the agent's own.
+    """The points of a run: declared metrics, other emitted metrics, then those that the agent measures.
 
     A metric's value is the median over repeats of each repeat's summary; its spread their standard deviation.
-    Only repeats in ``measured`` count: warm-ups and voided repeats are not among them.
+    Only repeats in ``measured`` count; it contains no warm-ups and no voided repeats.
     """
     declared = {metric.name: metric for metric in run.descriptor.output.metrics}
     kept = {execution.repeat for execution in measured}
-    found = [
+    metric_values = [
         (
             declared.get(block.metric, Metric(name=block.metric, units=block.units)),
             _per_repeat(block, kept, declared),
         )
         for block in blocks
     ]
-    known = {metric.name for metric, _ in found}
-    found += [(metric, values) for metric, values in _own(measured) if metric.name not in known]
+    known = {metric.name for metric, _ in metric_values}
+    metric_values += [
+        (metric, values) for metric, values in _agent_metrics(measured) if metric.name not in known
+    ]
     contaminated = any(execution.disturbances for execution in measured)
     subject = run.descriptor.subject
     return [
@@ -83,7 +85,7 @@ def points_of(
             subject=subject.commit or subject.version or "",
             contaminated=contaminated,
         )
-        for metric, values in found
+        for metric, values in metric_values
         if values
     ]
 
@@ -97,7 +99,7 @@ def _per_repeat(block: SampleBlock, kept: set[int], declared: Mapping[str, Metri
     return [SUMMARIES[summary](values) for _, values in sorted(by_repeat.items())]
 
 
-def _own(measured: Sequence[Measured]) -> list[tuple[Metric, list[float]]]:
+def _agent_metrics(measured: Sequence[Measured]) -> list[tuple[Metric, list[float]]]:
     peaks = [execution.peak_memory_bytes for execution in measured if execution.peak_memory_bytes is not None]
     lower = Better.LOWER
     return [

@@ -1,10 +1,10 @@
-"""Threads that are used again, and never keep a process alive."""
+"""Reusable daemon threads, which do not keep a process alive."""
 
 import queue
 import threading
 from collections.abc import Callable
 
-#: Runs work in a thread of that name; tests replace it. RuntimeError: no thread can be started.
+#: Runs work in a thread with this name; tests replace it. RuntimeError: no thread can be started.
 StartThread = Callable[[str, Callable[[], None]], None]
 Work = Callable[[], None]
 
@@ -15,12 +15,12 @@ LINGER_S = 10.0
 class Threads:
     """``StartThread`` with daemon threads: work that hangs cannot stop its process from ending.
 
-    A thread that has ended its work waits for more: starting one costs more than most stages.
+    A thread that has completed its work waits for more: starting a thread takes longer than most stages.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        #: The inboxes of threads without work; the one that had work last is the first to get some.
+        #: The inboxes of threads without work; the thread that worked last is used first.
         self._idle: list[queue.SimpleQueue[tuple[str, Work]]] = []
 
     @property

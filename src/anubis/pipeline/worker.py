@@ -1,4 +1,4 @@
-"""The background worker: drives runs until none is left, at most one for each home folder."""
+"""The background worker: drives runs until all are final; at most one for each home folder."""
 
 import contextlib
 import fcntl
@@ -13,7 +13,7 @@ from anubis.model.errors import AnubisError
 
 #: How often to check whether all runs are final, seconds.
 IDLE_S = 1.0
-#: How long a worker without runs stays for chores that remain outstanding (a receiver that is down), seconds.
+#: How long a worker without runs waits for outstanding chores (a receiver that is down), seconds.
 PATIENCE_S = 3600.0
 
 
@@ -33,17 +33,19 @@ def only_worker(home: Path) -> Iterator[bool]:
 
 
 def idle(home: Path, unfinished: Callable[[], int], outstanding: Callable[[], bool]) -> Callable[[], bool]:
-    """A condition that holds when a worker has nothing left to do: every run is final, no chore is outstanding.
+    """The condition under which a worker ends: every run is final, no chore is outstanding.
 
     A chore that stays outstanding for an hour is left to the next worker. The condition raises AnubisError when the
-    home folder is gone.
+    home folder no longer exists.
     """
     looked_s, done_s = -IDLE_S, time.monotonic()
 
     def is_idle() -> bool:
         nonlocal looked_s, done_s
         if not home.exists():
-            raise AnubisError(f"the home folder {home} is gone", remedy="start a worker in another one")
+            raise AnubisError(
+                f"the home folder {home} no longer exists", remedy="set ANUBIS_HOME to another folder"
+            )
         now_s = time.monotonic()
         if not outstanding():
             done_s = now_s
@@ -58,10 +60,10 @@ def idle(home: Path, unfinished: Callable[[], int], outstanding: Callable[[], bo
 
 
 def work(home: Path, drive: Callable[[], None], unfinished: Callable[[], int]) -> bool:
-    """Drive until nothing is unfinished; False at once when another worker does so already.
+    """Drive runs until all are final; False at once if another worker is active.
 
-    The last look is taken after the lock was given back: a run submitted while this worker was leaving finds
-    either a worker or the lock free, never neither.
+    The last check follows the release of the lock: for a run that is submitted while this worker ends, either this
+    worker continues or the lock is free for a new one.
     """
     worked = False
     while True:
@@ -75,7 +77,7 @@ def work(home: Path, drive: Callable[[], None], unfinished: Callable[[], int]) -
 
 
 def start(home: Path) -> bool:
-    """Start a worker that outlives this process, unless one is at work; whether one was started."""
+    """Start a worker that continues after this process ends, unless one is active; whether one was started."""
     with only_worker(home) as free:
         if not free:
             return False

@@ -84,5 +84,5 @@ def test_a_defect_ends_in_one_line_that_names_the_traceback(monkeypatch, capsys,
     monkeypatch.setattr("anubis.cli.commands.status.open_client", None)
     assert execute(["status"]) == 70
     told = capsys.readouterr().err
-    assert told.startswith("error: a defect of Anubis: TypeError")
+    assert told.startswith("error: a defect in Anubis: TypeError")
     assert "Traceback" in Path(told.split("traceback in ")[1].strip()).read_text()

@@ -341,4 +341,4 @@ def test_a_bound_that_no_descriptor_lists_any_more_is_gone_with_its_alert(histor
 
     [found] = history.add(100.0)
 
-    assert (found.state, found.why) == (AlertState.RESOLVED, "no descriptor lists this bound any more")
+    assert (found.state, found.why) == (AlertState.RESOLVED, "the descriptor no longer declares this bound")

@@ -10,7 +10,7 @@ from anubis.testing import a_run
 
 @pytest.fixture
 def hand(house):
-    return HeldRuns(house.leases, "me", house.clock, lease_s=30.0, most=2, lost=lambda: None)
+    return HeldRuns(house.leases, "me", house.clock, lease_s=30.0, max_waiting=2, lost=lambda: None)
 
 
 def add(house, *runs):

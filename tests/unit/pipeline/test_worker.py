@@ -65,7 +65,7 @@ def test_a_chore_that_is_done_lets_it_leave_without_delay(office):
 
 def test_a_worker_whose_home_is_gone_says_so(office, tmp_path):
     tmp_path.rmdir()
-    with pytest.raises(AnubisError, match="is gone"):
+    with pytest.raises(AnubisError, match="no longer exists"):
         office.at(0)
 
 

@@ -21,13 +21,13 @@ from anubis.model.run import Event
 from anubis.reporting import alert_text
 from anubis.reporting.markup import one_line
 
-#: States in which an alert needs a decision now or later.
+#: States of open alerts: those that need a decision now or later.
 CURRENT = (AlertState.CONFIRMED, AlertState.ACKNOWLEDGED, AlertState.MUTED)
 
 
 @click.group(cls=ListGroup)
 def alerts() -> None:
-    """Show alerts and decide about them: one for each level shift, over all metrics that it moved.
+    """Show alerts and decide about them. One alert covers one level shift in all affected metrics.
 
     Without a command: list the open alerts.
     """
@@ -40,11 +40,11 @@ def alerts() -> None:
 def listed(*, everything: bool, benchmark: str | None, as_json: bool) -> None:
     """List open alerts, the newest first."""
     with open_client() as client:
-        found = client.alerts.find(states=() if everything else CURRENT, benchmark=benchmark)
+        matching = client.alerts.find(states=() if everything else CURRENT, benchmark=benchmark)
     if as_json:
-        json_output.show_list(alert_to_json(alert) for alert in found)
-    elif found:
-        alerts_view.show(found)
+        json_output.show_list(alert_to_json(alert) for alert in matching)
+    elif matching:
+        alerts_view.show(matching)
     else:
         click.echo("no alerts" if everything else "no open alerts")
 
@@ -77,7 +77,7 @@ def show(*, alert_id: str, as_json: bool) -> None:
 
 
 def _decision(action: TriageAction, text: str) -> Callable[..., Any]:
-    """The command of one decision; only muting has an end."""
+    """The command of one decision; only ``mute`` has an end time."""
 
     def decided(*, alert_id: str, why: str | None, as_json: bool, until: float | None = None) -> None:
         until_s = None if until is None else time.time() + until
@@ -111,11 +111,11 @@ def _decision(action: TriageAction, text: str) -> Callable[..., Any]:
     return alerts.command(name=action.value, help=text)(command)
 
 
-ack = _decision(TriageAction.ACK, "Acknowledge an alert: you take care of it.")
+ack = _decision(TriageAction.ACK, "Acknowledge an alert: you are working on it.")
 accept = _decision(TriageAction.ACCEPT, "Make the new level the baseline: the change is intended.")
 mute = _decision(TriageAction.MUTE, "Send no notices about an alert for some time.")
 resolve = _decision(
-    TriageAction.RESOLVE, "Close an alert: it is over or was wrong; the same shift does not open it again."
+    TriageAction.RESOLVE, "Close an alert that is over or was wrong; the same shift does not open it again."
 )
 reopen = _decision(TriageAction.REOPEN, "Revoke the decision about an alert.")
 

@@ -1,4 +1,4 @@
-"""``anubis bisect``: searches the commit that changed a metric."""
+"""``anubis bisect``: searches for the commit that changed a metric."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -59,7 +59,7 @@ _COLOURS = {"good": "green", "bad": "red", "skipped": "yellow"}
     metavar="DIR",
     help="Repository of the commits (default: that of FILE).",
 )
-@click.option("--all-parents", is_flag=True, help="Look inside merged branches too.")
+@click.option("--all-parents", is_flag=True, help="Search merged branches too.")
 @click.option(
     "--set",
     "overrides",
@@ -93,16 +93,16 @@ def bisect(
             client, what, alert_id, metric=metric, repository=repository, overrides=mapping(overrides)
         )
         ask = replace(ask, max_runs=runs, min_effect=min_effect, all_parents=all_parents)
-        found = client.bisections.search(
+        result = client.bisections.search(
             ask,
             measure=lambda due: _measured(client, due),
-            answered=lambda answer: _tell(ask, answer),
+            answered=lambda answer: _show_commit(ask, answer),
         )
     if as_json:
-        json_output.show(api_bisections.bisection_to_json(ask, found))
+        json_output.show(api_bisections.bisection_to_json(ask, result))
     else:
-        _show(ask, found)
-    return exit_codes.OK if len(found.suspects) == 1 else exit_codes.UNDECIDED
+        _show(ask, result)
+    return exit_codes.OK if len(result.suspects) == 1 else exit_codes.UNDECIDED
 
 
 def _question(
@@ -118,7 +118,7 @@ def _question(
         return client.bisections.question_of_alert(alert_id, metric=metric, repository=repository)
     if alert_id is not None or len(what) != 3:
         raise BadInputError(
-            "a bisection needs a good commit, a bad one and a descriptor file, or an alert",
+            "a bisection needs a good commit, a bad commit and a descriptor file, or an alert",
             remedy="anubis bisect GOOD BAD FILE.toml, or anubis bisect --alert ALERT",
         )
     good, bad, file = what
@@ -135,8 +135,8 @@ def _measured(client: "Client", runs: Sequence[Run]) -> Sequence[Run]:
     return follow(client, runs, cancels=True)
 
 
-def _tell(ask: "BisectRequest", answer: "CommitResult") -> None:
-    """One line on standard error for each commit."""
+def _show_commit(ask: "BisectRequest", answer: "CommitResult") -> None:
+    """Print a line about a commit on standard error."""
     about = one_line(ask.repository.about(answer.commit), 80)
     verdict = answer.verdict
     effect = (
@@ -154,18 +154,18 @@ def _tell(ask: "BisectRequest", answer: "CommitResult") -> None:
     click.echo("  ".join(part for part in parts if part), err=True)
 
 
-def _show(ask: "BisectRequest", found: "BisectResult") -> None:
-    if len(found.suspects) > 1:
-        click.secho(f"the first bad commit is one of these {len(found.suspects)}", bold=True)
-        for commit in found.suspects:
+def _show(ask: "BisectRequest", result: "BisectResult") -> None:
+    if len(result.suspects) > 1:
+        click.secho(f"the first bad commit is one of these {len(result.suspects)}", bold=True)
+        for commit in result.suspects:
             click.echo(f"  {commit}  {one_line(ask.repository.about(commit), 120)}")
         click.echo(
-            "All but the last are undecided: see the lines above; repair one of them, or allow more --runs."
+            "All but the last are undecided (see above). Make one of them measurable, or allow more --runs."
         )
         return
-    (first,) = found.suspects
+    (first,) = result.suspects
     click.secho(f"first bad commit: {first}", bold=True)
     click.echo(f"  {one_line(ask.repository.about(first), 120)}")
-    if found.verdict:
-        for line in comparison_view.verdict_lines(found.verdict, terminal.width()):
+    if result.verdict:
+        for line in comparison_view.verdict_lines(result.verdict, terminal.width()):
             click.echo(f"  {line}")

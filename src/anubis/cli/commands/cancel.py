@@ -38,9 +38,9 @@ def cancel(*, runs: tuple[str, ...], everything: bool, why: str, family: bool, a
         )
         return
     for run_id in ids:
-        click.echo(f"{run_id}  {'cancelling' if run_id in asked else 'final already'}")
+        click.echo(f"{run_id}  {'cancelling' if run_id in asked else 'already final'}")
     if not ids:
-        click.echo("no run is unfinished")
+        click.echo("all runs are final")
 
 
 def _unfinished(client: "Client") -> list[str]:

@@ -25,7 +25,7 @@ else:  # numpy and scipy
 FORMATS = ("text", "json", "markdown", "junit")
 
 
-def _asked(function: Callable[..., Any]) -> Callable[..., Any]:
+def _side_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Options that select the runs on both sides."""
     for decorate in reversed(
         (
@@ -42,10 +42,10 @@ def _asked(function: Callable[..., Any]) -> Callable[..., Any]:
                 type=PAIR,
                 multiple=True,
                 metavar="PATH=VALUE",
-                help="Override a field of FILE, info.labels.branch=topic for example; repeatable.",
+                help="Override a field of FILE, for example info.labels.branch=topic; repeatable.",
             ),
             click.option(
-                "--script", type=click.Path(path_type=Path), metavar="DIR|FILE", help="Give FILE this code."
+                "--script", type=click.Path(path_type=Path), metavar="DIR|FILE", help="Code of FILE."
             ),
             click.option(
                 "--baseline",
@@ -73,7 +73,7 @@ def _asked(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def _answered(function: Callable[..., Any]) -> Callable[..., Any]:
+def _output_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Options for thresholds and output."""
     for decorate in reversed(
         (
@@ -84,7 +84,7 @@ def _answered(function: Callable[..., Any]) -> Callable[..., Any]:
                 help="Ignore smaller effects (default: that of the descriptor, else 2%).",
             ),
             click.option(
-                "--format", "form", type=click.Choice(FORMATS), default="text", help="What to print."
+                "--format", "form", type=click.Choice(FORMATS), default="text", help="Output format."
             ),
             click.option(
                 "--report",
@@ -92,10 +92,14 @@ def _answered(function: Callable[..., Any]) -> Callable[..., Any]:
                 type=click.Path(path_type=Path),
                 multiple=True,
                 metavar="FILE",
-                help="Also write .xml (JUnit), .md (Markdown) or what anubis notify posts; repeatable.",
+                help="Also write the report: .xml is JUnit, .md Markdown, else for anubis notify; repeatable.",
             ),
             click.option(
-                "--post", "names", multiple=True, metavar="NAME", help="Post it: github, gitlab; repeatable."
+                "--post",
+                "names",
+                multiple=True,
+                metavar="NAME",
+                help="Post the report to github or gitlab; repeatable.",
             ),
             click.option(
                 "--fail-on",
@@ -114,8 +118,8 @@ def _answered(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.command()
-@_asked
-@_answered
+@_side_options
+@_output_options
 @json_option
 def check(
     *,
@@ -137,7 +141,7 @@ def check(
     """Report by exit status whether a change made anything worse.
 
     Compares the runs, or the family of the last run, with the current level of their series: the newest runs of
-    other subjects without a change between them. FILE is run first.
+    other subjects without a change between them. A descriptor FILE is run first.
 
     Exits 1 if a benchmark failed, else 3 if a metric regressed, else 4 if a verdict is undecided, else 0.
     """

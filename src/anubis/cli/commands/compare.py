@@ -1,4 +1,4 @@
-"""``anubis compare``: judges one set of runs against another."""
+"""``anubis compare``: compares two sets of runs."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     type=PAIR,
     multiple=True,
     metavar="KEY=VALUE",
-    help="Narrow sides given by labels; repeatable.",
+    help="Restrict sides that are given as labels; repeatable.",
 )
 @click.option("--metric", "metrics", multiple=True, help="Judge only this metric; repeatable.")
 @click.option(
@@ -53,22 +53,22 @@ def compare(
 ) -> int:
     """Judge whether CONTENDER is better or worse than BASELINE.
 
-    Each side is a run, a family, a comma list of them, or labels (team=vision,branch=main). BASELINE alone means the
-    two files of the family that run belongs to, as after "anubis run A.toml B.toml".
+    Each side is a run, a family, a comma-separated list of them, or labels (team=vision,branch=main). With BASELINE
+    alone, the two files of that run's family are compared, as after "anubis run A.toml B.toml".
 
     Exits 3 if a metric regressed, else 4 if one is undecided, else 0.
     """
     with open_client() as client:
-        found = [
+        comparisons = [
             (key, judged(client, old, new, min_effect=min_effect, metrics=metrics))
             for key, old, new in _sides(client, baseline, contender, mapping(labels))
         ]
     if as_json:
-        json_output.show([{"cell": dict(key), **comparison_view.as_json(one)} for key, one in found])
+        json_output.show([{"cell": dict(key), **comparison_view.as_json(one)} for key, one in comparisons])
     else:
-        for key, one in found:
+        for key, one in comparisons:
             show(one, about=key_text(key), plot=terminal.width() is not None if plot is None else plot)
-    return exit_code(one for _, one in found)
+    return exit_code(one for _, one in comparisons)
 
 
 def _sides(

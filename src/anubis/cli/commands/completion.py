@@ -17,7 +17,7 @@ def completion(*, shell: str) -> None:
     bash  anubis completion bash > ~/.local/share/bash-completion/completions/anubis
     zsh   anubis completion zsh > ~/.zfunc/_anubis    (with ~/.zfunc in fpath)
     fish  anubis completion fish > ~/.config/fish/completions/anubis.fish
-    """  # noqa: D301  the backspace is click's mark for lines that stay as they are
+    """  # noqa: D301  in click, the backspace marks lines that are not wrapped
     kind = get_completion_class(shell)
     assert kind is not None, shell
     root = click.get_current_context().find_root().command

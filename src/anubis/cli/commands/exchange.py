@@ -28,7 +28,7 @@ else:  # the formats of other tools
     histories = late("anubis.transfer.histories")
 
 
-#: More problems on a terminal would hide the summary; ``--json`` has all.
+#: Maximum number of problems printed, so that the summary stays visible; ``--json`` prints all.
 MOST_PROBLEMS = 50
 #: Runs of an export: all of them.
 EVERYTHING = 1_000_000_000
@@ -50,7 +50,7 @@ def _given_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 "--ignore",
                 multiple=True,
                 metavar="PATTERN",
-                help="A parameter that does not distinguish benchmarks (seed, 'path*'); repeatable.",
+                help="A parameter that does not distinguish benchmarks, for example seed or 'path*'; repeatable.",
             ),
         )
     ):
@@ -64,7 +64,7 @@ def _given_options(function: Callable[..., Any]) -> Callable[..., Any]:
     "--format", "form", metavar="NAME", help="Format of the files (default: detected from the file)."
 )
 @click.option("--dry-run", is_flag=True, help="Read everything and print all problems; store nothing.")
-@click.option("--partial", is_flag=True, help="Store what could be read despite errors.")
+@click.option("--partial", is_flag=True, help="Store the values that could be read, despite errors.")
 @_given_options
 @json_option
 def import_(
@@ -96,21 +96,21 @@ def import_(
         ignore=ignore,
     )
     with open_client() as client:
-        found = client.histories.read(files, format_name=form, given=given)
-        _refuse(found, as_json=as_json, allowed=dry_run or partial)
-        new = None if dry_run else client.histories.store(found)
+        imported = client.histories.read(files, format_name=form, given=given)
+        _refuse(imported, as_json=as_json, allowed=dry_run or partial)
+        new = None if dry_run else client.histories.store(imported)
     if as_json:
-        json_output.show(api_histories.imported_to_json(found, new))
+        json_output.show(api_histories.imported_to_json(imported, new))
     else:
-        _show(found, new)
+        _show(imported, new)
 
 
-def _refuse(found: "histories.ImportResult", *, as_json: bool, allowed: bool) -> None:
+def _refuse(imported: "histories.ImportResult", *, as_json: bool, allowed: bool) -> None:
     """Print the problems of the files; raise BadInputError if they prevent the import."""
-    wrong = [problem for problem in found.problems if problem.severity is Severity.ERROR]
-    refused = found.refused and not allowed
+    wrong = [problem for problem in imported.problems if problem.severity is Severity.ERROR]
+    refused = imported.refused and not allowed
     if not as_json:
-        _show_problems(found.problems)
+        _show_problems(imported.problems)
     if refused:
         raise BadInputError(
             f"nothing was stored: {units.counted(len(wrong), 'value')} could not be read",
@@ -129,15 +129,15 @@ def _show_problems(problems: tuple[Problem, ...]) -> None:
         terminal.note(f"and {len(problems) - MOST_PROBLEMS} more: --json has them all")
 
 
-def _show(found: "histories.ImportResult", new: int | None) -> None:
-    formats = Counter(found.formats.values())
+def _show(imported: "histories.ImportResult", new: int | None) -> None:
+    formats = Counter(imported.formats.values())
     words = ", ".join(f"{name} ({units.counted(count, 'file')})" for name, count in formats.items())
-    runs = units.counted(len(found.history.runs), "run")
+    runs = units.counted(len(imported.history.runs), "run")
     stored = "nothing was stored (dry run)" if new is None else f"{new} of them new"
     rows = [
         ("read", words),
-        ("found", f"{runs} with {units.counted(len(found.history.points), 'value')}"),
-        ("missing", units.counted(found.missing, "value") if found.missing else ""),
+        ("found", f"{runs} with {units.counted(len(imported.history.points), 'value')}"),
+        ("missing", units.counted(imported.missing, "value") if imported.missing else ""),
         ("stored", stored),
     ]
     for line in tables.pairs(rows, width=terminal.width()):
@@ -151,7 +151,12 @@ def _show(found: "histories.ImportResult", new: int | None) -> None:
 )
 @click.option("--name", help="Only runs of descriptors with this name.")
 @click.option(
-    "--label", "labels", type=PAIR, multiple=True, metavar="KEY=VALUE", help="Only runs with it; repeatable."
+    "--label",
+    "labels",
+    type=PAIR,
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Only runs with this label; repeatable.",
 )
 @click.option("--metric", help="Only values of this metric.")
 @click.option(
@@ -176,7 +181,7 @@ def export(
     until: float | None,
     family: str | None,
 ) -> None:
-    """Write the values of stored runs for other tools; the conditions are those of anubis history.
+    """Write the values of stored runs for other tools. The filters are those of anubis history.
 
     A CSV export contains everything that anubis import needs.
     """

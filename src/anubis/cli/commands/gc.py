@@ -19,7 +19,7 @@ PACK_AGE_S = 30 * 86_400
     "--older-than",
     type=SPAN,
     metavar="SPAN",
-    help="Keep what is younger: 12h, 30d.  [default: 1d; with --pack, 30d since a run's end]",
+    help="Keep files and records younger than this: 12h, 30d.  [default: 1d; with --pack, 30d since a run's end]",
 )
 @click.option("--pack", is_flag=True, help="Compress the records of runs that ended long ago instead.")
 @json_option
@@ -43,5 +43,5 @@ def gc(*, dry_run: bool, older_than: float | None, pack: bool, as_json: bool) ->
         return
     for each in done:
         click.echo(f"{units.size(each.size_bytes):>10}  {each.kind}  {each.path}")
-    verb = "to look at" if dry_run and pack else "would be freed" if dry_run else "freed"
+    verb = "to compress" if dry_run and pack else "would be freed" if dry_run else "freed"
     click.echo(f"{units.size(total)} {verb}" if done else "nothing to do")

@@ -64,7 +64,7 @@ _COLUMNS = (
     default=50,
     show_default=True,
     metavar="N",
-    help="The newest N.",
+    help="Show only the newest N runs.",
 )
 @click.option(
     "--after", type=REF, metavar="RUN", help="Continue after this run, the last one of the previous page."

@@ -16,7 +16,7 @@ from anubis.record.log_stream import LogStream
 if TYPE_CHECKING:
     from anubis.client import Client
 
-#: Seconds between two looks at a running benchmark.
+#: Interval between checks of a running benchmark, seconds.
 LOOK_EVERY_S = 0.1
 #: Statuses in which a run has no more output.
 _SILENT = {Status.COLLECT, Status.ANALYSE, Status.ALERT}
@@ -46,7 +46,7 @@ def logs(*, ref: str, follow: bool, only: str | None, timestamps: bool) -> None:
 
 
 def _follow(client: "Client", run: Run, streams: tuple[str, ...], *, timestamps: bool) -> None:
-    """Copy what arrives until no more output is possible; a new attempt has its own record."""
+    """Copy output until the run can produce no more; a new attempt has a new record."""
     client.workers.start()
     out: BinaryIO = sys.stdout.buffer
     while True:

@@ -26,7 +26,12 @@ else:  # pydantic
     help="The file that anubis check --report wrote.",
 )
 @click.option(
-    "--post", "names", multiple=True, required=True, metavar="NAME", help="github, gitlab; repeatable."
+    "--post",
+    "names",
+    multiple=True,
+    required=True,
+    metavar="NAME",
+    help="Post to github or gitlab; repeatable.",
 )
 def notify(*, file: Path, names: tuple[str, ...]) -> int:
     """Post the report of a gate that ran in a job without permission to post.

@@ -23,7 +23,7 @@ def purge(*, runs: tuple[str, ...], yes: bool, family: bool, as_json: bool) -> i
         if not yes:
             if not terminal.can_ask():
                 raise BadInputError(
-                    f"{units.counted(len(ids), 'run')} would be deleted permanently, and this is not a terminal to ask on",
+                    f"{units.counted(len(ids), 'run')} would be deleted permanently: confirmation needs a terminal",
                     remedy="add --yes to confirm",
                 )
             rows = client.runs.find(RunQuery(ids=tuple(ids), limit=len(ids)))

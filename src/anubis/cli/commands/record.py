@@ -16,7 +16,7 @@ SUFFIX = ".anubis.tar.zst"
 
 @click.group()
 def record() -> None:
-    """The record of a run: its folder, export, import."""
+    """Locate, export or import the record of a run."""
 
 
 @record.command()
@@ -34,7 +34,7 @@ def path(*, ref: str) -> None:
     "-o",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help=f"Default: the run's id and {SUFFIX} here; - is standard output.",
+    help=f"Default: RUN-ID{SUFFIX} in the current folder; - is standard output.",
 )
 def export(*, ref: str, output: Path | None) -> None:
     """Write a run with its record, values, timeline and script as one file.
@@ -71,7 +71,7 @@ def _removed_on_error(target: Path) -> Iterator[None]:
 @record.command(name="import")
 @click.argument("files", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="FILE...")
 def import_(*, files: tuple[Path, ...]) -> None:
-    """Import exported runs into this home; prints their ids.
+    """Import exported runs into this home folder and print their ids.
 
     A damaged file, or a run that is already stored, is refused; nothing of it is stored.
     """

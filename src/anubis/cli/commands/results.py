@@ -21,7 +21,7 @@ _SAMPLE_FIELDS = ("time_s", "repeat", "step", "value")
 @click.command()
 @ref_argument
 @click.option(
-    "--samples", "metric", metavar="METRIC", help="The samples of this metric instead of the values."
+    "--samples", "metric", metavar="METRIC", help="Show the samples of this metric instead of the values."
 )
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @json_option

@@ -26,7 +26,7 @@ def run(
     """Measure descriptors in the foreground.
 
     Two files are compared: the first is the baseline, and verdicts follow the values. Ctrl-C cancels the runs and
-    waits until they have ended; a second Ctrl-C leaves at once.
+    waits until they have ended; a second Ctrl-C exits at once.
 
     Exits 1 if a run failed, 5 if one was cancelled, else 0.
     """

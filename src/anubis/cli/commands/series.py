@@ -65,19 +65,19 @@ def listed(
     key: str,
     as_json: bool,
 ) -> None:
-    """List series: points, level, noise (one deviation), the smallest shift that ten more points confirm."""
-    found = _found(benchmark, metric, labels, machine, key)
+    """List series: points, level, noise (one standard deviation), the smallest shift that ten more points confirm."""
+    overviews = _matching(benchmark, metric, labels, machine, key)
     if as_json:
-        json_output.show_list(api_series.series_row_to_json(one) for one in found)
-    elif found:
-        tables.show(series_view.COLUMNS, series_view.rows(found))
+        json_output.show_list(api_series.series_row_to_json(one) for one in overviews)
+    elif overviews:
+        tables.show(series_view.COLUMNS, series_view.rows(overviews))
     else:
         click.echo("no series")
 
 
 @series.command()
 @click.argument("benchmark", metavar="BENCHMARK")
-@click.option("--metric", help="Required if the benchmark has several.")
+@click.option("--metric", help="Metric to show; required if the benchmark has several.")
 @_narrowing
 @json_option
 def show(
@@ -90,10 +90,10 @@ def show(
     as_json: bool,
 ) -> None:
     """Draw one series, and list its changes of level."""
-    found = _found(benchmark, metric, labels, machine, key)
-    if len(found) != 1:
-        raise _not_one(found, benchmark)
-    (one,) = found
+    overviews = _matching(benchmark, metric, labels, machine, key)
+    if len(overviews) != 1:
+        raise _not_one(overviews, benchmark)
+    (one,) = overviews
     if as_json:
         json_output.show(api_series.series_to_json(one))
         return
@@ -120,26 +120,26 @@ def analyse(*, benchmark: str | None, tell: bool, as_json: bool) -> None:
         click.echo("no alert changed")
 
 
-def _found(
+def _matching(
     benchmark: str | None, metric: str | None, labels: tuple[tuple[str, str], ...], machine: str, key: str
 ) -> "list[SeriesOverview]":
     with open_client() as client:
-        found = client.series.find(benchmark=benchmark, metric=metric)
+        overviews = client.series.find(benchmark=benchmark, metric=metric)
     return [
         one
-        for one in found
+        for one in overviews
         if one.points[-1].fingerprint.startswith(machine)
         and one.points[-1].series_key.startswith(key)
         and mapping(labels).items() <= one.labels.items()
     ]
 
 
-def _not_one(found: "Sequence[SeriesOverview]", benchmark: str) -> NotFoundError:
-    if not found:
+def _not_one(overviews: "Sequence[SeriesOverview]", benchmark: str) -> NotFoundError:
+    if not overviews:
         return NotFoundError(
             f"no series matches benchmark {benchmark!r}", remedy="list them with anubis series"
         )
-    points = [one.points[-1] for one in found]
+    points = [one.points[-1] for one in overviews]
     for option, values in (
         ("--metric", {point.metric for point in points}),
         ("--series", {point.series_key[:8] for point in points}),
@@ -147,7 +147,7 @@ def _not_one(found: "Sequence[SeriesOverview]", benchmark: str) -> NotFoundError
     ):
         if len(values) > 1:
             return NotFoundError(
-                f"{benchmark} has {len(found)} matching series",
+                f"{benchmark} has {len(overviews)} matching series",
                 remedy=f"choose with {option}: {', '.join(sorted(values))}",
             )
     return NotFoundError(f"{benchmark} has values in several units", remedy="see anubis history")

@@ -14,7 +14,7 @@ from anubis.cli.views import json_output, tables, units
 from anubis.model.run import Event
 from anubis.record.reading import Record
 
-#: Facts that are shown elsewhere or are inputs of others.
+#: Facts that are shown in another section or from which others are computed.
 _NOT_SHOWN = {"version", "run_id", "started_s", "fingerprint_inputs"}
 #: Longer lists of facts (CPU features, packages) are only in ``--json``.
 MOST_CHARACTERS = 100

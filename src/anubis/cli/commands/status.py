@@ -56,7 +56,7 @@ def about(run: Run) -> list[tuple[str, str]]:
 def watch(*, ref: str, family: bool, as_json: bool) -> int:
     """Wait until a run is final, then show its values.
 
-    Exits as "anubis run" does. After Ctrl-C the run continues.
+    The exit status is that of "anubis run". After Ctrl-C the run continues.
     """
     with open_client() as client:
         runs = [client.runs.get(run_id) for run_id in refs.ids_of(client, [ref], families=family)]

@@ -37,7 +37,9 @@ else:  # pydantic, the store
 @click.option(
     "--set", "overrides", type=PAIR, multiple=True, metavar="PATH=VALUE", help="Override a field; repeatable."
 )
-@click.option("--upgrade", is_flag=True, help="Print the file in the spelling of version 1.0, comments kept.")
+@click.option(
+    "--upgrade", is_flag=True, help="Print the file in the spelling of version 1.0; comments are kept."
+)
 @click.option("--plan", is_flag=True, help="Show every run that the file describes.")
 @json_option
 def validate(
@@ -50,8 +52,8 @@ def validate(
 ) -> int:
     """Check descriptor files and print all problems.
 
-    What depends on an engine is checked if that engine is installed here. Exits 2 if any file has an error; warnings
-    name old spellings that still work.
+    Properties that depend on an engine are checked if that engine is installed. Exits 2 if any file has an error;
+    warnings name old spellings that are still accepted.
     """
     if upgrade and (len(files) > 1 or as_json or plan):
         raise BadInputError(
@@ -121,7 +123,7 @@ def _report(file: Path, overrides: dict[str, str]) -> _Report:
 
 
 def _here(cells: "Sequence[describe.Cell]") -> Iterator[Problem]:
-    """What the engines and notifiers of this installation cannot do."""
+    """Problems of a descriptor on the engines and notifiers of this installation."""
     settings = Settings.from_env(os.environ)
     surroundings = wiring.surroundings_of(settings)
     engines, notifiers = wiring.engines(surroundings), wiring.notifiers(surroundings)
@@ -154,7 +156,9 @@ def read_file(file: Path) -> bytes:
 def _show(report: _Report, *, plan: bool) -> None:
     """Print problems on standard error, a valid file on standard output."""
     file = str(report.file)
-    found = [problem for problem in (*report.problems, *report.here) if problem.severity is Severity.ERROR]
+    error_problems = [
+        problem for problem in (*report.problems, *report.here) if problem.severity is Severity.ERROR
+    ]
     warnings = [problem for problem in report.problems if problem.severity is Severity.WARNING]
     if warnings:
         terminal.warn(
@@ -164,9 +168,9 @@ def _show(report: _Report, *, plan: bool) -> None:
     if here := [problem for problem in report.here if problem.severity is Severity.WARNING]:
         terminal.warn(f"{file}: {units.counted(len(here), 'problem')} on this installation")
         errors.show_problems(here, file=file)
-    if found:
-        terminal.error(f"{file}: {units.counted(len(found), 'problem')}")
-        errors.show_problems(found, file=file)
+    if error_problems:
+        terminal.error(f"{file}: {units.counted(len(error_problems), 'problem')}")
+        errors.show_problems(error_problems, file=file)
         return
     first = report.cells[0].descriptor
     runs = units.counted(len(report.cells), "run")

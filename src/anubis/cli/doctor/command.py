@@ -28,14 +28,14 @@ def doctor(*, noise: bool, as_json: bool) -> int:
     checks = [*installation(Settings.from_env(os.environ)), *machine_checks()]
     if not as_json:
         _show(checks)
-    found = list(measured()) if noise else []
+    results = list(measured()) if noise else []
     if as_json:
         json_output.show(
-            {"checks": [asdict(check) for check in checks], "noise": [asdict(each) for each in found]}
+            {"checks": [asdict(check) for check in checks], "noise": [asdict(each) for each in results]}
         )
-    elif found:
+    elif results:
         click.echo()
-        _show_noise(found)
+        _show_noise(results)
     return exit_codes.FAILED if any(check.state is State.FAIL for check in checks) else exit_codes.OK
 
 
@@ -48,7 +48,7 @@ def _show(checks: Sequence[Check]) -> None:
             click.echo(f"      {'':{width}}  help: {check.remedy}")
 
 
-def _show_noise(found: Sequence[Noise]) -> None:
+def _show_noise(results: Sequence[Noise]) -> None:
     columns = (
         tables.Column(title="KERNEL"),
         tables.Column(title="EXECUTIONS", right=True),
@@ -68,7 +68,7 @@ def _show_noise(found: Sequence[Noise]) -> None:
                 units.share(noise.noise_floor),
                 units.share(noise.detectable),
             ]
-            for noise in found
+            for noise in results
         ],
     )
     click.echo(

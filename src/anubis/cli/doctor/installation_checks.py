@@ -34,7 +34,7 @@ class Check:
 
     name: str
     state: State
-    #: The observed state, a few words.
+    #: The observed state, as short text.
     found: str
     #: What to do; empty if nothing needs to be done.
     remedy: str = ""
@@ -89,15 +89,18 @@ def _home(home: Path) -> Check:
 
 def _disk(settings: Settings) -> Check:
     free = shutil.disk_usage(settings.home).free
-    found = f"{units.size(free)} free"
+    observed = f"{units.size(free)} free"
     if free < settings.min_free_bytes:
         needed = units.size(settings.min_free_bytes)
         return Check(
-            "disk", State.FAIL, f"{found}, at least {needed} required", "free space: anubis gc, anubis purge"
+            "disk",
+            State.FAIL,
+            f"{observed}, at least {needed} required",
+            "free space: anubis gc, anubis purge",
         )
     if free < 10 * settings.min_free_bytes:
-        return Check("disk", State.WARN, found, "free space: anubis gc, anubis purge")
-    return Check("disk", State.OK, found)
+        return Check("disk", State.WARN, observed, "free space: anubis gc, anubis purge")
+    return Check("disk", State.OK, observed)
 
 
 def _database(settings: Settings) -> str:

@@ -23,9 +23,9 @@ SWAPPED = 0.05
 def machine_checks(root: Path = Path("/")) -> Iterator[Check]:
     """One check for every property that this machine reports; ``root`` is the root of the file system."""
     for check in (_governor, _turbo, _load, _steal, _swap, _cpu_limit, _memory_limit, _clock):
-        found = check(root)
-        if found is not None:
-            yield found
+        result = check(root)
+        if result is not None:
+            yield result
 
 
 def _governor(root: Path) -> Check | None:
@@ -33,12 +33,12 @@ def _governor(root: Path) -> Check | None:
     governors = Counter(text for path in root.glob(pattern) if (text := _read(path)))
     if not governors:
         return None
-    found = ", ".join(
+    observed = ", ".join(
         f"{name} on {units.counted(count, 'core')}" for name, count in sorted(governors.items())
     )
     if set(governors) == {"performance"}:
-        return Check("governor", State.OK, found)
-    return Check("governor", State.WARN, found, "sudo cpupower frequency-set --governor performance")
+        return Check("governor", State.OK, observed)
+    return Check("governor", State.WARN, observed, "sudo cpupower frequency-set --governor performance")
 
 
 def _turbo(root: Path) -> Check | None:
@@ -48,12 +48,12 @@ def _turbo(root: Path) -> Check | None:
         return None
     if no_turbo == "1" or (no_turbo is None and boost == "0"):
         return Check("turbo", State.OK, "off")
-    knob = (
+    remedy = (
         "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"
         if no_turbo is not None
         else "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"
     )
-    return Check("turbo", State.WARN, "on: the clock rate depends on temperature and on other cores", knob)
+    return Check("turbo", State.WARN, "on: the clock rate depends on temperature and on other cores", remedy)
 
 
 def _load(root: Path) -> Check | None:
@@ -61,10 +61,10 @@ def _load(root: Path) -> Check | None:
     if text is None:
         return None
     load, cores = float(text.split()[0]), os.cpu_count() or 1
-    found = f"{load:.2f} on {units.counted(cores, 'core')}"
+    observed = f"{load:.2f} on {units.counted(cores, 'core')}"
     if load <= BUSY * cores:
-        return Check("load", State.OK, found)
-    return Check("load", State.WARN, found, "wait until other processes have ended (see top)")
+        return Check("load", State.OK, observed)
+    return Check("load", State.WARN, observed, "wait until other processes have ended (see top)")
 
 
 def _steal(root: Path) -> Check | None:
@@ -73,11 +73,11 @@ def _steal(root: Path) -> Check | None:
     if len(fields) < 8 or not any(map(int, fields)):
         return None
     ratio = int(fields[7]) / sum(map(int, fields[:8]))
-    found = f"{units.share(ratio)} of the time since boot"
+    observed = f"{units.share(ratio)} of the time since boot"
     if ratio <= STOLEN:
-        return Check("steal", State.OK, found)
+        return Check("steal", State.OK, observed)
     return Check(
-        "steal", State.WARN, found, "use a dedicated machine: other virtual machines use these cores"
+        "steal", State.WARN, observed, "use a dedicated machine: other virtual machines use these cores"
     )
 
 
@@ -90,10 +90,10 @@ def _swap(root: Path) -> Check | None:
     if total == 0:
         return Check("swap", State.OK, "none")
     used = total - free
-    found = f"{units.size(used)} of {units.size(total)} used"
+    observed = f"{units.size(used)} of {units.size(total)} used"
     if used <= SWAPPED * total:
-        return Check("swap", State.OK, found)
-    return Check("swap", State.WARN, found, "free memory, then: sudo swapoff -a && sudo swapon -a")
+        return Check("swap", State.OK, observed)
+    return Check("swap", State.WARN, observed, "free memory, then: sudo swapoff -a && sudo swapon -a")
 
 
 def _cpu_limit(root: Path) -> Check | None:
@@ -104,9 +104,9 @@ def _cpu_limit(root: Path) -> Check | None:
     if quota == "max":
         return Check("cpu limit", State.OK, "none")
     cores = int(quota) / int(period)
-    found = f"{cores:g} of {units.counted(os.cpu_count() or 1, 'core')} by cgroup"
+    observed = f"{cores:g} of {units.counted(os.cpu_count() or 1, 'core')} by cgroup"
     return Check(
-        "cpu limit", State.WARN, found, "give whole cores (cpuset) instead of a quota: quotas throttle"
+        "cpu limit", State.WARN, observed, "give whole cores (cpuset) instead of a quota: quotas throttle"
     )
 
 
@@ -118,19 +118,22 @@ def _memory_limit(root: Path) -> Check | None:
 
 
 def _clock(root: Path) -> Check | None:
-    found = _read(root / "sys/devices/system/clocksource/clocksource0/current_clocksource")
-    if found is None:
+    observed = _read(root / "sys/devices/system/clocksource/clocksource0/current_clocksource")
+    if observed is None:
         return None
-    if found in QUICK_CLOCKS:
-        return Check("clock source", State.OK, found)
+    if observed in QUICK_CLOCKS:
+        return Check("clock source", State.OK, observed)
     return Check(
-        "clock source", State.WARN, found, "short times are coarse: see the kernel's clocksource= option"
+        "clock source",
+        State.WARN,
+        observed,
+        "short times are imprecise: see the kernel's clocksource= option",
     )
 
 
 def _cgroup_files(root: Path, name: str) -> Iterator[str]:
     """Contents of the limit files from this process's cgroup (version 2) to the root; the innermost actual limit first."""
-    own = next(
+    cgroup = next(
         (
             line[3:]
             for line in (_read(root / "proc/self/cgroup") or "").splitlines()
@@ -138,12 +141,12 @@ def _cgroup_files(root: Path, name: str) -> Iterator[str]:
         ),
         None,
     )
-    if own is None:
+    if cgroup is None:
         return
-    folder = root / "sys/fs/cgroup" / own.strip("/")
-    found = [text for place in (folder, *folder.parents) if (text := _read(place / name))]
-    yield from (text for text in found if not text.startswith("max"))
-    yield from found
+    folder = root / "sys/fs/cgroup" / cgroup.strip("/")
+    limits = [text for place in (folder, *folder.parents) if (text := _read(place / name))]
+    yield from (text for text in limits if not text.startswith("max"))
+    yield from limits
 
 
 def _read(path: Path) -> str | None:

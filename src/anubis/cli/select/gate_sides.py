@@ -56,22 +56,25 @@ def sides_of(client: "Client", asked: Asked) -> "list[gate.GateSides]":
         contender = _measured(client, asked)
         baseline = None if baseline and _is_file(baseline) else baseline
     elif asked.runs or asked.overrides or asked.script or (baseline and _is_file(baseline)):
-        raise BadInputError("these options need a descriptor file to run", remedy="name a descriptor file")
+        raise BadInputError(
+            "--runs, --set, --script and a baseline file require a descriptor file",
+            remedy="name a descriptor file to run",
+        )
     else:
         contender = _stored(client, asked.what)
     if not (baseline or asked.subject or asked.labels) and (sides := _two_sides(contender)):
         return sides
-    opponents: Sequence[Run] | None = None
+    baseline_runs: Sequence[Run] | None = None
     if baseline:
-        opponents = [client.runs.get(run_id) for run_id in refs.expand(client, baseline)]
+        baseline_runs = [client.runs.get(run_id) for run_id in refs.expand(client, baseline)]
     elif asked.labels:
         words = " and ".join(f"{key}={value}" for key, value in asked.labels.items())
-        opponents = _newest(client, contender, RunQuery(labels=dict(asked.labels)), words)
+        baseline_runs = _newest(client, contender, RunQuery(labels=dict(asked.labels)), words)
     elif asked.subject:
-        opponents = _newest(client, contender, RunQuery(subject=asked.subject), asked.subject)
-    if opponents and (both := {run.id for run in contender} & {run.id for run in opponents}):
+        baseline_runs = _newest(client, contender, RunQuery(subject=asked.subject), asked.subject)
+    if baseline_runs and (both := {run.id for run in contender} & {run.id for run in baseline_runs}):
         raise BadInputError(f"run {min(both)} is on both sides", remedy="name each run on one side only")
-    return [gate.GateSides(contender=contender, baseline=opponents)]
+    return [gate.GateSides(contender=contender, baseline=baseline_runs)]
 
 
 def _is_file(word: str) -> bool:
@@ -100,10 +103,10 @@ def _stored(client: "Client", what: Sequence[str]) -> list[Run]:
         ids = [run_id for term in what for run_id in refs.expand(client, term)]
     else:
         ids = [row.id for row in client.runs.family(refs.LAST)]
-    found = [client.runs.get(run_id) for run_id in dict.fromkeys(ids)]
-    if busy := next((run for run in found if not run.status.final), None):
+    runs = [client.runs.get(run_id) for run_id in dict.fromkeys(ids)]
+    if busy := next((run for run in runs if not run.status.final), None):
         raise BadInputError(f"run {busy.id} is not final yet", remedy=f"wait for it: anubis watch {busy.id}")
-    return found
+    return runs
 
 
 def _two_sides(runs: Sequence[Run]) -> "list[gate.GateSides]":
@@ -122,19 +125,19 @@ def _two_sides(runs: Sequence[Run]) -> "list[gate.GateSides]":
 
 
 def _newest(client: "Client", contender: Sequence[Run], query: RunQuery, words: str) -> list[Run]:
-    """The newest good runs of every benchmark of the contender that a query finds; of a subject only those that have
-    that very name, where there are any. Raises NotFoundError when there is none.
+    """The newest successful runs of each benchmark of the contender that match a query, without the contender itself.
+    If some runs match the subject exactly, only these are returned. Raises NotFoundError if no run matches.
     """
-    own = {run.id for run in contender}
-    found: list[str] = []
+    contender_ids = {run.id for run in contender}
+    ids: list[str] = []
     for name in dict.fromkeys(run.descriptor.info.name for run in contender):
-        narrow = replace(query, name=name, statuses=(Status.SUCCEEDED,), limit=NEWEST + len(own))
-        rows = [row for row in client.runs.find(narrow) if row.id not in own]
+        narrow = replace(query, name=name, statuses=(Status.SUCCEEDED,), limit=NEWEST + len(contender_ids))
+        rows = [row for row in client.runs.find(narrow) if row.id not in contender_ids]
         exact = [row for row in rows if row.subject == query.subject]
-        found += [row.id for row in (exact or rows)[:NEWEST]]
-    if not found:
+        ids += [row.id for row in (exact or rows)[:NEWEST]]
+    if not ids:
         raise NotFoundError(
             f"no successful run of these benchmarks has {words}",
             remedy="see the stored runs with anubis history",
         )
-    return [client.runs.get(run_id) for run_id in found]
+    return [client.runs.get(run_id) for run_id in ids]

@@ -1,4 +1,4 @@
-"""From references, families and labels on the command line to runs."""
+"""Resolves references, families and labels on the command line to runs."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from anubis.client import Client
 
 LAST = "@last"
-#: More runs than any side of a comparison has.
+#: Maximum number of runs in one selection.
 MOST = 100_000
 
 _FULL_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def expand(client: "Client", term: str, within: RunQuery | None = None) -> list[str]:
-    """The full ids a term names: a comma list of run references, family ids and ``label=value`` pairs.
+    """The full ids that a term names: a comma-separated list of run references, family ids and ``label=value`` pairs.
 
-    ``within`` narrows labels (pairs joined by commas must all hold). Raises NotFoundError for a part without a
+    A run must match all pairs; ``within`` restricts these runs further. Raises NotFoundError for a part without a
     run.
     """
     parts = [part.strip() for part in term.split(",") if part.strip()]
@@ -46,10 +46,10 @@ def expand(client: "Client", term: str, within: RunQuery | None = None) -> list[
 
 def ids_of(client: "Client", terms: Sequence[str], *, families: bool = False) -> list[str]:
     """The full ids that terms name; with ``families`` all runs of the families of the named runs."""
-    found = [run_id for term in terms for run_id in expand(client, term)]
+    ids = [run_id for term in terms for run_id in expand(client, term)]
     if families:
-        found = [row.id for run_id in found for row in client.runs.family(run_id)]
-    return list(dict.fromkeys(found))
+        ids = [row.id for run_id in ids for row in client.runs.family(run_id)]
+    return list(dict.fromkeys(ids))
 
 
 def _named(client: "Client", part: str) -> list[str]:

@@ -36,9 +36,9 @@ _DELIVERY_COLOURS = {
 _BAD = {AlertKind.REGRESSION, AlertKind.FAILURE, AlertKind.THRESHOLD, AlertKind.DRIFT}
 
 
-def show(found: Sequence[Alert]) -> None:
+def show(alerts: Sequence[Alert]) -> None:
     """Print a line for each alert."""
-    tables.show(_COLUMNS, map(_cells, found))
+    tables.show(_COLUMNS, map(_cells, alerts))
 
 
 def show_deliveries(deliveries: Sequence[Delivery]) -> None:

@@ -25,7 +25,7 @@ COLOURS = {
     Judgement.CHANGED: "yellow",
     Judgement.UNDECIDED: "cyan",
 }
-#: More strips would fill the screen.
+#: Maximum number of strips, so that verdicts stay visible.
 MOST_STRIPS = 4
 
 
@@ -50,7 +50,7 @@ def judged(
     min_effect: float = 0.02,
     metrics: Sequence[str] = (),
 ) -> Judged:
-    """Compare two sets of runs, by id. Raises BadInputError if there is nothing to compare."""
+    """Compare two sets of runs, by id. Raises BadInputError or NotFoundError if they cannot be compared."""
     if both := set(baseline) & set(contender):
         raise BadInputError(
             f"run {min(both)} is on both sides", remedy="name each run on one side of the comparison only"
@@ -67,26 +67,26 @@ def judged(
             "the two sides have no metric in common", remedy="see their metrics with anubis results RUN"
         )
     chosen = metrics or sorted(common - set(OWN_METRICS)) or sorted(common)
-    found = client.gate.compare(baseline, contender, min_effect=min_effect, metrics=chosen)
-    return Judged(baseline, contender, old, new, found)
+    comparison = client.gate.compare(baseline, contender, min_effect=min_effect, metrics=chosen)
+    return Judged(baseline, contender, old, new, comparison)
 
 
-def show(found: Judged, *, plot: bool, about: str = "") -> None:
+def show(result: Judged, *, plot: bool, about: str = "") -> None:
     """Print a line and the next step for each metric, and the runs as strips of dots."""
     if about:
         click.secho(about, bold=True)
     width = terminal.width()
-    for at, verdict in enumerate(found.comparison.verdicts):
+    for at, verdict in enumerate(result.comparison.verdicts):
         if at:
             click.echo()
         for line in verdict_lines(verdict, width):
             click.echo(line)
         if plot and at < MOST_STRIPS:
-            for line in strips(_values(found, verdict), width=width or 80):
+            for line in strips(_values(result, verdict), width=width or 80):
                 click.echo(f"  {line}")
-    if mean := mean_line(found.comparison):
+    if mean := mean_line(result.comparison):
         click.echo(f"\n{mean}")
-    for text in _doubts(found):
+    for text in _doubts(result):
         terminal.warn(text)
 
 
@@ -114,35 +114,35 @@ def mean_line(comparison: Comparison) -> str:
     if comparison.mean_effect is None or comparison.mean_count < 2:
         return ""
     text = effect_text(comparison.mean_effect, comparison.mean_interval)
-    turned = any(verdict.better != "none" for verdict in comparison.verdicts)
-    return f"geometric mean of {comparison.mean_count} metrics{' (up is better)' if turned else ''}  {text}"
+    has_direction = any(verdict.better != "none" for verdict in comparison.verdicts)
+    return f"geometric mean of {comparison.mean_count} metrics{' (up is better)' if has_direction else ''}  {text}"
 
 
-def as_json(found: Judged) -> Json:
-    """The comparison and the exit status that it causes."""
-    resource = comparison_to_json(found.comparison, baseline=found.baseline, contender=found.contender)
-    return {**resource, "exit_code": exit_code([found])}
+def as_json(result: Judged) -> Json:
+    """The comparison and its exit status."""
+    resource = comparison_to_json(result.comparison, baseline=result.baseline, contender=result.contender)
+    return {**resource, "exit_code": exit_code([result])}
 
 
-def exit_code(all_found: Iterable[Judged]) -> int:
+def exit_code(results: Iterable[Judged]) -> int:
     """3 if a metric regressed, else 4 if one is undecided, else 0."""
-    judgements = {verdict.judgement for found in all_found for verdict in found.comparison.verdicts}
+    judgements = {verdict.judgement for result in results for verdict in result.comparison.verdicts}
     if Judgement.REGRESSED in judgements:
         return exit_codes.REGRESSION
     return exit_codes.UNDECIDED if Judgement.UNDECIDED in judgements else exit_codes.OK
 
 
-def _values(found: Judged, verdict: Verdict) -> Sides:
+def _values(result: Judged, verdict: Verdict) -> Sides:
     old, new = (
         tuple(point.value for point in side if point.metric == verdict.metric)
-        for side in (found.old, found.new)
+        for side in (result.old, result.new)
     )
     return Sides(metric=verdict.metric, units=verdict.units, baseline=old, contender=new)
 
 
-def _doubts(found: Judged) -> Iterator[str]:
+def _doubts(result: Judged) -> Iterator[str]:
     """Reasons to doubt the verdicts."""
-    everything = (*found.old, *found.new)
+    everything = (*result.old, *result.new)
     if len({point.fingerprint for point in everything}) > 1:
         yield "the runs were made on different machines, so the verdicts do not depend on the code alone"
     disturbed = {point.run_id for point in everything if point.contaminated}

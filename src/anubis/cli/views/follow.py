@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def follow(client: "Client", runs: Sequence[Run], *, cancels: bool) -> list[Run]:
     """Drive these runs until they are final; the runs as they ended.
 
-    With ``cancels`` the first Ctrl-C cancels them and the command continues to wait; the second Ctrl-C leaves. Without
-    ``cancels`` the first one leaves, and so does a closed terminal. Raises KeyboardInterrupt after a note on how to
+    With ``cancels`` the first Ctrl-C cancels them and the command continues to wait; the second Ctrl-C exits. Without
+    ``cancels`` the first one exits, and so does a closed terminal. Raises KeyboardInterrupt after a note on how to
     watch the runs later.
     """
     ids = [run.id for run in runs]
@@ -34,7 +34,7 @@ def follow(client: "Client", runs: Sequence[Run], *, cancels: bool) -> list[Run]
     except BaseException as error:  # if this command ends before its runs, a worker continues them
         client.workers.start()
         if isinstance(error, KeyboardInterrupt):
-            _say_where(client, ids)
+            _note_how_to_watch(client, ids)
         raise
 
 
@@ -52,18 +52,18 @@ def _leaving_with_the_terminal() -> Iterator[None]:
             signal.signal(number, disposition)
 
 
-def _say_where(client: "Client", ids: Sequence[str]) -> None:
-    whose = "the run" if len(ids) == 1 else f"{len(ids)} runs"
-    fate = "being cancelled" if client.runs.get(ids[-1]).cancel_requested else "continuing"
+def _note_how_to_watch(client: "Client", ids: Sequence[str]) -> None:
+    subject = "the run" if len(ids) == 1 else f"{len(ids)} runs"
+    state = "being cancelled" if client.runs.get(ids[-1]).cancel_requested else "continuing"
     family = " --family" if len(ids) > 1 else ""
     verb = "is" if len(ids) == 1 else "are"
-    terminal.note(f"left; {whose} {verb} {fate} in the background: anubis watch {ids[-1]}{family}")
+    terminal.note(f"{subject} {verb} {state} in the background: anubis watch {ids[-1]}{family}")
 
 
 @contextmanager
 def _interruptible(client: "Client", ids: Sequence[str], view: Progress, *, cancels: bool) -> Iterator[None]:
     """The first Ctrl-C asks for cancellation from another thread, because the main thread may be in a transaction."""
-    view.say("Ctrl-C cancels" if cancels else "Ctrl-C leaves; the run continues")
+    view.say("Ctrl-C cancels" if cancels else "Ctrl-C exits; the run continues")
     if not cancels:
         yield
         return
@@ -72,11 +72,11 @@ def _interruptible(client: "Client", ids: Sequence[str], view: Progress, *, canc
         try:
             client.runs.cancel(ids, why="Ctrl-C")
         except AnubisError as error:
-            view.say(f"cannot be cancelled: {error}")
+            view.say(f"cannot cancel: {error}")
 
     def interrupted(_number: int, _frame: FrameType | None) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        view.say("cancelling; Ctrl-C again leaves at once")
+        view.say("cancelling; Ctrl-C again exits at once")
         threading.Thread(target=cancel, daemon=True).start()
 
     before = signal.signal(signal.SIGINT, interrupted)

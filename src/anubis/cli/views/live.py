@@ -1,4 +1,4 @@
-"""The live view of runs on a terminal, redrawn only twice a second to leave the machine to the benchmark."""
+"""The live view of runs on a terminal, redrawn only twice a second to disturb the benchmark as little as possible."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence

@@ -28,14 +28,16 @@ def show_outcome(client: "Client", runs: Sequence[Run], *, as_json: bool) -> Non
     """Print the values of final runs on standard output."""
     points = client.results.points([run.id for run in runs])
     cells = cells_of(runs) if len(runs) > 1 else []
-    found = _judged(client, cells)
+    comparisons = _judged(client, cells)
     if as_json:
         json_output.show(
             {
                 "runs": [
                     run_to_json(run, [point for point in points if point.run_id == run.id]) for run in runs
                 ],
-                "comparisons": [{"cell": dict(key), **comparison_view.as_json(one)} for key, one in found],
+                "comparisons": [
+                    {"cell": dict(key), **comparison_view.as_json(one)} for key, one in comparisons
+                ],
             }
         )
         return
@@ -46,7 +48,7 @@ def show_outcome(client: "Client", runs: Sequence[Run], *, as_json: bool) -> Non
         for run in [run for run in runs if run.status is not Status.SUCCEEDED][:WIDEST]:
             click.echo()
             _show_end(client, run)
-    for key, one in found:
+    for key, one in comparisons:
         click.echo()
         comparison_view.show(one, about=key_text(key), plot=terminal.width() is not None)
 
@@ -114,12 +116,12 @@ def _show_cells(cells: Sequence[Cell[Run]], points: Sequence[Point]) -> None:
 
 def _metrics(points: Sequence[Point]) -> Mapping[str, tuple[float, str]]:
     """Metric -> scale and unit of its column. The agent's own metrics are included only if there are no others."""
-    found: dict[str, list[Point]] = {}
+    by_metric: dict[str, list[Point]] = {}
     for point in points:
-        found.setdefault(point.metric, []).append(point)
-    shown = [metric for metric in found if metric not in OWN_METRICS] or list(found)
+        by_metric.setdefault(point.metric, []).append(point)
+    shown = [metric for metric in by_metric if metric not in OWN_METRICS] or list(by_metric)
     return {
-        metric: units.scale_of(median(point.value for point in found[metric]), found[metric][0].units)
+        metric: units.scale_of(median(point.value for point in by_metric[metric]), by_metric[metric][0].units)
         for metric in shown
     }
 

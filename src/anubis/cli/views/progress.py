@@ -45,7 +45,7 @@ def progress(client: "Client", runs: Sequence[Run]) -> Progress:
 
 
 class Lines:
-    """One line on standard error when a run starts (or is found under way) and one when it is final."""
+    """One line on standard error when a run starts (or is already running) and one when it is final."""
 
     def __init__(self, runs: Sequence[Run]) -> None:
         self._width = max((len(run.descriptor.info.name) for run in runs), default=0)
@@ -54,21 +54,21 @@ class Lines:
     def __enter__(self) -> Self:
         for run in self._runs.values():
             if run.status is Status.WATCH:
-                self._tell(run)
+                self._print(run)
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Does nothing: there is nothing to clean up."""
+        """No resources need to be released."""
 
     def changed(self, run: Run) -> None:
         last, self._runs[run.id] = self._runs[run.id].status, run
         if run.status is not last and (run.status.final or run.status is Status.WATCH):
-            self._tell(run)
+            self._print(run)
 
     def say(self, text: str) -> None:
-        """Does nothing: hints are for terminals only."""
+        """Hints are shown only on terminals."""
 
-    def _tell(self, run: Run) -> None:
+    def _print(self, run: Run) -> None:
         took = status_text.took(run.placed_s, run.ended_s) if run.status.final else ""
         name = run.descriptor.info.name.ljust(self._width)
         clock = time.strftime("%H:%M:%S")

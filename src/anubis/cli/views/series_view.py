@@ -45,12 +45,12 @@ _STATE_COLOURS = {"stable": "green", "suspected": "yellow", "unstable": "red", "
 _COLOURS = {"regressed": "red", "improved": "green", "changed": "yellow"}
 
 
-def rows(found: "Sequence[SeriesOverview]") -> Iterator[Sequence[tables.Cell]]:
+def rows(overviews: "Sequence[SeriesOverview]") -> Iterator[Sequence[tables.Cell]]:
     """A line for each series. Series key and machine are shown only if there are several."""
-    keys = Counter((one.benchmark, key) for one in found for key in {one.points[-1].series_key})
+    keys = Counter((one.benchmark, key) for one in overviews for key in {one.points[-1].series_key})
     several_keys = Counter(benchmark for benchmark, _ in keys)
-    machines = {one.points[-1].fingerprint for one in found}
-    for one in found:
+    machines = {one.points[-1].fingerprint for one in overviews}
+    for one in overviews:
         point, verdict = one.points[-1], one.verdict
         yield [
             one_line(one.benchmark, 60),
@@ -88,17 +88,19 @@ def picture(one: "SeriesOverview") -> Iterator[str]:
         ("level", "" if verdict.level is None else units.with_unit(verdict.level, point.units)),
         (
             "noise",
-            "" if verdict.noise_floor is None else f"{units.share(verdict.noise_floor)} (one deviation)",
+            ""
+            if verdict.noise_floor is None
+            else f"{units.share(verdict.noise_floor)} (one standard deviation)",
         ),
         ("detects", _detects(one)),
         ("state", one.state.value),
         ("machine", point.fingerprint[:8]),
     ]
     yield from tables.pairs(about)
-    found = [*verdict.changes, *([verdict.suspected] if verdict.suspected else [])]
-    if found:
+    shifts = [*verdict.changes, *([verdict.suspected] if verdict.suspected else [])]
+    if shifts:
         yield ""
-        yield from tables.lines(_CHANGES, [_change(one, each) for each in found], width=terminal.width())
+        yield from tables.lines(_CHANGES, [_change(one, each) for each in shifts], width=terminal.width())
 
 
 def _detects(one: "SeriesOverview") -> str:

@@ -13,8 +13,8 @@ COLOURS = {Status.SUCCEEDED: "green", Status.FAILED: "red", Status.CANCELLED: "y
 #: Explanations of statuses that are not final.
 MEANINGS = {
     Status.FETCH: "its data are being fetched",
-    Status.PLACE: "waiting for a place on a machine",
-    Status.WATCH: "the benchmark runs",
+    Status.PLACE: "waiting to be placed on a machine",
+    Status.WATCH: "the benchmark is running",
     Status.COLLECT: "its record is being read",
     Status.ANALYSE: "its values are being judged",
     Status.ALERT: "its alerts are being sent",

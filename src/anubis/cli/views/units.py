@@ -7,13 +7,13 @@ from datetime import datetime
 
 from anubis.analysis.verdict_text import level_text, percent
 
-#: Seconds in each unit that a span may be written in.
+#: Units of a span of time, in seconds.
 SPAN_UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(s|min|m|h|d|w)")
-#: Seconds of the smaller unit, how many of it make the larger one, how many are too many, and both names.
+#: Seconds in the smaller unit, its count in the larger one, the count from which the next row applies, both names.
 _LONG = ((1, 60, 3600, "min", "s"), (60, 60, 1440, "h", "min"), (3600, 24, math.inf, "d", "h"))
-#: Below this many seconds: factor and unit.
+#: Upper limit in seconds (exclusive), factor and unit.
 _SECONDS = ((1e-6, 1e9, "ns"), (1e-3, 1e6, "us"), (1.0, 1e3, "ms"))
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
@@ -72,7 +72,7 @@ def size(count: float) -> str:
 
 
 def _decimals(rounded: float) -> int:
-    """Digits behind the point that make three significant ones."""
+    """Decimal places for three significant digits."""
     return 2 if rounded < 10 else 1 if rounded < 100 else 0
 
 
@@ -82,18 +82,18 @@ def share(ratio: float, *, sign: bool = False) -> str:
 
 
 def moment(at_s: float) -> str:
-    """A time on this machine's clock, to the minute."""
+    """Local time, to the minute."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(at_s))
 
 
 def short_moment(at_s: float, *, now_s: float) -> str:
-    """A time on this machine's clock in eleven characters: with the hour in this year, with the year before."""
+    """Local time in at most eleven characters: month, day and time in the current year, else the date."""
     at, now = time.localtime(at_s), time.localtime(now_s)
     return time.strftime("%m-%d %H:%M" if at.tm_year == now.tm_year else "%Y-%m-%d", at)
 
 
 def exact_moment(at_s: float) -> str:
-    """A time on this machine's clock, to the millisecond."""
+    """Local time, to the millisecond."""
     whole, thousandths = divmod(round(at_s * 1000), 1000)
     return f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(whole))}.{thousandths:03d}"
 
@@ -107,7 +107,7 @@ def parse_span(text: str) -> float:
 
 
 def parse_moment(text: str, *, now_s: float) -> float:
-    """UTC seconds of an ISO 8601 date or time (this machine's zone unless it names one), or of a span before now."""
+    """UTC seconds of an ISO 8601 date or time (local unless it has a time zone), or of a span before now."""
     try:
         return datetime.fromisoformat(text).astimezone().timestamp()
     except (ValueError, OverflowError):

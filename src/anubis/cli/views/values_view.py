@@ -23,9 +23,9 @@ _COLUMNS = (
 
 def show(points: Sequence[Point], summaries: Sequence[MetricSummary]) -> None:
     """Print a line for each value, with the samples from which it was computed."""
-    behind = {summary.metric: summary for summary in summaries}
+    by_metric = {summary.metric: summary for summary in summaries}
     ordered = sorted(points, key=lambda point: own_last(point.metric))
-    tables.show(_COLUMNS, [_row(point, behind.get(point.metric)) for point in ordered])
+    tables.show(_COLUMNS, [_row(point, by_metric.get(point.metric)) for point in ordered])
     if any(point.contaminated for point in points):
         click.echo("* the machine was disturbed during the run: see anubis show")
 

@@ -31,7 +31,8 @@ class Records(protocol.Records):
         folder = self.folder_of(run)
         if folder is None:
             raise NotFoundError(
-                f"run {run.id} has no record on this machine", remedy="a run leaves one once it was placed"
+                f"run {run.id} has no record on this machine",
+                remedy="a run has a record on the machine where it was placed",
             )
         return folder
 

@@ -16,11 +16,11 @@ class Storage(protocol.Storage):
         self._world = installation.world
 
     def collect(self, *, before_s: float, dry_run: bool = False) -> Sequence[Garbage]:
-        found = list(garbage.find(self._home, self._world.runs, before_s=before_s))
+        files = list(garbage.find(self._home, self._world.runs, before_s=before_s))
         if not dry_run:
-            for each in found:
+            for each in files:
                 garbage.remove(each)
-        return found
+        return files
 
     def pack(self, *, before_s: float, dry_run: bool = False) -> Sequence[Garbage]:
         world = self._world

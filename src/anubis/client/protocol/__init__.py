@@ -1,1 +1,1 @@
-"""What a client offers, as protocols by noun. They need neither a local home folder nor live objects of the pipeline."""
+"""What a client offers, as protocols by noun. They require neither a local home folder nor objects of the pipeline."""

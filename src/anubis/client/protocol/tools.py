@@ -1,4 +1,4 @@
-"""What works on many runs at once: bisections, histories of other tools, storage, workers."""
+"""Operations on many runs: bisections, histories of other tools, storage, workers."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Bisections(Protocol):
-    """Search the commit that changed a metric, in a git repository on this machine."""
+    """Search for the commit that changed a metric, in a git repository on this machine."""
 
     def search(
         self,
@@ -25,7 +25,7 @@ class Bisections(Protocol):
         measure: Callable[[Sequence[Run]], Sequence[Run]] | None = None,
         answered: "Callable[[CommitResult], None] | None" = None,
     ) -> "BisectResult":
-        """Find the commit; ``anubis.bisection.bisect_request.from_file`` makes a question from a descriptor file.
+        """Find the commit; ``anubis.bisection.bisect_request.from_file`` makes a request from a descriptor file.
 
         ``measure`` waits for runs (None: ``Runs.wait``); ``answered`` is called after each commit. An interrupted
         search continues when it is started again.
@@ -35,7 +35,7 @@ class Bisections(Protocol):
     def question_of_alert(
         self, alert_id: str, *, metric: str | None = None, repository: Path | None = None
     ) -> "BisectRequest":
-        """The question which commit in the range of an alert changed its most severe metric."""
+        """The search for the commit in the range of an alert that changed its most severe metric."""
         ...
 
 

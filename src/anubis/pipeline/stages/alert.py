@@ -1,4 +1,4 @@
-"""Stage alert: confirm by running again, then tell each address once, then the run is final."""
+"""Stage alert: submit confirming runs, notify each address once, then the run is final."""
 
 from dataclasses import replace
 
@@ -13,34 +13,34 @@ from anubis.pipeline.conclusion import conclude
 
 
 def alert(run: Run, world: World) -> Step:
-    """What there is to tell or to confirm about the alerts of this run's benchmark."""
+    """The final step, with the notices and the confirming runs for the alerts of this run's benchmark."""
     now_s = world.clock.now_s()
     changed: list[Alert] = []
     events: list[Event] = []
     deliveries: list[Delivery] = []
     spawned: list[tuple[Run, str]] = []
-    for one in world.alerts.find(benchmark=run.descriptor.info.name):
-        current = unmute_expired(one, now_s)
+    for before in world.alerts.find(benchmark=run.descriptor.info.name):
+        current = unmute_expired(before, now_s)
         if (
-            one.state is AlertState.SUSPECTED
-            and not one.ordered
-            and (more := confirming_runs(run, one, world))
+            before.state is AlertState.SUSPECTED
+            and not before.ordered
+            and (more := confirming_runs(run, before, world))
         ):
             spawned += more
-            current = replace(one, ordered=True)
-        if _is_untold(current, now_s):
+            current = replace(before, ordered=True)
+        if _needs_notice(current, now_s):
             current = replace(current, told=current.state)
             deliveries += deliveries_of(run, current, now_s)
-        if current.state is not one.state:
+        if current.state is not before.state:
             events.append(alert_event(run, current, now_s))
-        if current != one:
+        if current != before:
             changed.append(current)
     step = conclude(run, now_s, run.cause, run.reason, alerts=changed, events=events, spawned=spawned)
     return replace(step, deliveries=tuple(deliveries))
 
 
-def _is_untold(alert: Alert, now_s: float) -> bool:
-    """Has it come to a state that people should hear of and have not? What was never told needs no end."""
+def _needs_notice(alert: Alert, now_s: float) -> bool:
+    """Whether an alert is in a state that was not announced yet. One that was never announced needs no recovery notice."""
     if alert.muted_until_s is not None and now_s < alert.muted_until_s:
         return False
     if alert.state is AlertState.RESOLVED:

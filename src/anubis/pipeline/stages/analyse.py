@@ -1,4 +1,4 @@
-"""Stage analyse: the new points against their history, the bounds of the descriptor, and the run's own failure."""
+"""Stage analyse: judges the new points by their history and the descriptor's bounds, and the failure of the run."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 else:  # numpy and scipy, which short series do not need
     detection = late("anubis.analysis.changes.detection")
 
-#: A series shorter than this has no change worth looking for; numpy is not even imported for it.
+#: Changes are searched only in series with at least this many points; for shorter ones numpy is not imported.
 FEWEST_POINTS = 6
 
 
 def analyse(run: Run, world: World) -> Step:
-    """Open, update and resolve alerts; a run that concerns none is final at once."""
+    """Open, update and resolve alerts. A run without alerts is final at once."""
     now_s = world.clock.now_s()
     known = world.alerts.find(benchmark=run.descriptor.info.name)
     changed = _failure(run, known, now_s)
@@ -40,18 +40,20 @@ def analyse(run: Run, world: World) -> Step:
     if not changed and not any(alert.state in OPEN for alert in known):
         return conclude(run, now_s, run.cause, run.reason)
     before = {alert.id: alert for alert in known}
-    events = [alert_event(run, alert, now_s) for alert in changed if _is_news(alert, before.get(alert.id))]
+    events = [
+        alert_event(run, alert, now_s) for alert in changed if _has_new_state(alert, before.get(alert.id))
+    ]
     return Step(
         status=Status.ALERT, cause=run.cause, reason=run.reason, alerts=tuple(changed), events=tuple(events)
     )
 
 
-def _is_news(alert: Alert, before: Alert | None) -> bool:
+def _has_new_state(alert: Alert, before: Alert | None) -> bool:
     return before is None or before.state is not alert.state
 
 
 def _histories(run: Run, world: World) -> list[list[Point]]:
-    """The series that this run's points belong to, complete and in order; only those that verdicts are made of."""
+    """The complete series of this run's points, in order; only those of metrics that are judged."""
     mine = {point.metric: point for point in world.points.of([run.id])}
     return [
         in_order(world.points.history(run.series_key, metric, mine[metric].fingerprint))
@@ -60,7 +62,7 @@ def _histories(run: Run, world: World) -> list[list[Point]]:
 
 
 def _judge(histories: Sequence[Sequence[Point]]) -> list[JudgedSeries]:
-    """What is said about each series long enough to say anything."""
+    """The verdicts about the series that are long enough."""
     long = [points for points in histories if len(points) >= FEWEST_POINTS]
     if not long:
         return []
@@ -72,26 +74,30 @@ def _judge(histories: Sequence[Sequence[Point]]) -> list[JudgedSeries]:
 
 
 def _failure(run: Run, known: Sequence[Alert], now_s: float) -> list[Alert]:
-    """One alert for a benchmark that fails, however often; resolved by the next run that does not."""
+    """One alert for all consecutive failures of a benchmark; the next success resolves it."""
     identity = alert_id(run.descriptor.info.name, run.series_key, "failure")
     last = next((alert for alert in known if alert.id == identity), None)
     is_open = _is_open(last)
     if run.cause is None and last and is_open:
-        return [replace(last, state=AlertState.RESOLVED, changed_s=now_s, actor="", why="it runs again")]
+        return [
+            replace(
+                last, state=AlertState.RESOLVED, changed_s=now_s, actor="", why="the benchmark succeeds again"
+            )
+        ]
     if run.cause is None or run.cancel_requested or is_open:
         return []
-    return [replace(_opened(run, identity, AlertKind.FAILURE, now_s), why=_words(run))]
+    return [replace(_opened(run, identity, AlertKind.FAILURE, now_s), why=_failure_text(run))]
 
 
-def _words(run: Run) -> str:
-    """Why it failed, to stand inside a sentence."""
+def _failure_text(run: Run) -> str:
+    """Cause and reason of the failure, as a part of a sentence."""
     return f"{run.cause}".replace("_", " ") + f": {run.reason}".rstrip(". :")
 
 
 def _thresholds(
     run: Run, histories: Sequence[Sequence[Point]], known: Sequence[Alert], now_s: float
 ) -> list[Alert]:
-    """Bounds that are crossed now, are kept again, or are listed no more."""
+    """The alerts of bounds that are crossed, are kept again, or are no longer declared."""
     by_id = {
         alert.id: alert
         for alert in known
@@ -104,14 +110,16 @@ def _thresholds(
         if metric := metrics.get(points[-1].metric):
             ids = {bound: _bound_id(run, metric.name, bound, points[-1].fingerprint) for bound in BOUNDS}
             looked_at |= set(ids.values())
-            standing = {bound: by_id[one].rows[0] for bound, one in ids.items() if _is_open(by_id.get(one))}
-            found = crossed_bounds(metric, _own(run, points), _before(run, points), standing)
-            crossing |= {ids[bound]: row for bound, row in found}
+            open_rows = {bound: by_id[one].rows[0] for bound, one in ids.items() if _is_open(by_id.get(one))}
+            crossed = crossed_bounds(metric, _point_of(run, points), _before(run, points), open_rows)
+            crossing |= {ids[bound]: row for bound, row in crossed}
     changed = [
         replace(by_id.get(identity) or _opened(run, identity, AlertKind.THRESHOLD, now_s), rows=(row,))
         for identity, row in crossing.items()
     ]
-    over = {one.id: _over(run, one, one.id in looked_at) for one in by_id.values() if one.id not in crossing}
+    over = {
+        one.id: _resolution(run, one, one.id in looked_at) for one in by_id.values() if one.id not in crossing
+    }
     return changed + [
         replace(by_id[identity], state=AlertState.RESOLVED, changed_s=now_s, actor="", why=why)
         for identity, why in over.items()
@@ -127,8 +135,8 @@ def _is_open(alert: Alert | None) -> bool:
     return alert is not None and alert.state in OPEN
 
 
-def _over(run: Run, alert: Alert, looked_at: bool) -> str:
-    """Why a bound that this run does not cross is over; empty when the run says nothing about it."""
+def _resolution(run: Run, alert: Alert, looked_at: bool) -> str:
+    """Why the alert of a bound that this run does not cross is resolved; empty if it is not."""
     [row] = alert.rows
     if row.series_key != run.series_key:
         return ""
@@ -139,16 +147,16 @@ def _over(run: Run, alert: Alert, looked_at: bool) -> str:
         if metric.threshold and getattr(metric.threshold, bound) is not None
     }
     if alert.id not in listed:
-        return "no descriptor lists this bound any more"
+        return "the descriptor no longer declares this bound"
     return "the bound is kept again" if looked_at else ""
 
 
-def _own(run: Run, points: Sequence[Point]) -> Point:
+def _point_of(run: Run, points: Sequence[Point]) -> Point:
     return next(point for point in points if point.run_id == run.id)
 
 
 def _before(run: Run, points: Sequence[Point]) -> SeriesVerdict | None:
-    """What the series said without this run; None while it is too short to have a level."""
+    """The verdict about the series without this run; None if it is too short to have a level."""
     others = [point for point in points if point.run_id != run.id]
     return _judge([others])[0].verdict if len(others) >= FEWEST_POINTS else None
 

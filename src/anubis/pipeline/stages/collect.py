@@ -1,4 +1,4 @@
-"""Stage collect: the record becomes samples and points, and the run's cause is settled."""
+"""Stage collect: reads samples and points from the record, and determines the cause of a failure."""
 
 import logging
 from collections.abc import Sequence
@@ -19,32 +19,30 @@ log = logging.getLogger(__name__)
 
 #: With less free space than this on the disk of the agent (bytes), a failed extraction counts as a full disk.
 ROOM_TO_EXTRACT = 1 << 20
-#: How long an engine that does not answer is left alone, seconds.
+#: Pause after an engine did not answer, seconds.
 AGAIN_AFTER_S = 1.0
-#: Placements in all, when disturbed repeats are to be measured again.
+#: Maximum number of placements if disturbed repeats are measured again.
 MOST_ATTEMPTS = 3
 
 
 def collect(run: Run, world: World) -> Step:
-    """Read what the agent left; nothing of it is lost when the run failed, but only a good run gives points."""
+    """Read the record of the agent. Samples are stored also if the run failed; points only if it succeeded."""
     engine = world.engines.get(run.engine)
     if run.placement:
         try:
             is_here = engine is not None and run.placement.name in engine.observe([run.placement])
-        except (
-            Exception
-        ):  # as in stage watch: what was measured is not lost because an engine does not answer
+        except Exception:  # as in stage watch: an engine that does not answer must not lose the measurements
             log.exception("engine %s did not answer", run.engine)
             return Step(status=Status.COLLECT, again_after_s=AGAIN_AFTER_S)
         if not is_here:
-            raise ElsewhereError(f"the record of run {run.id} is not here")
+            raise ElsewhereError(f"the record of run {run.id} is not on this machine")
     record = Record(RoleFiles(world.records, RecordKey(run.id, run.attempt)))
     cause, reason = _cause(run, record)
     blocks = sample_blocks(record)
     if cause is None and (missing := _missing(run, blocks)):
         cause, reason = _missing_cause(missing, record)
     measured = [_measured(execution, record) for execution in record.executions if execution.measured]
-    events = [_note(run, one, world) for one in measured if one.disturbances]
+    events = [_contaminated(run, one, world) for one in measured if one.disturbances]
     if cause is None and any(one.disturbances for one in measured):
         policy = run.descriptor.measure.on_contamination
         if policy is OnContamination.VOID and run.attempt < MOST_ATTEMPTS:
@@ -52,7 +50,10 @@ def collect(run: Run, world: World) -> Step:
         if policy is OnContamination.VOID:
             measured = [one for one in measured if not one.disturbances]
         if policy is OnContamination.FAIL or not measured:
-            cause, reason = Cause.CONTAMINATED, "the machine was disturbed: " + "; ".join(_words(record))
+            cause, reason = (
+                Cause.CONTAMINATED,
+                "the machine was disturbed: " + "; ".join(_disturbances(record)),
+            )
     points = points_of(run, blocks, measured, record.fingerprint) if cause is None else []
     return Step(
         status=Status.ANALYSE,
@@ -65,17 +66,17 @@ def collect(run: Run, world: World) -> Step:
 
 
 def _again(run: Run, world: World, events: Sequence[Event]) -> Step:
-    """Void what was measured and measure once more, in a new placement."""
+    """Void all values and measure again in a new placement."""
     reason = f"the machine was disturbed; attempt {run.attempt + 1} of {MOST_ATTEMPTS}"
     voided = Event(run_id=run.id, kind="voided", time_s=world.clock.now_s(), message=reason)
     return Step(status=Status.PLACE, reason=reason, events=(*events, voided), next_attempt=True)
 
 
-def _words(record: Record) -> list[str]:
-    return sorted({words for execution in record.executions for words in record.disturbances(execution)})
+def _disturbances(record: Record) -> list[str]:
+    return sorted({text for execution in record.executions for text in record.disturbances(execution)})
 
 
-def _note(run: Run, one: Measured, world: World) -> Event:
+def _contaminated(run: Run, one: Measured, world: World) -> Event:
     return Event(
         run_id=run.id,
         kind="contaminated",
@@ -88,8 +89,8 @@ def _note(run: Run, one: Measured, world: World) -> Event:
 def _cause(run: Run, record: Record) -> tuple[Cause | None, str]:
     if run.cause is Cause.LOST and not record.exit:
         return (Cause.CANCELLED if run.cancel_requested else Cause.LOST), run.reason
-    said = record.exit.get("cause")
-    return (Cause(said) if said else None), str(record.exit.get("reason", ""))
+    cause = record.exit.get("cause")
+    return (Cause(cause) if cause else None), str(record.exit.get("reason", ""))
 
 
 def _missing(run: Run, blocks: Sequence[SampleBlock]) -> list[Metric]:
@@ -98,7 +99,7 @@ def _missing(run: Run, blocks: Sequence[SampleBlock]) -> list[Metric]:
 
 
 def _missing_cause(missing: Sequence[Metric], record: Record) -> tuple[Cause, str]:
-    """Only an extraction that came to its end can say that a metric never appeared."""
+    """The failure of a run without required metrics. A metric counts as missing only if extraction was completed."""
     if record.exit.get("extraction") == "failed":
         free_bytes = record.exit.get("disk_free_bytes", ROOM_TO_EXTRACT)
         cause = Cause.DISK_FULL if free_bytes < ROOM_TO_EXTRACT else Cause.INTERNAL
@@ -107,16 +108,16 @@ def _missing_cause(missing: Sequence[Metric], record: Record) -> tuple[Cause, st
 
 
 def _explain(metric: Metric, record: Record) -> str:
-    """Why a required metric has no sample: what was rejected, else the pattern and the lines that came closest."""
-    found = record.metrics.get(metric.name, {})
-    if rejected := found.get("rejected"):
+    """Why a required metric has no sample: the rejected values, else the pattern and the most similar lines."""
+    counters = record.metrics.get(metric.name, {})
+    if rejected := counters.get("rejected"):
         counts = ", ".join(f"{count} {why}" for why, count in rejected.items())
-        return f'metric "{metric.name}" had no usable value ({counts}; the first: {found.get("rejected_example")!r})'
+        return f'metric "{metric.name}" had no usable value ({counts}; the first: {counters.get("rejected_example")!r})'
     if metric.pattern is None:
         return f'metric "{metric.name}" was never emitted'
-    if found.get("switched_off"):
+    if counters.get("switched_off"):
         return f'the pattern of metric "{metric.name}" took too long and was switched off: {metric.pattern}'
-    closest = found.get("closest") or []
+    closest = counters.get("closest") or []
     lines = "; the closest lines: " + ", ".join(repr(line) for line in closest) if closest else ""
     return f'metric "{metric.name}" never appeared: no line matched {metric.pattern}{lines}'
 

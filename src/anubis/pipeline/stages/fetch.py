@@ -1,4 +1,4 @@
-"""Stage fetch: what the benchmark needs is in the object store before anything is placed."""
+"""Stage fetch: ensures that the inputs of the benchmark are in the object store before it is placed."""
 
 from anubis.contracts.world import World
 from anubis.model.cause import Cause
@@ -8,7 +8,7 @@ from anubis.model.status import Status
 
 
 def fetch(run: Run, world: World) -> Step:
-    """Present already: nothing to do."""
+    """Check that the script archive is stored. Raises StageError."""
     script = run.descriptor.ml.script
     if script is not None:
         try:

@@ -1,4 +1,4 @@
-"""Stage place: the descriptor becomes a launch, and an engine starts it."""
+"""Stage place: builds the launch of a run and starts it on its engine."""
 
 from anubis.contracts.world import World
 from anubis.model.cause import Cause
@@ -10,7 +10,7 @@ from anubis.submission.bundle import bundle_of
 
 
 def place(run: Run, world: World) -> Step:
-    """Start the run, or say when to try again."""
+    """Start the run. Raises NoCapacityError to try again later, StageError if ``max_wait_s`` has passed."""
     now_s = world.clock.now_s()
     engine = world.engine(run.engine)
     bundle = bundle_of(run.descriptor, run.folder)

@@ -1,4 +1,4 @@
-"""Stage watch: each engine is asked once about all its placements, with back-off."""
+"""Stage watch: observes all placements of an engine with one call, with back-off."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from anubis.pipeline.conclusion import conclude
 
 log = logging.getLogger(__name__)
 
-#: The next look comes after this share of the time since placement, within the bounds below (seconds).
+#: Interval between observations: this share of the time since placement, within the bounds below (seconds).
 BACK_OFF = 0.05
 SOONEST_S = 0.005
 LATEST_S = 1.0
@@ -22,16 +22,16 @@ LATEST_S = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pause:
-    """A run stays as it is and is looked at again."""
+    """The answer that leaves a run unchanged and observes it again later."""
 
-    #: Seconds; None: the longer ago it was placed, the later.
+    #: Seconds; None: by ``back_off_s``.
     again_after_s: float | None = None
-    #: It cannot be seen from here: a reconciler on another machine must drive it.
+    #: The placement is not visible here: a reconciler on another machine must drive the run.
     elsewhere: bool = False
 
 
 def watch(engine_name: str, runs: Sequence[Run], world: World) -> Mapping[str, Step | Pause]:
-    """What is decided about each run of an engine, by run id. One run that cannot be looked at harms no other."""
+    """The decision about each run of an engine, by run id. An error about one run does not affect the others."""
     try:
         engine = world.engine(engine_name)
     except PlugInError as error:
@@ -40,11 +40,11 @@ def watch(engine_name: str, runs: Sequence[Run], world: World) -> Mapping[str, S
         if run.cancel_requested and run.placement:
             try:
                 engine.cancel(run.placement)
-            except Exception:  # tried again at the next look
+            except Exception:  # repeated at the next observation
                 log.exception("engine %s did not cancel run %s", engine_name, run.id)
     try:
         seen = engine.observe([run.placement for run in runs if run.placement])
-    except Exception:  # an engine that does not answer is unknown, not gone
+    except Exception:  # without an answer, the state of the runs is unknown
         log.exception("engine %s did not answer", engine_name)
         return {run.id: Pause(again_after_s=LATEST_S) for run in runs}
     answers: dict[str, Step | Pause] = {}
@@ -52,20 +52,20 @@ def watch(engine_name: str, runs: Sequence[Run], world: World) -> Mapping[str, S
         try:
             answers[run.id] = _judge(run, seen, engine, world)
         except Exception:
-            log.exception("run %s could not be looked at", run.id)
+            log.exception("cannot judge the state of run %s", run.id)
             answers[run.id] = Pause(again_after_s=LATEST_S)
     return answers
 
 
 def back_off_s(age_s: float) -> float:
-    """Seconds until a placement of this age is looked at again."""
+    """Seconds until a placement of this age is observed again."""
     return min(max(BACK_OFF * age_s, SOONEST_S), LATEST_S)
 
 
 def _without_engine(run: Run, world: World, reason: str) -> Step | Pause:
-    """It cannot be seen: it waits, with the reason shown, until the engine is back or it is cancelled."""
+    """The answer for a run whose engine cannot be loaded: it waits until the engine is back or it is cancelled."""
     if run.cancel_requested:
-        return conclude(run, world.clock.now_s(), Cause.CANCELLED, f"cancelled unseen: {reason}")
+        return conclude(run, world.clock.now_s(), Cause.CANCELLED, f"cancelled without its engine: {reason}")
     if run.reason == reason:
         return Pause(again_after_s=LATEST_S)
     return Step(status=Status.WATCH, reason=reason, again_after_s=LATEST_S)
