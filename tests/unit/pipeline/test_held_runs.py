@@ -86,7 +86,7 @@ def test_closing_gives_back_all_but_the_busy(house, hand):
 
 
 def test_a_run_that_another_owner_moved_before_the_loss_was_noticed_is_held_as_it_is_now(house):
-    hand = HeldRuns(house.leases, "me", house.clock, lease_s=30.0, most=9, lost=lambda: None)
+    hand = HeldRuns(house.leases, "me", house.clock, lease_s=30.0, max_waiting=9, lost=lambda: None)
     run, unchanged = a_run(), a_run()
     add(house, run, unchanged)
     claim(house, hand)
