@@ -20,7 +20,7 @@ def anubis(tmp_path):
 
 def test_the_kernel_kills_it_for_want_of_memory(anubis, memory_group):  # noqa: F811
     run = Measured(anubis, GREEDY, preexec_fn=entering(memory_group(256 << 20)))
-    run.fails("out_of_memory", "want of memory", "more memory")
+    run.fails("out_of_memory", "because memory ran out", "more memory")
     assert run.bytes() == b"greedy\n"
 
 

@@ -175,11 +175,11 @@ def test_a_comment_of_a_deleted_account_is_not_ours(api, server):
 @pytest.mark.parametrize(
     ("fields", "word"),
     [
-        ({"repository": ""}, "names no repository"),
-        ({"repository": "https://gitlab.com/org/model"}, "names no repository"),
-        ({"repository": "http://127.0.0.1/org/model/../../user"}, "names no repository"),
-        ({"first_new": "v2.1"}, "no commit"),
-        ({"first_new": f"{NEW}-dirty"}, "no commit"),
+        ({"repository": ""}, "has no repository on"),
+        ({"repository": "https://gitlab.com/org/model"}, "has no repository on"),
+        ({"repository": "http://127.0.0.1/org/model/../../user"}, "has no repository on"),
+        ({"first_new": "v2.1"}, "is not a published commit"),
+        ({"first_new": f"{NEW}-dirty"}, "is not a published commit"),
     ],
 )
 def test_what_cannot_be_found_is_refused_before_asking(api, server, fields, word):

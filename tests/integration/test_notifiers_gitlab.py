@@ -112,7 +112,7 @@ def test_a_wrong_token_is_permanent_and_not_shown(server):
     "repository", ["", "https://github.com/org/model", "http://127.0.0.1/a/../b", "http://127.0.0.1/a"]
 )
 def test_another_repository_is_refused_before_asking(api, server, repository):
-    with pytest.raises(NotifyError, match="names no repository"):
+    with pytest.raises(NotifyError, match="has no repository on"):
         told(server, repository=repository)
     assert api.requests == []
 
