@@ -44,7 +44,10 @@ def test_an_answer_that_never_comes_is_temporary(monkeypatch):
 
 
 def test_a_certificate_nobody_signed_is_not_believed(monkeypatch, tmp_path):
-    with listening() as server, pytest.raises(NotifyError, match="certificate or TLS version is not accepted"):
+    with (
+        listening() as server,
+        pytest.raises(NotifyError, match="certificate or TLS version is not accepted"),
+    ):
         send("GET", server.url.replace("http://", "https://"))
 
 
