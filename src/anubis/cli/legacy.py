@@ -20,7 +20,7 @@ ACTIONS: Mapping[str, tuple[str, ...]] = {
     "--show-desc": ("descriptor",),
     "--cancel": ("cancel",),
     "--abort": ("cancel",),
-    "--purge": ("purge", "--yes"),
+    "--purge": ("cancel", "--cascade"),
     "--history": ("history",),
     "--last-action-id": ("history", "--limit", "1", "--quiet"),
     "--ping": ("doctor",),
@@ -113,6 +113,7 @@ def _required(given: Mapping[str, str], option: str) -> str:
 BAICTL: Mapping[str, Callable[[Mapping[str, str]], list[str]]] = {
     "run": lambda given: ["submit", _required(given, "--descriptor")],
     "list": lambda given: ["history"],  # noqa: ARG005  same signature for all
+    "get": lambda given: ["show", _required(given, "--name")],
     "logs": lambda given: ["logs", _required(given, "--name")],
     "delete": lambda given: (
         ["cancel", "--all"] if "--all" in given else ["cancel", _required(given, "--name")]

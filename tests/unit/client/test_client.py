@@ -138,6 +138,19 @@ def test_cancelling_twice_reports_the_run_once(settings, client):
     assert (event.kind, event.message, event.actor) == ("cancel_requested", "enough", settings.client_id)
 
 
+def test_a_cascade_cancels_what_a_run_caused_and_nothing_else(settings, client):
+    (done,) = stored(settings, {})
+    installation = build(settings)
+    child = a_run(parent_id=done.id)
+    grandchild, sibling = a_run(parent_id=child.id), a_run()
+    installation.world.runs.add([(run, "text") for run in (child, grandchild, sibling)], [])
+    installation.close()
+    assert client.runs.cancel([done.id]) == []
+    cancelled = client.runs.cancel([done.id], cascade=True)
+    assert sorted(run.id for run in cancelled) == sorted([child.id, grandchild.id])
+    assert not client.runs.get(sibling.id).cancel_requested
+
+
 def test_the_package_offers_the_client_and_run():
     assert anubis.Client is Client
     assert anubis.run is import_module("anubis.client.outcome").run

@@ -22,15 +22,19 @@ UNFINISHED = tuple(status for status in Status if not status.final)
 @click.argument("runs", type=REF, nargs=-1, metavar="[RUN]...")
 @click.option("--all", "everything", is_flag=True, help="Every run that is not final.")
 @click.option("--why", default="", help="Reason, stored in the timeline of each run.")
+@click.option("--cascade", is_flag=True, help="Also the runs that these caused, for example confirming runs.")
 @family_option
 @json_option
-def cancel(*, runs: tuple[str, ...], everything: bool, why: str, family: bool, as_json: bool) -> None:
+def cancel(
+    *, runs: tuple[str, ...], everything: bool, why: str, cascade: bool, family: bool, as_json: bool
+) -> None:
     """Cancel runs that are not final."""
     if bool(runs) == everything:
         raise BadInputError("name the runs to cancel, or use --all", remedy="see anubis history")
     with open_client() as client:
         ids = _unfinished(client) if everything else refs.ids_of(client, runs, families=family)
-        asked = [run.id for run in client.runs.cancel(ids, why=why)]
+        asked = [run.id for run in client.runs.cancel(ids, why=why, cascade=cascade)]
+        ids = list(dict.fromkeys([*ids, *asked]))
         client.workers.start()
     if as_json:
         json_output.show(

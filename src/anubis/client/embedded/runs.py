@@ -21,6 +21,10 @@ else:  # listings need neither the reconciler nor pydantic
     submission = late("anubis.client.embedded.submission")
 
 
+#: More runs than belong together.
+_ALL = 100_000
+
+
 class Runs(protocol.Runs):
     """``Runs`` (see the protocol) in the database of this installation."""
 
@@ -53,7 +57,7 @@ class Runs(protocol.Runs):
     def family(self, ref: str) -> Sequence[RunRow]:
         run = self.get(ref)
         query = RunQuery(family_id=run.family_id) if run.family_id else RunQuery(ids=(run.id,))
-        return self._world.runs.find(replace(query, limit=100_000, newest_first=False))
+        return self._world.runs.find(replace(query, limit=_ALL, newest_first=False))
 
     def events(self, ref: str, *, after_seq: int = 0) -> Sequence[Event]:
         return self._world.events.read(self.get(ref).id, after_seq=after_seq)
@@ -61,8 +65,10 @@ class Runs(protocol.Runs):
     def text(self, ref: str) -> str:
         return self._world.runs.text(self.get(ref).id)
 
-    def cancel(self, refs: Sequence[str], *, why: str = "") -> list[Run]:
+    def cancel(self, refs: Sequence[str], *, why: str = "", cascade: bool = False) -> list[Run]:
         runs = [self.get(ref) for ref in refs]
+        if cascade:
+            runs += self._caused_by([run.id for run in runs])
         now_s, actor = self._world.clock.now_s(), self._installation.settings.client_id
         asked = set(
             self._world.runs.request_cancel(
@@ -78,6 +84,18 @@ class Runs(protocol.Runs):
             if run.id in asked and run.placement and engine:
                 engine.cancel(run.placement)
         return [run for run in runs if run.id in asked]
+
+    def _caused_by(self, run_ids: Sequence[str]) -> list[Run]:
+        """The runs that these caused, directly or through others."""
+        known, due = set(run_ids), list(run_ids)
+        caused: list[Run] = []
+        while due:
+            rows = self._world.runs.find(RunQuery(parent_id=due.pop(), limit=_ALL))
+            new = [row.id for row in rows if row.id not in known]
+            known.update(new)
+            due += new
+            caused += [self._world.runs.get(run_id) for run_id in new]
+        return caused
 
     def purge(self, refs: Sequence[str]) -> list[str]:
         runs = [self.get(ref) for ref in refs]

@@ -58,8 +58,11 @@ class Runs(Protocol):
         """The descriptor file as it was submitted."""
         ...
 
-    def cancel(self, refs: Sequence[str], *, why: str = "") -> list[Run]:
-        """Ask for the cancellation of runs; those that were not final and had not been asked before."""
+    def cancel(self, refs: Sequence[str], *, why: str = "", cascade: bool = False) -> list[Run]:
+        """Ask for the cancellation of runs; those that were not final and had not been asked before.
+
+        With ``cascade`` also of the runs that they caused, for example confirming runs.
+        """
         ...
 
     def purge(self, refs: Sequence[str]) -> list[str]:
