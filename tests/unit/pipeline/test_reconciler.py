@@ -72,6 +72,27 @@ def test_runs_wait_for_room_in_the_order_of_their_submission(house, reconciler, 
     assert house.runs.unfinished() == 0
 
 
+def test_a_run_of_higher_priority_goes_before_runs_that_wait_already(house, reconciler, leave_record):
+    house.engine.room = 1
+    waiting = [a_run() for _ in range(3)]
+    add(house, *waiting)
+    turn(reconciler, house)
+    urgent = a_run(a_descriptor(priority=9))
+    add(house, urgent)
+    order = []
+
+    for _ in range(4):
+        turn(reconciler, house)
+        [placed] = [run for run in (*waiting, urgent) if house.runs.get(run.id).status is Status.WATCH]
+        order.append(placed.id)
+        leave_record(placed)
+        house.engine.end(house.runs.get(placed.id).placement)
+        turn(reconciler, house)
+
+    first, *others = [run.id for run in waiting]
+    assert order == [first, urgent.id, *others]
+
+
 def test_waiting_for_room_does_not_spin(house, reconciler):
     house.engine.room = 0
     add(house, *[a_run() for _ in range(5)])
