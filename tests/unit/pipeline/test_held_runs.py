@@ -50,6 +50,63 @@ def test_claims_are_not_made_all_the_time_while_runs_are_in_hand(house, hand):
     assert len(claim(house, hand)) == 2
 
 
+def cancel(house, *runs):
+    house.runs.request_cancel([run.id for run in runs], [])
+
+
+def test_a_cancellation_is_noted_once_and_makes_its_run_due(house, hand):
+    run, other = a_run(), a_run()
+    add(house, run, other)
+    claim(house, hand)
+    assert not hand.note_cancellations(at_once=True)
+    for held in hand:
+        held.look_s = house.clock.monotonic_s() + 99.0
+    cancel(house, run)
+    assert hand.note_cancellations(at_once=True)
+    assert {held.run.id: held.run.cancel_requested for held in hand} == {run.id: True, other.id: False}
+    assert [held.run.id for held in hand if held.look_s <= house.clock.monotonic_s()] == [run.id]
+    assert not hand.note_cancellations(at_once=True), "it is noted already"
+
+
+def test_cancellations_are_read_at_intervals_unless_at_once(house, hand):
+    run = a_run()
+    add(house, run)
+    claim(house, hand)
+    hand.note_cancellations()
+    cancel(house, run)
+    assert not hand.note_cancellations()
+    house.clock.advance(LOOK_EVERY_S)
+    assert hand.note_cancellations()
+
+
+def test_the_cancellation_of_a_run_that_is_not_in_hand_is_ignored(house, hand):
+    run = a_run()
+    add(house, run)
+    claim(house, hand)
+    (held,) = hand
+    hand.forget(held)
+    cancel(house, run)
+    assert not hand.note_cancellations(at_once=True)
+
+
+def test_only_a_run_to_be_placed_needs_room_unless_it_is_cancelled(house, hand):
+    add(house, a_run(status=Status.PLACE), a_run(status=Status.COLLECT))
+    cancelled = a_run(engine="other", status=Status.PLACE)
+    claim(house, hand)
+    add(house, cancelled)
+    claim(house, hand)
+    cancel(house, cancelled)
+    hand.note_cancellations(at_once=True)
+    assert [held.needs_room for held in hand] == [True, False, False]
+
+
+def test_an_engine_is_watched_if_one_of_its_runs_is(house, hand):
+    add(house, a_run(status=Status.COLLECT), a_run(engine="other", status=Status.WATCH))
+    claim(house, hand)
+    assert not hand.watches("fake")
+    assert hand.watches("other")
+
+
 def test_what_a_dead_owner_held_is_taken_at_once(house, hand, monkeypatch):
     run = a_run()
     add(house, run)
