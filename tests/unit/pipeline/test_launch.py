@@ -107,7 +107,7 @@ def test_a_container_sees_its_record_and_the_scripts_at_fixed_paths(shared, scri
         *shared.mounts,
     )
     assert replica.environment["BAI_SCRIPTS_PATH"] == "/anubis/scripts"
-    assert given(replica)["cwd"] == "", "the image has a working folder of its own"
+    assert given(replica)["cwd"] == "", "the image sets its working folder"
     assert replica.on_host("/anubis/record/options.json") == f"{source}/options.json"
     assert replica.on_host("/anubis/recorded") == "/anubis/recorded"
     assert (tmp_path / "scripts" / key.removesuffix(".tar") / "train.py").read_text() == "print(1)"

@@ -1,4 +1,4 @@
-"""Every delivery arrives at least once, whoever else cannot be reached."""
+"""Every delivery arrives at least once, even if other addresses cannot be reached."""
 
 import logging
 import threading

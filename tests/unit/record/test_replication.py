@@ -63,7 +63,7 @@ class FailingReceiver(Receiver):
 
 
 class Growing:
-    """A record on this machine, which grows by a step each time somebody sleeps, and then ends."""
+    """A record on this machine, which grows by a step at each wait, and then ends."""
 
     def __init__(self, folder, steps, *, ends=True):
         self.folder = folder

@@ -11,7 +11,6 @@ import json
 import os
 import re
 import select
-import signal
 
 from anubis.agent.extract.emit_lines import Emitted
 from anubis.agent.extract.metric_buffers import MetricBuffers
@@ -20,6 +19,7 @@ from anubis.agent.extract.patterns import Pattern
 from anubis.agent.extract.regex_timeout import RegexTimeout
 from anubis.agent.extract.suggestions import SimilarLines, similar_names
 from anubis.agent.options import PRIORITY_TOO_LOW
+from anubis.agent.sidecar_signals import wake_at_sigterm
 from anubis.record import layout, liveness, samples, time_index
 from anubis.record.files import FolderFiles, replace
 from anubis.record.index_writer import CHUNK, EMIT, END, ENTRY_BYTES, GAP, HEADER, STDOUT
@@ -42,13 +42,7 @@ _IDLE_S, _LONGEST_IDLE_S, _IDLE_GROWTH = 0.25, 1.0, 1.02
 
 def run(options: Options) -> int:
     """Extract until the record is complete or its agent has ended; 0 when all of its output has been read."""
-    for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    wake, wake_write = os.pipe()
-    os.set_blocking(wake_write, False)
-    signal.signal(signal.SIGTERM, _note_signal)
-    signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+    wake = wake_at_sigterm()  # SIGTERM means that the streams are complete
     files = FolderFiles(options.record)
     low_priority = not time_index.is_complete(files) and liveness.state(options.record) == liveness.ALIVE
     if low_priority:
@@ -72,10 +66,6 @@ def run(options: Options) -> int:
             os.read(wake, 64)
     extraction.finish()
     return 0
-
-
-def _note_signal(_number: int, _frame: object) -> None:
-    """SIGTERM means that the streams are complete; the wake-up pipe ends the wait."""
 
 
 def _set_priority(policy: str) -> bool:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import time
 
 from anubis.agent.observe.gauges import COLUMNS, Gauges
+from anubis.agent.sidecar_signals import wake_at_sigterm
 from anubis.record import layout, liveness, telemetry
 from anubis.record.streams import FLOOD_BYTES
 
@@ -25,13 +25,7 @@ _STREAMS = (*layout.STREAMS, layout.LINES)
 
 def run(options: Options) -> int:
     """Sample until SIGTERM or the end of the agent."""
-    for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    wake, wake_write = os.pipe()
-    os.set_blocking(wake_write, False)
-    signal.signal(signal.SIGTERM, _note_signal)
-    signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+    wake = wake_at_sigterm()  # SIGTERM means that the benchmark has ended
     devices = _devices()
     gauges = Gauges(os.getppid(), options.record)
     columns = COLUMNS + _device_columns(len(devices) if devices else 0)
@@ -53,10 +47,6 @@ def run(options: Options) -> int:
         values = gauges.sample() + (devices.sample() if devices else [])
         size += _append(file, size, telemetry.row(time.time(), values))
     return 0
-
-
-def _note_signal(_number: int, _frame: object) -> None:
-    """SIGTERM means that the benchmark has ended; the wake-up pipe ends the wait."""
 
 
 class Synced:
