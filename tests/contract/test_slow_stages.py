@@ -55,7 +55,7 @@ class Trouble:
 
 @pytest.fixture
 def cluster(store, tmp_path):
-    """A store, an engine and a clock for several replicas, each with threads of its own."""
+    """A store, an engine and a clock for several replicas, each with separate threads."""
     clock, engine, other = FakeClock(), SlowEngine(), SlowEngine()
     other.name = "other"
 
@@ -249,7 +249,7 @@ def test_stopping_during_a_stage_gives_back_the_other_leases_only(cluster):
     settle(second)
     assert cluster.status([hanging, other]) == [Status.PLACE, Status.WATCH]
 
-    end()  # too late: nobody takes the answer
+    end()  # too late: no loop takes the answer
     assert cluster.status([hanging]) == [Status.PLACE]
     pass_time(cluster, LEASE_S, second)
     settle(second)

@@ -10,6 +10,7 @@ from click.shell_completion import CompletionItem
 
 from anubis.cli.select import refs
 from anubis.cli.views import units
+from anubis.model.status import Status
 
 PROGRAM = "anubis"
 #: Environment variable with which a shell requests completions.
@@ -81,6 +82,40 @@ def family_option(function: Callable[..., Any]) -> Callable[..., Any]:
 def json_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """``--json`` for scripts."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts.")(function)
+
+
+def run_filters(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that select runs of a listing: name, labels, status, times, family."""
+    options = (
+        click.option("--name", help="Only runs of descriptors with this name."),
+        click.option(
+            "--label",
+            "labels",
+            type=PAIR,
+            multiple=True,
+            metavar="KEY=VALUE",
+            help="Only runs with this label; repeatable.",
+        ),
+        click.option(
+            "--status",
+            "statuses",
+            type=click.Choice([status.value for status in Status]),
+            multiple=True,
+            metavar="STATUS",
+            help="Only runs with this status (succeeded, failed, cancelled, watch ...); repeatable.",
+        ),
+        click.option(
+            "--since",
+            type=MOMENT,
+            metavar="TIME",
+            help="Only runs submitted since then: 2026-01-31, 2026-01-31T12:00, 2h, 3d.",
+        ),
+        click.option("--until", type=MOMENT, metavar="TIME", help="Only runs submitted until then."),
+        click.option("--family", type=REF, metavar="RUN", help="Only runs of this run's family."),
+    )
+    for option in reversed(options):  # click shows the option first that is applied last
+        function = option(function)
+    return function
 
 
 def mapping(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:

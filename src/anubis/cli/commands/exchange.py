@@ -12,7 +12,7 @@ import click
 
 from anubis.cli import errors, terminal
 from anubis.cli.home import open_client
-from anubis.cli.params import MOMENT, PAIR, REF, json_option, mapping
+from anubis.cli.params import MOMENT, json_option, mapping, run_filters
 from anubis.cli.views import json_output, tables, units
 from anubis.contracts.runs import RunQuery
 from anubis.late import late
@@ -149,26 +149,8 @@ def _show(imported: "histories.ImportResult", new: int | None) -> None:
 @click.option(
     "--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Default: standard output."
 )
-@click.option("--name", help="Only runs of descriptors with this name.")
-@click.option(
-    "--label",
-    "labels",
-    type=PAIR,
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Only runs with this label; repeatable.",
-)
+@run_filters
 @click.option("--metric", help="Only values of this metric.")
-@click.option(
-    "--status",
-    "statuses",
-    type=click.Choice([status.value for status in Status]),
-    multiple=True,
-    help="Only runs with this status; repeatable.",
-)
-@click.option("--since", type=MOMENT, metavar="TIME", help="Only runs submitted since then.")
-@click.option("--until", type=MOMENT, metavar="TIME", help="Only runs submitted until then.")
-@click.option("--family", type=REF, metavar="RUN", help="Only runs of this run's family.")
 def export(
     *,
     form: str,

@@ -9,7 +9,7 @@ import click
 from anubis.api.runs import row_to_json
 from anubis.cli import terminal
 from anubis.cli.home import open_client
-from anubis.cli.params import MOMENT, PAIR, REF, json_option, mapping
+from anubis.cli.params import REF, json_option, mapping, run_filters
 from anubis.cli.views import json_output, tables, units
 from anubis.cli.views.status_text import status_cell, took, values_line
 from anubis.contracts.runs import RunQuery, RunRow
@@ -31,32 +31,8 @@ _COLUMNS = (
 
 
 @click.command()
-@click.option("--name", help="Only runs of descriptors with this name.")
-@click.option(
-    "--label",
-    "labels",
-    type=PAIR,
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Only runs with this label; repeatable.",
-)
+@run_filters
 @click.option("--metric", help="Only runs with a value of this metric, and only its values.")
-@click.option(
-    "--status",
-    "statuses",
-    type=click.Choice([status.value for status in Status]),
-    multiple=True,
-    metavar="STATUS",
-    help="Only runs with this status (succeeded, failed, cancelled, watch ...); repeatable.",
-)
-@click.option(
-    "--since",
-    type=MOMENT,
-    metavar="TIME",
-    help="Only runs submitted since then: 2026-01-31, 2026-01-31T12:00, 2h, 3d.",
-)
-@click.option("--until", type=MOMENT, metavar="TIME", help="Only runs submitted until then.")
-@click.option("--family", type=REF, metavar="RUN", help="Only runs of this run's family.")
 @click.option(
     "--limit",
     "-n",
