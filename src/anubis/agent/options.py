@@ -52,6 +52,8 @@ class Options:
     ship: str = ""
     #: Path of a private file with the receiver's token; empty: the token is in the environment.
     ship_token: str = ""
+    #: Variables of the benchmark, separated by spaces, whose values are replaced by *** in its output.
+    masked: str = ""
     #: Read the whole output again instead of continuing where the last extraction stopped.
     fresh: bool = False
 

@@ -33,6 +33,7 @@ from anubis.record.streams import enlarge
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from anubis.agent.execute.masking import Masker
     from anubis.agent.options import Options
     from anubis.agent.ship import Shipping
     from anubis.agent.sidecars import Sidecars
@@ -78,6 +79,16 @@ def run(options: Options) -> int:
     return session.close()
 
 
+def _masker(names: str) -> Masker | None:
+    """What replaces the values of these variables in the output; None if there is nothing to replace."""
+    if not names:
+        return None
+    from anubis.agent.execute.masking import Masker, secrets_in
+
+    secrets = secrets_in(os.environb, names)
+    return Masker(secrets) if secrets else None
+
+
 def _stop_inheritance() -> None:
     """Keep the benchmark from inheriting the descriptors that the agent inherited, such as the lock of a slot."""
     try:
@@ -115,7 +126,8 @@ class Session:
             f"{self._record}/{layout.EXIT}{layout.PART}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644
         )
         self._started_s = now_s()
-        self._capture = Capture(self._record)
+        self._masker = _masker(options.masked)
+        self._capture = Capture(self._record, self._masker)
         self._family = Family()
         self._sidecars: Sidecars | None = None
         self._shipping: Shipping | None = None
@@ -216,6 +228,7 @@ class Session:
         self._note("execution_started", repeat=repeat, pid=execution.pid)
         self._watch(execution)
         execution.finish(self._options.grace_s)
+        self._mask_leftovers(execution)
         self._note(
             "execution_ended",
             repeat=repeat,
@@ -264,6 +277,13 @@ class Session:
             killed_by = number if isinstance(number, int) else None
             self.note_cause(*failure_cause.judge(code, killed_by, more, self._memory.alone, self._record))
 
+    def _mask_leftovers(self, execution: Execution) -> None:
+        """Mask the command lines of leftover processes: a shell may have expanded a secret."""
+        leftovers = execution.facts["leftovers"]
+        if self._masker and isinstance(leftovers, list):
+            for process in leftovers:
+                process["command"] = self._masker.mask_text(process["command"])
+
     def _check_losses(self) -> None:
         if any(spool.lost for spool in self._capture.spools):
             self.note_cause("disk_full", "The disk of the record is full: part of the output was lost.")
@@ -283,7 +303,8 @@ class Session:
             return words
         from anubis.agent.execute.variables import expand
 
-        return expand(words, environment)
+        masked = self._options.masked.split()  # a command line is visible to every user of the machine
+        return expand(words, {name: value for name, value in environment.items() if name not in masked})
 
     def _environment(self, repeat: int) -> dict[str, str]:
         """The engine's environment plus the variables of the agent; a given BENCHMARK_AI overrides the default."""

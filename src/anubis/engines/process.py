@@ -169,7 +169,7 @@ def _start(replica: Replica, record: Path, slot: int) -> subprocess.Popen[bytes]
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            env={**os.environ, **replica.environment},
+            env=replica.environment,
             start_new_session=True,
             pass_fds=(slot,),
         )

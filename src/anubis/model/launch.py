@@ -87,8 +87,9 @@ class Replica:
     rank: int
     #: The agent's command line, the benchmark's command at its end.
     argv: tuple[str, ...]
-    #: Variables to set in addition to those of the image or machine.
-    environment: dict[str, str]
+    #: All variables of its processes, without containers; in a container, in addition to those of the image. Some are
+    #: secrets: they must not appear in command lines or logs.
+    environment: dict[str, str] = field(repr=False)
     #: Folder of the record. The engine creates it.
     record: str
     #: Host name for other replicas.

@@ -23,6 +23,7 @@ from anubis.model.run import Event, Run, Step
 from anubis.model.status import Status
 from anubis.pipeline.chore_turns import ChoreTurns
 from anubis.pipeline.held_runs import LOOK_EVERY_S, Held, HeldRuns
+from anubis.pipeline.run_environment import is_needed_no_more
 from anubis.pipeline.stage_call import Answer, ask, fail, observe
 from anubis.pipeline.stage_pool import EnginePool, StagePool
 from anubis.pipeline.stages.watch import Pause
@@ -299,6 +300,8 @@ class Reconciler:
         if run.placement != held.run.placement:
             held.placed_s = now_s
         held.run, held.look_s = run, now_s + step.again_after_s
+        if is_needed_no_more(run):
+            self.world.environments.remove([run.id])
         if run.status.final:
             self.held.forget(held)
         if step.alerts:

@@ -9,6 +9,7 @@ import pytest
 
 from anubis.agent import options
 from anubis.contracts.engine import Mounting
+from anubis.contracts.environments import SubmittedEnvironment
 from anubis.model.descriptor import Env, Measure, Ml, Script
 from anubis.model.errors import NotFoundError
 from anubis.model.hardware import Distributed, Hardware, Strategy
@@ -37,9 +38,17 @@ def shared(host):
 REMOTE = Mounting(agent=("agent",), inside="/anubis", address="{role}-{rank}.{run}-{attempt}")
 
 
-def launch(mounting, objects=None, *, folder=None, **changes):
+def launch(mounting, objects=None, *, folder=None, environment=None, **changes):
     run = a_run(a_descriptor(**changes), folder=folder)
-    return run, launch_of(run, bundle_of(run.descriptor, folder), mounting, objects or FakeObjects())
+    launch = launch_of(
+        run,
+        bundle_of(run.descriptor, folder),
+        mounting,
+        objects or FakeObjects(),
+        environment=environment or SubmittedEnvironment(),
+        digest=lambda text: f"digest of {text}",
+    )
+    return run, launch
 
 
 def one(mounting, objects=None, **more):
