@@ -151,8 +151,8 @@ class _Builder:
         measured = {name: value for name, value in asdict(role.measure).items() if name in options.NAMES}
         seed = uuid.UUID(self.run.id).int & 0x7FFFFFFF
         masked = " ".join(self._masked(role))
-        given = {"record": record, "run_id": self.run.id, "seed": seed, "cwd": folder, "masked": masked}
-        return {**measured, **given}
+        given = {"record": record, "run_id": self.run.id, "seed": seed, "cwd": folder}
+        return {**measured, **given, **({"masked": masked} if masked else {})}
 
 
 def _json(value: object) -> LaunchFile:

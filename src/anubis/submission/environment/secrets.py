@@ -57,13 +57,14 @@ def _read(path: Path) -> Mapping[str, Any]:
         raise BadInputError(
             f"the file of secrets {path} cannot be read: {error.strerror}", remedy="check its permissions"
         ) from error
+    mode = os.fstat(opened).st_mode
+    if not stat.S_ISREG(mode) or mode & 0o077:
+        os.close(opened)
+        raise BadInputError(
+            f"the file of secrets {path} must be a file that only its owner can read",
+            remedy=f"chmod 600 {path}",
+        )
     with os.fdopen(opened, "rb") as file:
-        mode = os.fstat(opened).st_mode
-        if not stat.S_ISREG(mode) or mode & 0o077:
-            raise BadInputError(
-                f"the file of secrets {path} must be a file that only its owner can read",
-                remedy=f"chmod 600 {path}",
-            )
         try:
             return tomllib.load(file)
         except (ValueError, RecursionError):  # the message of the parser may quote a value
