@@ -15,10 +15,6 @@ if TYPE_CHECKING:
 PRIORITY_TOO_LOW = 75
 
 
-#: The environment variable with the token for ``--ship``. Benchmarks do not get it.
-SHIP_VARIABLE = "ANUBIS_SHIP_TOKEN"
-
-
 #: Beyond every option: an infinite time cannot be counted in nanoseconds.
 _ENDLESS = 10**18
 
@@ -50,7 +46,7 @@ class Options:
     seed: int = 0
     #: Address of the receiver of the record; empty: the record stays on this machine.
     ship: str = ""
-    #: Path of a private file with the receiver's token; empty: the token is in the environment.
+    #: Path of a private file with the receiver's token, or ``/dev/fd/N``; ``exec`` deletes the file once it is read.
     ship_token: str = ""
     #: Variables of the benchmark, separated by spaces, whose values are replaced by *** in its output.
     masked: str = ""

@@ -25,7 +25,6 @@ from anubis.agent.execute.capture import Capture
 from anubis.agent.execute.child import CannotStartError
 from anubis.agent.execute.execution import Execution, Family
 from anubis.agent.observe.kernel import MemoryGroup, peak_of
-from anubis.agent.options import SHIP_VARIABLE
 from anubis.record import layout, liveness
 from anubis.record.files import replace
 from anubis.record.index_writer import EMIT
@@ -319,7 +318,6 @@ class Session:
         given = {
             name.decode(coding, "surrogateescape"): value.decode(coding, "surrogateescape")
             for name, value in os.environb.items()
-            if name != SHIP_VARIABLE.encode()
         }
         return {**_DEFAULTS, **given, **ours}
 
