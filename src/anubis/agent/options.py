@@ -48,6 +48,12 @@ class Options:
     ship: str = ""
     #: Path of a private file with the receiver's token, or ``/dev/fd/N``; ``exec`` deletes the file once it is read.
     ship_token: str = ""
+    #: CPUs on which the benchmark may run, separated by commas; empty: all.
+    cpus: str = ""
+    #: GPUs that it may use, separated by commas; ``none``: no GPU; empty: all.
+    gpus: str = ""
+    #: Memory that each of its processes may allocate; 0: no limit.
+    memory_bytes: int = 0
     #: Variables of the benchmark, separated by spaces, whose values are replaced by *** in its output.
     masked: str = ""
     #: Read the whole output again instead of continuing where the last extraction stopped.
@@ -59,6 +65,8 @@ class Options:
         self._read(words)
         if not self.record:
             raise WrongOptionsError("--record DIR is missing")
+        if not all(number.isdigit() for number in self.cpus.split(",") if number):
+            raise WrongOptionsError(f"--cpus {self.cpus!r} is not a list of numbers")
         if not self.record.startswith("/"):
             self.record = f"{os.getcwd()}/{self.record}"
         if self.cwd and not self.cwd.startswith("/"):

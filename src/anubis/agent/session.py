@@ -24,6 +24,7 @@ from anubis.agent.execute import prctl
 from anubis.agent.execute.capture import Capture
 from anubis.agent.execute.child import CannotStartError
 from anubis.agent.execute.execution import Execution, Family
+from anubis.agent.execute.limits import Limits
 from anubis.agent.observe.kernel import MemoryGroup, peak_of
 from anubis.record import layout, liveness
 from anubis.record.files import replace
@@ -131,6 +132,7 @@ class Session:
         self._sidecars: Sidecars | None = None
         self._shipping: Shipping | None = None
         self._memory = MemoryGroup()
+        self._limits = Limits(options)
         self._executions: list[dict[str, object]] = []
         self._cause: str | None = None
         self._reason = ""
@@ -153,7 +155,10 @@ class Session:
 
     def _facts(self) -> dict[str, object]:
         facts: dict[str, object] = {"version": VERSION, "started_s": self._started_s}
-        facts.update(run_id=self._options.run_id, command=self._options.command)
+        options = self._options
+        facts.update(run_id=options.run_id, command=options.command)
+        limits = {"cpus": options.cpus, "gpus": options.gpus, "memory_bytes": options.memory_bytes}
+        facts["limits"] = {name: value or None for name, value in limits.items()}
         try:
             from anubis.agent.observe.facts import gather
 
@@ -214,7 +219,7 @@ class Session:
         kills_before = self._memory.kills()
         try:
             environment = self._environment(repeat)
-            execution.start(self._command(environment), environment, self._options.cwd)
+            execution.start(self._command(environment), environment, self._options.cwd, self._limits)
         except CannotStartError as error:
             from anubis.agent.execute import failure_cause
 
@@ -314,6 +319,8 @@ class Session:
             "ANUBIS_REPEAT": str(repeat),
             "ANUBIS_SEED": str(self._options.seed),
         }
+        if self._options.gpus:
+            ours["CUDA_VISIBLE_DEVICES"] = "" if self._options.gpus == "none" else self._options.gpus
         coding = sys.getfilesystemencoding()
         given = {
             name.decode(coding, "surrogateescape"): value.decode(coding, "surrogateescape")
