@@ -80,7 +80,7 @@ def run(options: Options) -> int:
 
 
 def _masker(names: str) -> Masker | None:
-    """What replaces the values of these variables in the output; None if there is nothing to replace."""
+    """The masker of the values of these variables; None if no variable has a value that can be masked."""
     if not names:
         return None
     from anubis.agent.execute.masking import Masker, secrets_in

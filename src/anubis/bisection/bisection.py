@@ -23,18 +23,15 @@ from anubis.bisection.commit_search import (
     side_of,
 )
 from anubis.contracts.environments import SubmittedEnvironment
-from anubis.contracts.records import RecordKey, RoleFiles
 from anubis.contracts.runs import RunQuery, RunRow
 from anubis.contracts.world import World
 from anubis.model.errors import BadInputError, UndecidedError
 from anubis.model.run import Event, Run
 from anubis.model.status import Status
 from anubis.model.verdict import Judgement, Verdict
-from anubis.record.environment import recorded
 from anubis.settings import Settings
 from anubis.submission import subject
 from anubis.submission.environment import adding
-from anubis.submission.environment.summary import restored
 from anubis.submission.submit import Submission, runs_of
 
 #: Drives runs until they are final; returns the final runs.
@@ -265,13 +262,10 @@ class _Bisection:
 
     def _environment(self) -> SubmittedEnvironment | None:
         """The environment recorded for the run of the alert; None: that of this process."""
-        world, run_id = self._world, self._request.run_id
-        if run_id is None:
+        if self._request.run_id is None:
             return None
-        run = world.runs.get(run_id)
-        found = recorded(RoleFiles(world.records, RecordKey(run.id, run.attempt)))
-        environments = world.environments
-        again = restored(found, environments.current(run.descriptor), environments.digest) if found else None
+        run = self._world.runs.get(self._request.run_id)
+        again = adding.repeated(self._world, run, run.attempt)
         return again[0] if again else None
 
     def _submission(self, commit: str, stack: ExitStack) -> Submission:

@@ -81,7 +81,7 @@ class Env:
     privileged: bool = False
     #: Give the container the shared memory size of the machine.
     extended_shm: bool = True
-    #: Environment variables. `secret:NAME` stands for the value of a secret of the operator; it is masked in the output.
+    #: Environment variables. `secret:NAME` is the value of a secret of the operator; it is masked in the output.
     vars: dict[str, str] = field(default_factory=dict)
     #: Variables of the submitter to inherit although they have the name of a secret or of a setting; they are masked in the
     #: output. All other variables are inherited without being named.

@@ -3,13 +3,11 @@
 from collections.abc import Iterator
 
 from anubis.contracts.environments import SubmittedEnvironment
-from anubis.contracts.records import RecordKey, RoleFiles
 from anubis.contracts.runs import RunQuery
 from anubis.contracts.world import World
 from anubis.model.descriptor import OnContamination
 from anubis.model.run import Run
-from anubis.record.environment import RecordedEnvironment, recorded
-from anubis.submission.environment.summary import restored
+from anubis.submission.environment.adding import repeated
 
 #: Number of runs of the same benchmark and subject among which the run that a confirming run repeats is searched.
 _SEARCHED = 50
@@ -24,10 +22,11 @@ def environment_of(run: Run, world: World) -> tuple[SubmittedEnvironment, str]:
     """
     if handed := world.environments.handed_over(run.id):
         return handed, ""
-    current = world.environments.current(run.descriptor)
-    for source, environment in _records(run, world):
-        if again := restored(environment, current, world.environments.digest):
+    for original, attempt in _originals(run, world):
+        if again := repeated(world, original, attempt):
+            source = f"attempt {attempt}" if original.id == run.id else f"run {original.id}"
             return again[0], f"with the environment recorded for {source}{_changes(again[1])}"
+    current = world.environments.current(run.descriptor)
     return (
         current,
         "with the environment of the process that placed the run: that of its submitter is not available",
@@ -42,18 +41,12 @@ def is_needed_no_more(run: Run) -> bool:
     return run.placement is not None and not repeats
 
 
-def _records(run: Run, world: World) -> Iterator[tuple[str, RecordedEnvironment]]:
-    """Recorded environments that the run may repeat: of its earlier attempts, of the run that it confirms."""
+def _originals(run: Run, world: World) -> Iterator[tuple[Run, int]]:
+    """Attempts whose environment the run repeats: its earlier ones; for a run that another one caused, those of runs
+    with the same descriptor, that one first.
+    """
     for attempt in range(run.attempt - 1, 0, -1):
-        if found := recorded(RoleFiles(world.records, RecordKey(run.id, attempt))):
-            yield f"attempt {attempt}", found
-    for original in _originals(run, world):
-        if found := recorded(RoleFiles(world.records, RecordKey(original.id, original.attempt))):
-            yield f"run {original.id}", found
-
-
-def _originals(run: Run, world: World) -> Iterator[Run]:
-    """For a run that another one caused: the runs with the same descriptor, that one first."""
+        yield run, attempt
     if run.parent_id is None:
         return
     rows = world.runs.find(RunQuery(name=run.descriptor.info.name, limit=_SEARCHED, until_s=run.created_s))
@@ -61,7 +54,7 @@ def _originals(run: Run, world: World) -> Iterator[Run]:
     for run_id in ids:
         original = world.runs.get(run_id)
         if original.digest == run.digest:
-            yield original
+            yield original, original.attempt
 
 
 def _changes(names: list[str]) -> str:

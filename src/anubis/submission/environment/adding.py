@@ -1,11 +1,14 @@
-"""Storing new runs with the environment of their submitter."""
+"""Storing new runs with the environment of their submitter, or with that of a run which they repeat."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from anubis.contracts.environments import SubmittedEnvironment
+from anubis.contracts.records import RecordKey, RoleFiles
 from anubis.contracts.world import World
 from anubis.model.run import Event, Run
+from anubis.record.environment import recorded
+from anubis.submission.environment.summary import restored
 
 
 def add(
@@ -37,3 +40,14 @@ def add(
     except BaseException:
         world.environments.remove(ids)
         raise
+
+
+def repeated(world: World, run: Run, attempt: int) -> tuple[SubmittedEnvironment, list[str]] | None:
+    """The environment recorded for an attempt of a run, and the names of variables that cannot be repeated.
+
+    None if this installation has not recorded it. Raises BadInputError if a secret is missing.
+    """
+    found = recorded(RoleFiles(world.records, RecordKey(run.id, attempt)))
+    if found is None:
+        return None
+    return restored(found, world.environments.current(run.descriptor), world.environments.digest)

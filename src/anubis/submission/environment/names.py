@@ -100,7 +100,7 @@ SESSION = (
 
 
 def matcher(patterns: Sequence[str], *, ignore_case: bool = False) -> Callable[[str], bool]:
-    """Whether a name matches one of these patterns, in which ``*`` stands for any characters."""
+    """Whether a name matches one of these patterns, in which ``*`` matches any characters."""
     expression = re.compile("|".join(map(translate, patterns)), re.IGNORECASE if ignore_case else 0)
     return lambda name: expression.match(name) is not None
 
@@ -114,3 +114,15 @@ _is_decisive = matcher(DECISIVE)
 def is_decisive(name: str) -> bool:
     """Whether the variable decides what is measured and may be shown."""
     return _is_decisive(name) and not is_secret(name)
+
+
+def reference() -> str:
+    """The groups as a Markdown table."""
+    groups = {
+        "Secrets, in upper or lower case": SECRETS,
+        "Settings of Anubis": SETTINGS,
+        "Recorded with their values": DECISIVE,
+        "Not recorded": SESSION,
+    }
+    rows = [f"| {title} | {', '.join(f'`{name}`' for name in names)} |" for title, names in groups.items()]
+    return "\n".join(["| Group | Variables |", "|---|---|", *rows])
