@@ -29,6 +29,11 @@ def test_an_unset_variable_differs_from_a_set_one():
     assert differences(side({}), side({"A": ""})) == [Difference(name="A", baseline=(None,), contender=("",))]
 
 
+def test_unset_comes_before_the_values_of_a_side():
+    (found,) = differences(side({"A": "2"}, {}, {"A": "1"}), side({"A": "1"}))
+    assert found.baseline == (None, "1", "2")
+
+
 def test_equal_sides_do_not_differ():
     rows = side({"A": "1"}, {"A": "2", "b": "x"})
     assert differences(rows, rows[::-1] * 3) == []

@@ -30,6 +30,13 @@ def test_a_secret_that_cannot_be_used_is_refused_without_its_value(file, name):
     assert "1234567" not in f"{caught.value}{caught.value.remedy}"
 
 
+def test_a_missing_secret_is_named_with_where_to_add_it(file):
+    with pytest.raises(BadInputError, match="there is no secret TWO") as caught:
+        Secrets(file, {}).value("TWO")
+    assert str(file) in caught.value.remedy
+    assert "ANUBIS_SECRET_TWO" in caught.value.remedy
+
+
 def test_a_file_that_others_can_read_is_refused(file):
     file.chmod(0o604)
     with pytest.raises(BadInputError, match="only its owner"):
