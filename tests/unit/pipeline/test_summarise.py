@@ -54,7 +54,8 @@ def a_block(metric, by_repeat):
 
 def executions(count, **changes):
     return [
-        Measured(repeat=n, wall_s=1.0 + n, cpu_s=0.5, peak_memory_bytes=None, **changes) for n in range(count)
+        Measured(repeat=n, wall_s=1.0 + n, cpu_s=0.5, peak_process_bytes=None, **changes)
+        for n in range(count)
     ]
 
 

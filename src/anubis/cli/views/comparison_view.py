@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from anubis.analysis.verdict_text import effect_text, next_step, render
+from anubis.analysis.quantities import effect_text
+from anubis.analysis.verdict_text import next_step, render
 from anubis.api.json_values import Json
 from anubis.api.verdicts import comparison_to_json
 from anubis.cli import exit_codes, terminal
@@ -71,8 +72,11 @@ def judged(
     return Judged(baseline, contender, old, new, comparison)
 
 
-def show(result: Judged, *, plot: bool, about: str = "") -> None:
-    """Print a line and the next step for each metric, and the runs as strips of dots."""
+def show(result: Judged, *, plot: bool, about: str = "", mean: bool = False) -> None:
+    """Print a line and the next step for each metric, and the runs as strips of dots.
+
+    ``mean``: also the geometric mean of unlike metrics.
+    """
     if about:
         click.secho(about, bold=True)
     width = terminal.width()
@@ -84,8 +88,8 @@ def show(result: Judged, *, plot: bool, about: str = "") -> None:
         if plot and at < MOST_STRIPS:
             for line in strips(_values(result, verdict), width=width or 80):
                 click.echo(f"  {line}")
-    if mean := mean_line(result.comparison):
-        click.echo(f"\n{mean}")
+    if line := mean_line(result.comparison, unlike=mean):
+        click.echo(f"\n{line}")
     for text in _doubts(result):
         terminal.warn(text)
 
@@ -109,9 +113,11 @@ def in_parts(line: str, width: int | None) -> list[str]:
     return lines
 
 
-def mean_line(comparison: Comparison) -> str:
-    """The geometric mean over several metrics; empty for one."""
+def mean_line(comparison: Comparison, *, unlike: bool) -> str:
+    """The geometric mean over several metrics; empty for one, and for unlike metrics unless ``unlike``."""
     if comparison.mean_effect is None or comparison.mean_count < 2:
+        return ""
+    if not unlike and len({(verdict.units, verdict.better) for verdict in comparison.verdicts}) > 1:
         return ""
     text = effect_text(comparison.mean_effect, comparison.mean_interval)
     has_direction = any(verdict.better != "none" for verdict in comparison.verdicts)
