@@ -77,10 +77,11 @@ def test_two_files_end_in_a_verdict(anubis):
     assert ended.returncode == 0, "a run says whether it ran; compare says what it thinks of it"
     assert "1 -> 2" in ended.stdout.replace(".000", "")
     assert "REGRESSION" in ended.stdout
+    assert anubis("run", anubis.write("other.toml", "true")).returncode == 0
     again = anubis("compare")
     assert again.returncode == 3
     assert "REGRESSION" in again.stdout
-    runs = anubis.json("history", "--family", "@last")
+    runs = anubis.json("history", "--family", "@last~1")
     rounds = [anubis.json("show", run["id"])["events"][0]["data"]["cell"] for run in reversed(runs)]
     names = [cell["file"] for cell in rounds]
     assert names == ["old.toml", "new.toml", "new.toml", "old.toml", "old.toml", "new.toml"]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 _SECONDS = ((1e-6, 1e9, "ns"), (1e-3, 1e6, "us"), (1.0, 1e3, "ms"))
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 #: Numbers of significant digits that are tried until two different values have different texts.
-_DIGITS = (4, 6, 9, 17)
+_DIGITS = (6, 9, 17)
 
 
 def percent(ratio: float, *, sign: bool = False, digits: int = 1) -> str:
@@ -68,7 +68,7 @@ def apart(value: float, other: float, units: str) -> tuple[str, str]:
     factor, unit = common_scale((value, other), units)
     texts = [number(each * factor) for each in (value, other)]
     for digits in _DIGITS:
-        if texts[0] != texts[1] or value == other:
+        if float(texts[0]) != float(texts[1]) or value == other:
             break
         texts = [f"{each * factor:.{digits}g}" for each in (value, other)]
     one, two = (f"{text} {unit}".rstrip() for text in texts)

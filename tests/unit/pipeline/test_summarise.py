@@ -120,3 +120,19 @@ def test_a_disturbed_repeat_marks_the_points():
 
     assert all(point.contaminated for point in points)
     assert {point.subject for point in points} == {"abc"}
+
+
+@pytest.mark.parametrize(
+    ("process", "tree", "expected"),
+    [
+        (100, 300.0, {"peak_memory": 300, "peak_process_memory": 100}),
+        (100, 80.0, {"peak_memory": 100, "peak_process_memory": 100}),
+        (100, None, {"peak_memory": 100, "peak_process_memory": 100}),
+        (None, 300.0, {"peak_memory": 300}),
+        (None, None, {}),
+    ],
+)
+def test_peak_memory_is_that_of_the_tree_beside_its_largest_process(process, tree, expected):
+    measured = [Measured(repeat=0, wall_s=1.0, cpu_s=0.5, peak_process_bytes=process, peak_tree_bytes=tree)]
+    points = points_of(a_run(), [], measured, "machine")
+    assert {p.metric: p.value for p in points if p.metric.startswith("peak")} == expected

@@ -50,7 +50,8 @@ def results(*, ref: str, metric: str | None, as_csv: bool, as_json: bool) -> Non
         events = client.runs.events(run.id)
     if as_json:
         samples = [summary_to_json(summary) for summary in summaries]
-        json_output.show({**run_to_json(run, points), **remarks.as_json(events), "samples": samples})
+        said = {"remarks": remarks.as_json(events), "samples": samples}
+        json_output.show({**run_to_json(run, points), **said})
     elif as_csv:
         _write_csv(
             ("metric", "value", "units", "spread", "repeats"),

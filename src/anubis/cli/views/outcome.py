@@ -35,12 +35,9 @@ def show_outcome(client: "Client", runs: Sequence[Run], *, as_json: bool) -> Non
         json_output.show(
             {
                 "runs": [
-                    {
-                        **run_to_json(run, [point for point in points if point.run_id == run.id]),
-                        **remarks.as_json(events[run.id]),
-                    }
-                    for run in runs
+                    run_to_json(run, [point for point in points if point.run_id == run.id]) for run in runs
                 ],
+                "remarks": remarks.as_json(event for run in runs for event in events[run.id]),
                 "comparisons": [
                     {"cell": dict(key), **comparison_view.as_json(one)} for key, one in comparisons
                 ],

@@ -22,10 +22,10 @@ def lines(events: Iterable[Event]) -> Iterator[str]:
                 yield click.style(f"  {line}", fg=colour)
 
 
-def as_json(events: Iterable[Event]) -> Json:
-    """The remarks about a run by kind."""
-    found = [event for event in events if event.kind in _KINDS]
-    return {
-        "crossed": [{**one.data, "text": one.message} for one in found if one.kind == CROSSED_EVENT],
-        "rejected": [{**one.data, "text": one.message} for one in found if one.kind == REJECTED_EVENT],
-    }
+def as_json(events: Iterable[Event]) -> list[Json]:
+    """The remarks in timelines: the run, the kind, the metric and a sentence of each."""
+    return [
+        {"run": event.run_id, "kind": event.kind, **event.data, "text": event.message}
+        for event in events
+        if event.kind in _KINDS
+    ]
