@@ -87,6 +87,20 @@ def test_two_files_end_in_a_verdict(anubis):
     assert names == ["old.toml", "new.toml", "new.toml", "old.toml", "old.toml", "new.toml"]
 
 
+def test_without_a_comparison_that_can_be_judged_there_is_one_clear_error(anubis):
+    assert anubis("run", anubis.write("alone.toml", "true"), "--rounds", 2).returncode == 0
+    ended = anubis("compare")
+    assert ended.returncode == 2
+    assert "no comparison of two files is stored" in ended.stderr
+    broken = [anubis.write(f"{name}.toml", command) for name, command in (("old", "false"), ("new", "true"))]
+    assert anubis("run", *broken).returncode == 1
+    ended = anubis("compare")
+    assert ended.returncode == 2
+    assert (
+        "the last comparison, of old.toml and new.toml, has no successful runs on both sides" in ended.stderr
+    )
+
+
 def test_files_of_one_name_are_told_apart(anubis):
     for folder, value in (("a", 1), ("b", 1)):
         (anubis.folder / folder).mkdir()

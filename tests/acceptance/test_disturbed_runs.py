@@ -59,3 +59,5 @@ def test_results_and_comparisons_say_so(seen):
     ids = [run["id"] for run in reversed(seen.json("history"))]
     compared = seen("compare", ",".join(ids[:3]), ",".join(ids[6:9]))
     assert "disturbed during 2 of the runs" in compared.stderr
+    (answer,) = seen.json("compare", ",".join(ids[:3]), ",".join(ids[6:9]), code=compared.returncode)
+    assert (answer["disturbed_baseline"], answer["disturbed_contender"]) == (0, 2)

@@ -102,17 +102,22 @@ def _per_repeat(block: SampleBlock, kept: set[int], declared: Mapping[str, Metri
 
 
 def _agent_metrics(measured: Sequence[Measured]) -> list[tuple[Metric, list[float]]]:
-    """The metrics of the agent. The peak memory is that of the process tree, and never less than that of one process."""
+    """The metrics of the agent.
+
+    The peak memory is that of the process tree, and never less than that of its largest process. If the tree of an
+    execution is unknown, it is that of the largest process in all of them, because their values are summarised together.
+    """
     processes = [one.peak_process_bytes for one in measured if one.peak_process_bytes is not None]
     trees = [
-        max(known)
+        max(one.peak_tree_bytes, one.peak_process_bytes or 0.0)
         for one in measured
-        if (known := [size for size in (one.peak_process_bytes, one.peak_tree_bytes) if size is not None])
+        if one.peak_tree_bytes is not None
     ]
+    is_complete = len(trees) == len(measured)
     lower = Better.LOWER
     return [
         (Metric(name="wall_time", units="s", better=lower), [execution.wall_s for execution in measured]),
         (Metric(name="cpu_time", units="s", better=lower), [execution.cpu_s for execution in measured]),
-        (Metric(name="peak_memory", units="bytes", better=lower), trees),
+        (Metric(name="peak_memory", units="bytes", better=lower), trees if is_complete else processes),
         (Metric(name="peak_process_memory", units="bytes", better=lower), processes),
     ]

@@ -15,7 +15,7 @@ def junit(report: Report) -> str:
     """One suite for each benchmark, one case for each metric and for each crossed bound.
 
     A regression and a crossed bound are failures, an undecided metric is skipped, a failed benchmark is an error. Every
-    case of a metric contains its verdict, the next step, and during how many runs the machine was disturbed.
+    case contains its verdict, the next step, and during how many runs the machine was disturbed.
     """
     root = ET.Element("testsuites", name=_legal(f"Anubis: {title(report)}"))
     for comparison in report.comparisons:
@@ -29,8 +29,10 @@ def junit(report: Report) -> str:
 def _suite(comparison: BenchmarkComparison) -> ET.Element:
     name = _legal(comparison.benchmark)
     verdicts = comparison.comparison.verdicts if comparison.comparison else ()
-    cases = [_case(name, verdict, _legal(disturbance(comparison))) for verdict in verdicts]
-    cases += [_bound_case(name, bound) for bound in comparison.crossed]
+    disturbed = _legal(disturbance(comparison))
+    note = f"\nNote: {disturbed}" if disturbed else ""
+    cases = [_case(name, verdict, note) for verdict in verdicts]
+    cases += [_bound_case(name, bound, note) for bound in comparison.crossed]
     if comparison.failure:
         failed = ET.Element("testcase", classname=name, name="the benchmark runs", time="0")
         ET.SubElement(failed, "error", message=_legal(comparison.failure), type="failed")
@@ -49,19 +51,17 @@ def _suite(comparison: BenchmarkComparison) -> ET.Element:
     return suite
 
 
-def _bound_case(benchmark: str, bound: CrossedBound) -> ET.Element:
+def _bound_case(benchmark: str, bound: CrossedBound, note: str) -> ET.Element:
     name = _legal(f"{bound.metric} threshold {bound.bound}")
     case = ET.Element("testcase", classname=benchmark, name=name, time="0")
     line = _legal(bound_text(bound))
-    ET.SubElement(case, "failure", message=line, type="threshold").text = line
+    ET.SubElement(case, "failure", message=line, type="threshold").text = f"{line}{note}"
     return case
 
 
-def _case(benchmark: str, verdict: Verdict, disturbed: str) -> ET.Element:
+def _case(benchmark: str, verdict: Verdict, note: str) -> ET.Element:
     case = ET.Element("testcase", classname=benchmark, name=_legal(verdict.metric), time="0")
-    line, advice = _legal(render(verdict)), _legal(next_step(verdict))
-    if disturbed:
-        advice = f"{advice}\nNote: {disturbed}"
+    line, advice = _legal(render(verdict)), _legal(next_step(verdict)) + note
     if verdict.judgement is Judgement.REGRESSED:
         failure = ET.SubElement(case, "failure", message=line, type="regression")
         failure.text = f"{line}\n{advice}"

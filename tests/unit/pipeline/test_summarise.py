@@ -136,3 +136,13 @@ def test_peak_memory_is_that_of_the_tree_beside_its_largest_process(process, tre
     measured = [Measured(repeat=0, wall_s=1.0, cpu_s=0.5, peak_process_bytes=process, peak_tree_bytes=tree)]
     points = points_of(a_run(), [], measured, "machine")
     assert {p.metric: p.value for p in points if p.metric.startswith("peak")} == expected
+
+
+def test_the_tree_counts_only_if_it_is_known_for_every_repeat():
+    sizes = [(100, 300.0), (110, None), (120, 310.0)]
+    measured = [
+        Measured(repeat=at, wall_s=1.0, cpu_s=0.5, peak_process_bytes=process, peak_tree_bytes=tree)
+        for at, (process, tree) in enumerate(sizes)
+    ]
+    values = {point.metric: point.value for point in points_of(a_run(), [], measured, "machine")}
+    assert values["peak_memory"] == values["peak_process_memory"] == 110

@@ -127,7 +127,11 @@ def mean_line(comparison: Comparison, *, unlike: bool) -> str:
 def as_json(result: Judged) -> Json:
     """The comparison and its exit status."""
     resource = comparison_to_json(result.comparison, baseline=result.baseline, contender=result.contender)
-    return {**resource, "exit_code": exit_code([result])}
+    disturbed = {
+        "disturbed_baseline": len(_disturbed(result.old)),
+        "disturbed_contender": len(_disturbed(result.new)),
+    }
+    return {**resource, **disturbed, "exit_code": exit_code([result])}
 
 
 def exit_code(results: Iterable[Judged]) -> int:
@@ -146,11 +150,15 @@ def _values(result: Judged, verdict: Verdict) -> Sides:
     return Sides(metric=verdict.metric, units=verdict.units, baseline=old, contender=new)
 
 
+def _disturbed(points: Iterable[Point]) -> set[str]:
+    """The runs during which the machine was disturbed."""
+    return {point.run_id for point in points if point.contaminated}
+
+
 def _doubts(result: Judged) -> Iterator[str]:
     """Reasons to doubt the verdicts."""
     everything = (*result.old, *result.new)
     if len({point.fingerprint for point in everything}) > 1:
         yield "the runs were made on different machines, so the verdicts do not depend on the code alone"
-    disturbed = {point.run_id for point in everything if point.contaminated}
-    if disturbed:
+    if disturbed := _disturbed(everything):
         yield f"the machine was disturbed during {len(disturbed)} of the runs: see anubis show RUN"
