@@ -78,6 +78,6 @@ def test_unlike_metrics_have_no_mean_unless_it_is_asked_for(capsys):
     ]
     unlike = comparison_view.Judged([], [], [], [], compare_many(sides))
     comparison_view.show(unlike, plot=False)
-    assert "geometric mean" not in capsys.readouterr().out
+    assert "geometric mean of" not in capsys.readouterr().out
     comparison_view.show(unlike, plot=False, mean=True)
     assert "geometric mean of 2 metrics" in capsys.readouterr().out
