@@ -29,21 +29,8 @@ class Level:
     values: tuple[float, ...]
     #: Subject of the newest.
     subject: str
-    #: The run of each value, and those during which the machine was disturbed.
-    run_ids: tuple[str, ...]
+    #: Runs during which the machine was disturbed.
     disturbed: frozenset[str]
-
-    @classmethod
-    def of(
-        cls,
-        values: Sequence[float],
-        subjects: Sequence[str],
-        run_ids: Sequence[str],
-        contaminated: Sequence[bool],
-    ) -> "Level":
-        """The level of these points, given as columns."""
-        disturbed = {run_id for run_id, one in zip(run_ids, contaminated, strict=True) if one}
-        return cls(tuple(values), subjects[-1], tuple(run_ids), frozenset(disturbed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +80,10 @@ def baseline_levels(
 
 
 def _level(block: PointBlock, positions: Sequence[int]) -> Level:
-    return Level.of(
-        [block.values[at] for at in positions],
-        [block.subjects[at] for at in positions],
-        [block.run_ids[at] for at in positions],
-        [block.contaminated[at] for at in positions],
+    return Level(
+        tuple(block.values[at] for at in positions),
+        block.subjects[positions[-1]],
+        frozenset(block.run_ids[at] for at in positions if block.contaminated[at]),
     )
 
 

@@ -192,11 +192,10 @@ def _given_levels(runs: Sequence[Run], groups: Sequence[_Group], world: World) -
         for point in in_order([point for other in same for point in by_series[other]]):
             by_key[key, point.fingerprint, point.metric, point.units].append(point)
     return {
-        key: Level.of(
-            [point.value for point in points],
-            [point.subject for point in points],
-            [point.run_id for point in points],
-            [point.contaminated for point in points],
+        key: Level(
+            tuple(point.value for point in points),
+            points[-1].subject,
+            frozenset(point.run_id for point in points if point.contaminated),
         )
         for key, points in by_key.items()
     }

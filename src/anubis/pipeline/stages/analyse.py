@@ -85,8 +85,8 @@ def _judge(histories: Sequence[Sequence[Point]]) -> list[JudgedSeries]:
 def _failure(run: Run, known: Sequence[Alert], world: World) -> tuple[list[Alert], list[Event]]:
     """One alert for all consecutive failures of a benchmark; the next success resolves it.
 
-    A series that never succeeded opens no alert: a mistake in a new descriptor is no news about the code under test.
-    The event says so.
+    A series that never succeeded opens no alert, because the failure may be a mistake in a new descriptor; an event
+    states this.
     """
     now_s = world.clock.now_s()
     identity = alert_id(run.descriptor.info.name, run.series_key, "failure")
