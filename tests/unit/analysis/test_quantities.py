@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anubis.analysis.quantities import apart, common_scale, effect_between, levels_text
+from anubis.analysis.quantities import apart, common_scale, effect_between, levels_text, percent
 
 POSITIVE = st.floats(1e-9, 1e9)
 
@@ -18,11 +18,19 @@ POSITIVE = st.floats(1e-9, 1e9)
         (0.9, 1.2, "s", "0.9000 -> 1.200 s"),
         (1 << 20, 3 << 19, "bytes", "1.000 -> 1.500 MiB"),
         (1.0, None, "none", "1.000 -> none"),
+        (0.0, 2.0, "1/s", "0 -> 2.000 1/s"),
         (float("inf"), 1.0, "s", "inf -> 1.000 s"),
     ],
 )
 def test_two_levels_have_one_unit(before, after, units, text):
     assert levels_text(before, after, units) == text
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"), [(1234.5, "+1.2e+05"), (0.0214, "+2.1"), (-0.00001, "0.0"), (999.9, "+99990.0")]
+)
+def test_effects_in_per_cent_have_one_decimal_place_unless_they_are_very_large(ratio, text):
+    assert percent(ratio, sign=True) == text
 
 
 def test_the_scale_is_that_of_the_largest_value():

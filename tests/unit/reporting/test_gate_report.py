@@ -219,6 +219,10 @@ def test_disturbed_runs_are_counted_by_side(sides, text):
     assert ("disturbed" in reports.markdown(report)) == bool(text)
 
 
+def test_unknown_noise_is_not_known_yet():
+    assert "| not known yet |" in reports.markdown(a_report(a_verdict(noise_floor=None)))
+
+
 def test_crossed_bounds_are_bad_and_listed_up_to_a_limit():
     bounds = tuple(replace(CROSSED, metric=f"m{at}") for at in range(15))
     report = a_report(a_verdict(judgement=Judgement.UNDECIDED), crossed=bounds)
