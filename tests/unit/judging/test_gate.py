@@ -397,3 +397,10 @@ def test_disturbed_runs_of_both_sides_are_counted(bench, house):
     assert (entry.disturbed_baseline, entry.disturbed_contender) == (2, 1)
     entry = only(bench.check(runs[7], baseline=[runs[1], runs[3]]))
     assert (entry.disturbed_baseline, entry.disturbed_contender) == (1, 0)
+
+
+def test_a_failure_names_the_subject_of_its_runs(bench):
+    failed = bench.run(cause=Cause.TIMEOUT, subject="v2")
+    assert only(bench.check(failed)).contender == "v2"
+    of_commit = replace(failed, descriptor=replace(failed.descriptor, subject=Subject(commit="c0ffee")))
+    assert only(bench.check(of_commit)).contender == "c0ffee"
