@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from anubis.analysis.verdict_text import effect_text, next_step, render
+from anubis.analysis.quantities import effect_text
+from anubis.analysis.verdict_text import next_step, render
 from anubis.api.environments import differences_to_json
 from anubis.api.json_values import Json
 from anubis.api.verdicts import comparison_to_json
@@ -79,8 +80,11 @@ def judged(
     return Judged(baseline, contender, old, new, comparison, differences(*sides))
 
 
-def show(result: Judged, *, plot: bool, about: str = "") -> None:
-    """Print a line and the next step for each metric, and the runs as strips of dots."""
+def show(result: Judged, *, plot: bool, about: str = "", mean: bool = False) -> None:
+    """Print a line and the next step for each metric, and the runs as strips of dots.
+
+    ``mean``: also the geometric mean of unlike metrics.
+    """
     if about:
         click.secho(about, bold=True)
     width = terminal.width()
@@ -92,8 +96,8 @@ def show(result: Judged, *, plot: bool, about: str = "") -> None:
         if plot and at < MOST_STRIPS:
             for line in strips(_values(result, verdict), width=width or 80):
                 click.echo(f"  {line}")
-    if mean := mean_line(result.comparison):
-        click.echo(f"\n{mean}")
+    if line := mean_line(result.comparison, unlike=mean):
+        click.echo(f"\n{line}")
     for text in _doubts(result):
         terminal.warn(text)
 
@@ -117,9 +121,11 @@ def in_parts(line: str, width: int | None) -> list[str]:
     return lines
 
 
-def mean_line(comparison: Comparison) -> str:
-    """The geometric mean over several metrics; empty for one."""
+def mean_line(comparison: Comparison, *, unlike: bool) -> str:
+    """The geometric mean over several metrics; empty for one, and for unlike metrics unless ``unlike``."""
     if comparison.mean_effect is None or comparison.mean_count < 2:
+        return ""
+    if not unlike and len({(verdict.units, verdict.better) for verdict in comparison.verdicts}) > 1:
         return ""
     text = effect_text(comparison.mean_effect, comparison.mean_interval)
     has_direction = any(verdict.better != "none" for verdict in comparison.verdicts)
@@ -130,7 +136,11 @@ def as_json(result: Judged) -> Json:
     """The comparison and its exit status."""
     resource = comparison_to_json(result.comparison, baseline=result.baseline, contender=result.contender)
     resource["environment"] = differences_to_json(result.environment)
-    return {**resource, "exit_code": exit_code([result])}
+    disturbed = {
+        "disturbed_baseline": len(_disturbed(result.old)),
+        "disturbed_contender": len(_disturbed(result.new)),
+    }
+    return {**resource, **disturbed, "exit_code": exit_code([result])}
 
 
 def exit_code(results: Iterable[Judged]) -> int:
@@ -173,6 +183,11 @@ def _difference(each: Difference) -> str:
     return f"{each.name} ({text})" if len(text) <= LONGEST_VALUES else each.name
 
 
+def _disturbed(points: Iterable[Point]) -> set[str]:
+    """The runs during which the machine was disturbed."""
+    return {point.run_id for point in points if point.contaminated}
+
+
 def _doubts(result: Judged) -> Iterator[str]:
     """Reasons to doubt the verdicts."""
     everything = (*result.old, *result.new)
@@ -180,6 +195,5 @@ def _doubts(result: Judged) -> Iterator[str]:
         yield "the runs were made on different machines, so the verdicts do not depend on the code alone"
     if result.environment:
         yield f"the environment differs: {_differences(result.environment)}"
-    disturbed = {point.run_id for point in everything if point.contaminated}
-    if disturbed:
+    if disturbed := _disturbed(everything):
         yield f"the machine was disturbed during {len(disturbed)} of the runs: see anubis show RUN"
