@@ -131,16 +131,34 @@ def test_at_the_end_of_the_benchmark_the_priority_is_raised_or_a_new_extractor_a
 
 
 @pytest.mark.parametrize("parts", [1, 3, 50])
-def test_only_the_beginning_of_an_endless_line_counts(tmp_path, parts):
+@pytest.mark.parametrize("at_once", [True, False], ids=["read at once", "read as it arrives"])
+def test_only_the_beginning_of_an_endless_line_counts(tmp_path, parts, at_once):
     record = HandmadeRecord(tmp_path)
+    reader = Extraction(str(tmp_path), {"loss": {"pattern": r"loss=(\d)", "units": "1"}})
     line = b"loss=1 " + b"x" * 100_000 + b" loss=2"
     size = len(line) // parts + 1
     for at in range(0, len(line), size):
         record.write(line[at : at + size])
+        while not at_once and reader.advance():
+            pass
     record.write(b"\nloss=3\n")
     record.end()
+    while reader.advance():
+        pass
+    reader.finish()
+    assert list(samples.load(FolderFiles(str(tmp_path)))["loss"].values) == [1, 3]
+
+
+@pytest.mark.parametrize("is_lost", [True, False], ids=["lost bytes", "endless line"])
+def test_an_unfinished_line_of_one_execution_costs_the_next_nothing(tmp_path, is_lost):
+    record = HandmadeRecord(tmp_path)
+    record.write(b"loss=1\n" + b"x" * (1 if is_lost else 100_000), repeat=0)
+    if is_lost:
+        record.mark_gap(repeat=0)
+    record.write(b"loss=2\n", repeat=1)
+    record.end()
     found, _ = record.extract({"loss": r"loss=(\d)"})
-    assert list(found["loss"].values) == [1, 3]
+    assert list(found["loss"].values) == [1, 2]
 
 
 def test_an_interrupted_extraction_goes_on_where_it_stopped(tmp_path):
