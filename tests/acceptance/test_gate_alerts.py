@@ -46,7 +46,10 @@ def test_the_life_of_an_alert(anubis, bench, shifted):
     assert decided == trail[-3:]
 
     bench.measure("3", 13, rounds=3)
-    assert anubis("check").returncode in {0, 4}, "the accepted level is the baseline"
+    ended = anubis("check", "--fail-on", "regression")
+    assert ended.returncode == 0, "the accepted level is the baseline"
+    assert "2 -> 3" in ended.stdout
+    assert "n=6+3 runs" in ended.stdout
     assert anubis.json("alerts") == []
 
 
