@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 CODE := src tests benchmarks examples docs
 
-.PHONY: help demo test properties check integration docs bench clean
+.PHONY: help demo test properties check integration docs bench publish clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -42,6 +42,9 @@ docs: $(READY) ## build the documentation into site/
 
 bench: $(READY) ## measure Anubis itself, in two minutes (docs/performance.md: in full, with other tools)
 	@for script in benchmarks/bench_*.py benchmarks/detection; do echo "== $$script"; $(BIN)/python "$$script" --quick || exit 1; done
+
+publish: $(READY) ## measure again and rewrite the figures of the documentation (make publish PEERS=DIR, half an hour on an idle machine)
+	@$(BIN)/python benchmarks/publish.py --peers-venv "$${PEERS:?set PEERS to a folder for the environments of other tools}"
 
 clean: ## remove generated files
 	@rm -rf $(VENV) .demo site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
