@@ -19,7 +19,7 @@ def modules():
     return {path: ast.parse(path.read_text(), str(path)) for path in sorted(SRC.rglob("*.py"))}
 
 
-#: Folders that git, the targets of the Makefile and Python create.
+#: What git, the targets of the Makefile and Python create.
 CREATED = re.compile(r"(\.git|\.venv|\.demo|site|__pycache__|\.hypothesis|\..*_cache)$")
 
 
@@ -35,9 +35,11 @@ def tracked():
 def files_below(folder):
     """The files of a folder without those that were created after it was unpacked."""
     for path in folder.iterdir():
-        if path.is_dir() and not CREATED.match(path.name):
+        if CREATED.match(path.name):
+            continue
+        if path.is_dir():
             yield from files_below(path)
-        elif path.is_file():
+        else:
             yield path
 
 
