@@ -21,11 +21,11 @@ demo: $(READY) ## compare two versions of a training
 	@PATH="$(CURDIR)/$(BIN):$$PATH" ANUBIS_HOME="$${ANUBIS_HOME:-$(CURDIR)/.demo}" anubis run examples/sklearn-digits/baseline.toml examples/sklearn-digits/contender.toml --rounds 8
 	@echo "To list the stored runs: ANUBIS_HOME=$${ANUBIS_HOME:-.demo} $(BIN)/anubis history"
 
-test: $(READY) ## run the tests that need only Python
-	@$(BIN)/python -m pytest -m 'not postgresql'
+test: $(READY) ## run the tests that need only Python; make test ORDER=N runs them in the random order of that number
+	@$(BIN)/python -m pytest -m 'not postgresql' $(if $(ORDER),--random-order --random-order-seed=$(ORDER))
 
-properties: $(READY) ## run the property tests with inputs that differ at every run; make properties SEED=N repeats them
-	@seed=$${SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; echo "seed $$seed"; HYPOTHESIS_PROFILE=random $(BIN)/python -m pytest -m 'hypothesis and not postgresql' --hypothesis-seed=$$seed tests/unit tests/contract
+properties: $(READY) ## run the property tests with inputs and in an order that differ at every run; make properties SEED=N repeats them
+	@seed=$${SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; echo "seed $$seed"; HYPOTHESIS_PROFILE=random $(BIN)/python -m pytest -m 'hypothesis and not postgresql' --hypothesis-seed=$$seed --random-order --random-order-seed=$$seed tests/unit tests/contract
 
 check: $(READY) ## format, lint, types, the dependency rule
 	@$(BIN)/ruff format --check $(CODE)

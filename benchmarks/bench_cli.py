@@ -102,7 +102,7 @@ def main():
         for _ in range(given.times):
             for name, command in commands().items():
                 waits[name].append(waited_ms(command, environment))
-    rows = [["command", "bar, ms", "median", "best", "worst", ""]]
+    rows = [[f"{given.times} processes each", "bar, ms", "median", "best", "worst", ""]]
     for name, found in waits.items():
         bar, middle = BARS_MS.get(name), statistics.median(found)
         times = [f"{value:.0f}" for value in (middle, min(found), max(found))]

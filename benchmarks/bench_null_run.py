@@ -104,7 +104,7 @@ def main() -> None:
                 one = once()
                 if number:  # the first makes homes, machine files and compiled modules
                     spent[name].append(one)
-    title = f"{asked.runs} null runs; ms for each, median (minimum to maximum) of {asked.rounds} sweeps"
+    title = "Null runs, median (minimum to maximum)"
     report.add("null_run", rows_of(spent, asked.runs), title=title)
     if python is None:
         print(f"not measured (--peers-venv): {', '.join(PEERS)}")
@@ -187,7 +187,15 @@ def hydra(folder, runs, python):
 def rows_of(spent, runs) -> list[list[str]]:
     """The rows of the table; the bars are those of Anubis against the cheapest peer, and its wall time."""
     ours = {what: per_run(spent["Anubis"], runs, what) for what in ("cpu_s", "wall_s")}
-    rows = [["ms for each run", "CPU", "wall", "CPU / ours", "wall / ours"]]
+    rows = [
+        [
+            f"ms for each run, {len(spent['Anubis'])} sweeps of {runs}",
+            "CPU",
+            "wall",
+            "CPU / ours",
+            "wall / ours",
+        ]
+    ]
     cheapest = math.inf
     for name, sweeps in spent.items():
         cells, ratios = [], []

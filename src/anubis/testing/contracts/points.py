@@ -122,11 +122,11 @@ class PointsContract:
 
     def test_a_history_keeps_runs_that_measured_other_metrics(self, store: Any) -> None:
         measured_by_run = (("a", "b"), ("a",), ("b", "a"), ("a", "c"), ("c",))
-        runs = [a_run(order_s=float(at)) for at in range(len(measured_by_run))]
-        for run, metrics in zip(runs, measured_by_run, strict=True):
-            points = (a_point(run, metric, value=10 * run.order_s, order_s=run.order_s) for metric in metrics)
+        for at, metrics in enumerate(measured_by_run):
+            run = a_run(order_s=float(at))
+            points = (a_point(run, metric, value=10.0 * at, order_s=float(at)) for metric in metrics)
             finished(store, run, points=tuple(points))
-        found = store.points.histories([runs[0].series_key], ["a", "b", "c"])
+        found = store.points.histories([run.series_key], ["a", "b", "c"])
         assert {block.metric: (block.orders_s, block.values) for block in found} == {
             "a": ((0.0, 1.0, 2.0, 3.0), (0.0, 10.0, 20.0, 30.0)),
             "b": ((0.0, 2.0), (0.0, 20.0)),
