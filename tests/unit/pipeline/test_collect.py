@@ -25,12 +25,13 @@ def write_samples(files, metric, values):
         columns.append(value, 0.0, samples.NO_STEP, 0)
     series = json.dumps({"id": 0, "metric": metric, "units": "img/s", "labels": {}}).encode()
     content = samples.HEADER + samples.frame(samples.SERIES, series) + samples.block(0, columns)
+    content += samples.frame(samples.STATE, json.dumps({"complete": True}).encode())
     files.records.append(files.key, "samples", 0, content)
 
 
 def test_a_good_run_gives_samples_and_points(house, leave_record):
     run = a_measured_run(THROUGHPUT)
-    write_samples(leave_record(run), "throughput", [900.0, 912.0])
+    write_samples(leave_record(run, extraction="complete"), "throughput", [900.0, 912.0])
 
     step = collect(run, house.world)
 
@@ -43,7 +44,8 @@ def test_a_good_run_gives_samples_and_points(house, leave_record):
 
 def test_a_failed_run_keeps_its_samples_and_gives_no_points(house, leave_record):
     run = a_measured_run(THROUGHPUT)
-    write_samples(leave_record(run, code=1, cause="user_error", reason="exit code 1"), "throughput", [900.0])
+    files = leave_record(run, code=1, cause="user_error", reason="exit code 1", extraction="complete")
+    write_samples(files, "throughput", [900.0])
 
     step = collect(run, house.world)
 
@@ -115,8 +117,8 @@ def test_a_lost_run_that_was_to_be_cancelled_is_cancelled(house):
     ("free", "cause"),
     [
         ({"disk_free_bytes": 4096}, Cause.DISK_FULL),
-        ({"disk_free_bytes": 1 << 30}, Cause.INTERNAL),
-        ({}, Cause.INTERNAL),
+        ({"disk_free_bytes": 1 << 30}, Cause.EXTRACTION_FAILED),
+        ({}, Cause.EXTRACTION_FAILED),
     ],
 )
 def test_a_failed_extraction_is_a_full_disk_where_the_agent_had_no_space(house, leave_record, free, cause):

@@ -13,6 +13,7 @@ from anubis.model.run import Event as RunEvent
 from anubis.model.run import Seen, Step
 from anubis.model.status import Status
 from anubis.pipeline.reconciler import Reconciler
+from anubis.pipeline.stage_call import STAGES
 from anubis.testing import FakeEngine, a_descriptor, a_run
 from anubis.testing.contracts.engine import start
 from anubis.wiring import WallClock
@@ -142,11 +143,11 @@ def test_a_stage_without_an_answer_is_asked_again_later(house, reconciler):
     assert house.runs.get(run.id).status is Status.WATCH
 
 
-def test_a_defect_in_a_stage_ends_its_run_with_a_named_cause(house, reconciler, leave_record):
+def test_a_defect_in_a_stage_ends_its_run_with_a_named_cause(house, reconciler, monkeypatch):
     run = a_run()
     add(house, run)
     turn(reconciler, house)
-    leave_record(run, executions=[{"wall_s": "not a number"}])
+    monkeypatch.setitem(STAGES, Status.COLLECT, lambda run, world: 1 / 0)
     house.engine.end(house.runs.get(run.id).placement)
 
     turn(reconciler, house)

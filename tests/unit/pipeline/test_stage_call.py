@@ -15,7 +15,7 @@ from anubis.testing import a_run
 
 
 def answer(run, world):
-    (one,) = ask(run, world).values()
+    (one,) = ask(run, world, 0.0).values()
     return one
 
 
@@ -98,7 +98,7 @@ def test_old_placements_are_not_looked_at_as_often_as_new_ones(house, monkeypatc
     now_s, seen = house.clock.monotonic_s(), []
     monkeypatch.setattr(
         "anubis.pipeline.stages.watch.watch",
-        lambda engine, runs, world: seen.append(len(runs)) or {run.id: Pause() for run in runs},
+        lambda engine, runs, world, waited_s: seen.append(len(runs)) or {run.id: Pause() for run in runs},
     )
 
     observe("fake", {old.id: now_s - 100.0, new.id: now_s}, runs, house.world, Event())
