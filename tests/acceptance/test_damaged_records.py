@@ -1,0 +1,117 @@
+"""A benchmark that spoils its record: its own run ends with a cause, and another run beside it is measured."""
+
+import json
+import os
+import signal
+import socket
+
+import pytest
+
+from support.gated import Gated, stored
+from support.processes import left_in, until
+
+EXIT = {"version": 1, "code": 0, "signal": None, "cause": None, "reason": "", "extraction": "none"}
+CONTENTS = {
+    "not JSON": b"{",
+    "empty": b"",
+    "an empty object": b"{}",
+    "a list": b"[]",
+    "null": b"null",
+    "not UTF-8": b"\xff\xfe",
+    "nested too deeply": b"[" * 100_000,
+    "reason null": json.dumps({**EXIT, "reason": None}).encode(),
+    "reason a number": json.dumps({**EXIT, "reason": 7}).encode(),
+    "an unknown cause": json.dumps({**EXIT, "cause": "bad luck"}).encode(),
+    "a cause that is a list": json.dumps({**EXIT, "cause": []}).encode(),
+    "no cause but a code": json.dumps({**EXIT, "code": 3}).encode(),
+    "a huge code": json.dumps({**EXIT, "code": 10**30}).encode(),
+    "NaN": json.dumps({**EXIT, "started_s": float("nan")}).encode(),
+    "executions null": json.dumps({**EXIT, "executions": None}).encode(),
+    "an execution of text": json.dumps({**EXIT, "executions": ["one"]}).encode(),
+}
+
+
+def make_socket(path):
+    here = os.getcwd()
+    os.chdir(path.parent)  # the path itself may be too long for a socket
+    try:
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(path.name)
+    finally:
+        os.chdir(here)
+
+
+MAKERS = {
+    "a FIFO": os.mkfifo,
+    "a folder": os.mkdir,
+    "a socket": make_socket,
+    "a link to a device": lambda path: path.symlink_to("/dev/zero"),
+    "a link to nothing": lambda path: path.symlink_to("nothing"),
+    "a link to itself": lambda path: path.symlink_to(path.name),
+}
+SPOILT = [
+    *(pytest.param("exit.json", lambda path, c=c: path.write_bytes(c), id=f"exit.json: {n}") for n, c in CONTENTS.items()),
+    *(pytest.param(file, make, id=f"{file}: {name}") for name, make in MAKERS.items() for file in ("exit.json", "alive")),
+]  # fmt: skip
+
+
+@pytest.fixture
+def bench(anubis):
+    bench = Gated(anubis)
+    yield bench
+    bench.close()
+
+
+def kill_agent(bench):
+    os.kill(bench.agent(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize(("file", "spoil"), SPOILT)
+def test_a_damaged_record_ends_its_own_run_and_no_other(anubis, bench, file, spoil):
+    assert anubis("submit", bench.file).returncode == 0
+    bench.wait_started()
+    (folder,) = [path.parent for path in bench.records("alive")]
+    pid = bench.agent()
+    os.kill(pid, signal.SIGSTOP)
+    (folder / file).unlink(missing_ok=True)
+    spoil(folder / file)
+    os.kill(pid, signal.SIGKILL)
+    watched = anubis("watch")
+    assert watched.returncode == 1, watched.stderr
+    (row,) = stored(anubis.home)
+    assert (row.status, row.cause) == ("failed", "record_damaged")
+    assert file in row.reason
+    assert "help: " in watched.stdout
+    until(lambda: not left_in(anubis.home), "every process of the run is gone")
+    assert anubis("show", row.id).returncode == 0
+    assert anubis("run", anubis.write("next.toml", "true")).returncode == 0
+
+
+def test_a_file_in_the_place_of_the_record(anubis, bench):
+    first, second = anubis("submit", bench.file, bench.file).stdout.split()
+    bench.wait_started()
+    (folder,) = [path.parent for path in bench.records("alive")]
+    folder.rename(folder.with_name("elsewhere"))
+    folder.write_text("a file")
+    until(lambda: [row for row in bench.rows() if row.cause], "the first run has ended")
+    until(lambda: len(bench.starts()) == 2, "the second run has started")
+    bench.open_gate()
+    assert anubis("watch", second).returncode == 0
+    row, other = bench.rows()
+    assert (row.id, row.cause) == (first, "record_damaged")
+    assert "not a folder" in row.reason
+    assert other.status == "succeeded"
+
+
+def test_a_benchmark_that_deletes_its_claim_is_not_executed_again(anubis, bench):
+    """The engine claims the record in its place, so that the next repeat of a run that is lost does not start."""
+    assert anubis("submit", bench.file, "--set", "measure.repeats=2").returncode == 0
+    bench.wait_started()
+    (alive,) = bench.records("alive")
+    alive.unlink()
+    bench.open_gate(2)
+    until(lambda: all(row.status.final for row in bench.rows()), "the run has ended")
+    until(lambda: not left_in(anubis.home), "every process of the run is gone")
+    (row,) = bench.rows()
+    assert row.status == "failed"
+    assert bench.starts() == [f"{row.id} 0"]
