@@ -36,7 +36,7 @@ class Extracted:
 
 
 def extracted(records: Records, key: RecordKey) -> Extracted:
-    """All samples of a record. Extracts them again, in a process of its own, unless they are complete."""
+    """All samples of a record. Extracts them again, in a separate process, unless they are complete."""
     record = Record(RoleFiles(records, key))
     found = _read(record)
     if not found.problem:
