@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 #: An agent of another process that has not appeared this long after it was first observed has failed to start.
 APPEAR_S = 15.0
-#: Bytes of an agent's own output that are read.
+#: Bytes at the end of an agent's own output that are read.
 _LONGEST_LOG = 1 << 20
 
 
@@ -114,7 +114,10 @@ class ProcessEngine:
             host_record.cancel(Path(placement.details["record"]))
 
     def logs(self, placement: Placement) -> Iterator[bytes]:
-        yield FolderFiles(placement.details["record"]).read(layout.AGENT_LOG, 0, _LONGEST_LOG)
+        files = FolderFiles(placement.details["record"])
+        state = files.state(layout.AGENT_LOG)
+        start = max(0, state.size_bytes - _LONGEST_LOG) if state else 0
+        yield files.read(layout.AGENT_LOG, start, _LONGEST_LOG)
 
     def _placement(self, run: Run, record: str) -> Placement:
         name = f"{run.id}.{run.attempt}"

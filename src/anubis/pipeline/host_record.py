@@ -44,7 +44,11 @@ def observed(record: Path) -> Observation | None:
     if state == liveness.DAMAGED:
         problem = FolderFiles(str(record)).problem(layout.ALIVE) or f"{layout.ALIVE} cannot be read"
         return _ended(record, damaged(problem))
-    return None if state == liveness.ABSENT else _lost(record)
+    if state == liveness.DEAD:
+        return _lost(record)
+    if _requested_s(record) > FORCE_S:
+        return give_up(record, "the agent had not started when the run was cancelled")
+    return None
 
 
 def give_up(record: Path, reason: str) -> Observation | None:
@@ -104,17 +108,25 @@ def _drop_ballast(record: Path) -> None:
 
 def _insist(record: Path) -> None:
     """Repeat a cancellation; kill an agent that has not ended after ``FORCE_S`` seconds."""
-    if not os.path.lexists(record / layout.CANCEL):
-        return
-    # The monotonic clock of the machine: it does not jump, and all processes since the start of the machine share it.
-    asked_s, now_s = read_json(FolderFiles(str(record)), layout.CANCEL).get("monotonic_s"), time.monotonic()
-    if not isinstance(asked_s, int | float) or asked_s > now_s:
-        _note_request(record)
-        asked_s = now_s
-    if now_s - asked_s > FORCE_S:
+    waited_s = _requested_s(record)
+    if waited_s > FORCE_S:
         liveness.kill_session(str(record))
-    else:
+    elif waited_s >= 0:
         liveness.cancel(str(record))
+
+
+def _requested_s(record: Path) -> float:
+    """Seconds since the cancellation; -1 without one.
+
+    By the monotonic clock of the machine: it does not jump, and all processes since the start of the machine share it.
+    """
+    if not os.path.lexists(record / layout.CANCEL):
+        return -1.0
+    asked_s, now_s = read_json(FolderFiles(str(record)), layout.CANCEL).get("monotonic_s"), time.monotonic()
+    if isinstance(asked_s, int | float) and asked_s <= now_s:
+        return now_s - asked_s
+    _note_request(record)  # by an earlier release, or damaged
+    return 0.0
 
 
 def _note_request(record: Path) -> None:
