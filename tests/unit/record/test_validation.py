@@ -41,6 +41,12 @@ def test_what_an_agent_writes_is_accepted(tmp_path):
     assert [execution.wall_s for execution in read.executions] == [1.5]
 
 
+def test_an_execution_that_could_not_be_ended_has_no_code(tmp_path):
+    last = {**EXIT, "code": None, "cause": "timeout", "executions": [{**EXECUTION, "code": None}]}
+    read = record(tmp_path, "exit.json", last)
+    assert (read.damage, [execution.code for execution in read.executions]) == ("", [None])
+
+
 def test_missing_files_are_no_damage(tmp_path):
     read = Record(FolderFiles(str(tmp_path)))
     assert (read.damage, read.exit, read.facts, read.metrics) == ("", {}, {}, {})
