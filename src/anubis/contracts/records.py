@@ -36,7 +36,10 @@ class RecordFile:
 
 
 class Records(Protocol):
-    """The records of runs. Methods raise ValueError for a name that no record can have, StoreError if the store fails."""
+    """The records of runs. Methods raise ValueError for a name that no record can have, StoreError if the store fails.
+
+    ``read`` and ``state`` raise DamagedError for a file that the benchmark made unreadable.
+    """
 
     def append(self, key: RecordKey, file: str, offset: int, data: bytes) -> int:
         """Append bytes to a file; returns the new size. Bytes that are stored already are compared and skipped.

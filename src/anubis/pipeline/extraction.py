@@ -50,9 +50,9 @@ def extracted(records: Records, key: RecordKey) -> Extracted:
 def _read(record: Record, *, is_last: bool = False) -> Extracted:
     """The samples in the record. ``is_last``: an extractor has just read the output of an agent that was killed too."""
     outcome = record.exit.get("extraction")
-    if outcome == "none" or not (record.exit or record.has_output):
-        return Extracted(blocks=())
     try:
+        if outcome == "none" or not (record.exit or record.has_output):
+            return Extracted(blocks=())
         samples, complete = record.extracted()
     except DamagedError as error:
         return Extracted(blocks=(), problem=str(error))
@@ -78,7 +78,10 @@ def _extract_again(records: Records, key: RecordKey, record: Record) -> str:
     if address.scheme != "file":
         return "the record is not on this machine"
     folder = os.fsdecode(unquote_to_bytes(address.path))
-    sizes = [state.size_bytes for stream in layout.STREAMS if (state := record.files.state(stream))]
+    try:
+        sizes = [state.size_bytes for stream in layout.STREAMS if (state := record.files.state(stream))]
+    except DamagedError as error:
+        return str(error)
     longest_s = min(PATIENCE_S + sum(sizes) / SLOWEST_BYTES_PER_S, LONGEST_S)
     words = [*HOST_AGENT, "extract", "--record", folder, "--fresh"]
     try:

@@ -21,20 +21,24 @@ _OUTCOMES = ("complete", "failed", "none")
 
 
 class DamagedError(ValueError):
-    """A file of the record has content that the agent cannot have written; the text names the file and the problem."""
+    """A file of the record cannot be read, or the agent cannot have written its content; the text says which and why."""
 
 
 def read_checked(
     files: Files, file: str, check: Callable[[Mapping[str, Any]], list[str]]
 ) -> tuple[Mapping[str, Any], str]:
     """The object in a JSON file, and what is wrong with it; the object is empty where the file is missing or wrong."""
-    state = files.state(file)
-    if state is None:
-        return {}, ""
-    if state.size_bytes > LARGEST_BYTES:
-        return {}, f"{file} has {state.size_bytes} bytes; at most {LARGEST_BYTES} are valid"
     try:
-        content = json.loads(files.read(file, 0, LARGEST_BYTES), parse_constant=_refuse)
+        state = files.state(file)
+        if state is None:
+            return {}, ""
+        if state.size_bytes > LARGEST_BYTES:
+            return {}, f"{file} has {state.size_bytes} bytes; at most {LARGEST_BYTES} are valid"
+        data = files.read(file, 0, LARGEST_BYTES)
+    except (DamagedError, PermissionError) as error:
+        return {}, f"{file} cannot be read: {error}"
+    try:
+        content = json.loads(data, parse_constant=_refuse)
     except RecursionError:
         return {}, f"{file} is nested too deeply"
     except ValueError as error:  # also text that is not UTF-8

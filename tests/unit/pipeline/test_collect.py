@@ -10,6 +10,7 @@ from anubis.model.metric import Metric, Output
 from anubis.model.status import Status
 from anubis.pipeline.stages.collect import collect
 from anubis.record import samples
+from anubis.record.validation import DamagedError
 from anubis.testing import a_descriptor, a_run
 
 THROUGHPUT = Metric(name="throughput", pattern=r"Speed: (\d+)", units="img/s")
@@ -126,3 +127,31 @@ def test_a_failed_extraction_is_a_full_disk_where_the_agent_had_no_space(house, 
     leave_record(run, extraction="failed", **free)
 
     assert collect(run, house.world).cause is cause
+
+
+def test_a_record_that_cannot_be_read_ends_its_run(house, leave_record, monkeypatch):
+    run = a_measured_run(THROUGHPUT)
+    files = leave_record(run)
+
+    def refuse(*_):
+        raise DamagedError("Permission denied")
+
+    for name in ("read", "state"):
+        monkeypatch.setattr(files.records, name, refuse)
+    step = collect(run, house.world)
+    assert (step.status, step.cause, step.samples, step.points) == (
+        Status.ANALYSE,
+        Cause.RECORD_DAMAGED,
+        (),
+        (),
+    )
+    assert "exit.json cannot be read: Permission denied" in step.reason
+
+
+def test_telemetry_that_is_damaged_ends_its_run(house, leave_record):
+    run = a_measured_run()
+    files = leave_record(run)
+    files.records.append(files.key, "telemetry", 0, b"{}\n")
+    step = collect(run, house.world)
+    assert (step.cause, step.points) == (Cause.RECORD_DAMAGED, ())
+    assert "telemetry" in step.reason
