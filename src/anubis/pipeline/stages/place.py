@@ -10,9 +10,8 @@ from anubis.pipeline.run_environment import environment_of
 from anubis.submission.bundle import bundle_of
 
 
-def place(run: Run, world: World) -> Step:
-    """Start the run. Raises NoCapacityError to try again later, StageError if ``max_wait_s`` has passed."""
-    now_s = world.clock.now_s()
+def place(run: Run, world: World, waited_s: float) -> Step:
+    """Start the run. Raises NoCapacityError to try again later, StageError if it ``waited_s`` longer than ``max_wait_s``."""
     engine = world.engine(run.engine)
     bundle = bundle_of(run.descriptor, run.folder)
     environment, about = environment_of(run, world)
@@ -28,13 +27,11 @@ def place(run: Run, world: World) -> Step:
         placement = engine.place(run, launch)
     except NoCapacityError as error:
         max_wait_s = run.descriptor.hardware.max_wait_s
-        if max_wait_s is None or now_s - run.created_s <= max_wait_s or engine.placed(run):
+        if max_wait_s is None or waited_s <= max_wait_s or engine.placed(run):
             raise
         raise StageError(
             f"no machine after {max_wait_s:g} s: {error.message}", cause=Cause.NO_CAPACITY
         ) from error
-    message = f"on engine {run.engine}"
-    event = Event(
-        run_id=run.id, kind="placed", time_s=now_s, message=f"{message}, {about}" if about else message
-    )
+    message = f"on engine {run.engine}, {about}" if about else f"on engine {run.engine}"
+    event = Event(run_id=run.id, kind="placed", time_s=world.clock.now_s(), message=message)
     return Step(status=Status.WATCH, placement=placement, events=(event,))
