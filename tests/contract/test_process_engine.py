@@ -285,7 +285,7 @@ def test_more_cpus_than_the_machine_has_are_only_recorded(engine, ended):
 
 @pytest.fixture
 def gpus(monkeypatch):
-    monkeypatch.setattr("anubis.pipeline.host_resources.gpus", lambda: ["GPU-a", "GPU-b"])
+    monkeypatch.setattr("anubis.pipeline.placing.host_resources.gpus", lambda: ["GPU-a", "GPU-b"])
 
 
 def test_a_run_gets_as_many_gpus_as_it_requests(gpus, engine, ended):

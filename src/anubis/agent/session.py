@@ -79,16 +79,6 @@ def run(options: Options) -> int:
     return session.close()
 
 
-def _masker(names: str) -> Masker | None:
-    """The masker of the values of these variables; None if no variable has a value that can be masked."""
-    if not names:
-        return None
-    from anubis.agent.execute.masking import Masker, secrets_in
-
-    secrets = secrets_in(os.environb, names)
-    return Masker(secrets) if secrets else None
-
-
 def _stop_inheritance() -> None:
     """Keep the benchmark from inheriting the descriptors that the agent inherited, such as the lock of a slot."""
     try:
@@ -128,7 +118,11 @@ class Session:
             f"{self._record}/{layout.EXIT}{layout.PART}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644
         )
         self._started_s = now_s()
-        self._masker = _masker(options.masked)
+        self._masker: Masker | None = None
+        if options.masked:
+            from anubis.agent.execute.masking import masker_of
+
+            self._masker = masker_of(os.environb, options.masked)
         self._capture = Capture(self._record, self._masker)
         self._family = Family()
         self._sidecars: Sidecars | None = None

@@ -23,9 +23,10 @@ from anubis.model.errors import NoCapacityError, StageError
 from anubis.model.hardware import Hardware, Strategy
 from anubis.model.launch import Launch, Replica
 from anubis.model.run import Observation, Placement, Run, Seen
-from anubis.pipeline import host_record, host_resources
+from anubis.pipeline import host_record
 from anubis.pipeline.host_files import not_startable, prepare
 from anubis.pipeline.launch import HOST_AGENT
+from anubis.pipeline.placing import host_resources
 from anubis.record import layout, liveness
 from anubis.record.files import FolderFiles
 from anubis.settings import load, setting

@@ -23,7 +23,7 @@ from anubis.model.run import Event, Run, Step
 from anubis.model.status import Status
 from anubis.pipeline.chore_turns import ChoreTurns
 from anubis.pipeline.held_runs import LOOK_EVERY_S, Held, HeldRuns
-from anubis.pipeline.run_environment import is_needed_no_more
+from anubis.pipeline.placing.run_environment import is_needed_no_more
 from anubis.pipeline.stage_call import Answer, ask, fail, observe
 from anubis.pipeline.stage_pool import EnginePool, StagePool
 from anubis.pipeline.stages.watch import Pause

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from anubis.agent.execute.masking import MASK, SHORTEST, MaskedStream, Masker, secrets_in
+from anubis.agent.execute.masking import MASK, SHORTEST, MaskedStream, Masker, masker_of
 
 SECRET = b"correct/horse battery"
 #: Few letters, so that secrets overlap themselves, each other and their surroundings.
@@ -80,5 +80,8 @@ def test_the_lines_of_a_secret_and_its_json_are_masked():
 
 def test_short_values_and_unset_variables_are_not_secrets():
     environment = {b"A": b"x" * SHORTEST, b"B": b"x" * (SHORTEST - 1)}
-    assert secrets_in(environment, "A B C") == [b"x" * SHORTEST]
+    assert masker_of(environment, "B C") is None
+    masker = masker_of(environment, "A B C")
+    assert masker.mask(b"x" * (SHORTEST - 1)) == b"x" * (SHORTEST - 1)
+    assert masker.mask(b"x" * SHORTEST) == MASK
     assert Masker([b"12345678\n7\n"]).mask(b"7 of 12345678") == b"7 of ***"

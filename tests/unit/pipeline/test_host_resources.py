@@ -5,7 +5,7 @@ import os
 import pytest
 
 from anubis.model.errors import NoCapacityError
-from anubis.pipeline import host_resources
+from anubis.pipeline.placing import host_resources
 
 
 @pytest.fixture

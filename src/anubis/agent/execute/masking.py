@@ -13,10 +13,11 @@ MASK = b"***"
 SHORTEST = 8
 
 
-def secrets_in(environment: Mapping[bytes, bytes], names: str) -> list[bytes]:
-    """The values of these variables (separated by spaces) that are long enough to be masked."""
+def masker_of(environment: Mapping[bytes, bytes], names: str) -> Masker | None:
+    """The masker of the values of these variables (separated by spaces); None if all are unset or too short."""
     values = [environment.get(name.encode("utf-8", "surrogateescape"), b"") for name in names.split()]
-    return [value for value in values if len(value) >= SHORTEST]
+    secrets = [value for value in values if len(value) >= SHORTEST]
+    return Masker(secrets) if secrets else None
 
 
 class Masker:

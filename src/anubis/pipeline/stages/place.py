@@ -6,7 +6,7 @@ from anubis.model.errors import NoCapacityError, StageError
 from anubis.model.run import Event, Run, Step
 from anubis.model.status import Status
 from anubis.pipeline.launch import launch_of
-from anubis.pipeline.run_environment import environment_of
+from anubis.pipeline.placing.run_environment import environment_of
 from anubis.submission.bundle import bundle_of
 
 
