@@ -30,6 +30,7 @@ from anubis.model.status import Status
 from anubis.model.verdict import Judgement, Verdict
 from anubis.settings import Settings
 from anubis.submission import subject
+from anubis.submission.person import person
 from anubis.submission.submit import Submission, runs_of
 
 #: Drives runs until they are final; returns the final runs.
@@ -99,7 +100,7 @@ class _Bisection:
     ) -> None:
         self._request = request
         self._world = world
-        self._owner = settings.client_id
+        self._owner = person(settings)
         self._engine = settings.engine
         #: Folder of the working trees.
         self.trees = settings.home / "worktrees" / request.family[:13]

@@ -61,6 +61,10 @@ class RunReader(Protocol):
         """The run with this id or unique prefix. Raises NotFoundError, which lists the candidates if it is ambiguous."""
         ...
 
+    def short_ids(self, run_ids: Iterable[str]) -> Mapping[str, str]:
+        """For each id a prefix that is unique among the stored runs, as short as ``model.ids.short_id`` makes it."""
+        ...
+
     def text(self, run_id: str) -> str:
         """The descriptor as it was submitted."""
         ...

@@ -12,7 +12,6 @@ from anubis.judging.baseline import LOOKBACK_POINTS, ContenderRuns, Key, Level, 
 from anubis.judging.series import in_order, judged_metrics
 from anubis.model.alert import AlertState
 from anubis.model.identity import series_key
-from anubis.model.ids import short_id
 from anubis.model.points import Point, PointBlock
 from anubis.model.run import Run
 from anubis.model.status import Status
@@ -63,7 +62,7 @@ def compare_sides(
     comparisons: list[BenchmarkComparison] = []
     groups: list[_Group] = []
     for sides in gate_sides:
-        comparisons += _failures(sides)
+        comparisons += _failures(sides, world)
         groups += _compared_groups(sides, world, min_effect)
     verdicts = iter(compare_many(side for group in groups for side in group.sides).verdicts)
     for group, name in zip(groups, _names(groups), strict=True):
@@ -85,7 +84,7 @@ def compare_sides(
     return Report(comparisons=tuple(comparisons))
 
 
-def _failures(sides: GateSides) -> Iterator[BenchmarkComparison]:
+def _failures(sides: GateSides, world: World) -> Iterator[BenchmarkComparison]:
     """One entry for each benchmark with failed runs, with the cause and reason of the last failure."""
     for side, runs in (("contender", sides.contender), ("baseline", sides.baseline or ())):
         failed: dict[tuple[str, str], list[Run]] = defaultdict(list)
@@ -95,12 +94,12 @@ def _failures(sides: GateSides) -> Iterator[BenchmarkComparison]:
         for (name, _), failed_runs in failed.items():
             last = failed_runs[-1]
             why = f"{last.cause}: {last.reason}" if last.cause else f"not final yet ({last.status})"
-            subject = last.descriptor.subject
+            subject, short = last.descriptor.subject, world.runs.short_ids([last.id])[last.id]
             yield BenchmarkComparison(
                 benchmark=name,
                 baseline="",
                 contender=subject.commit or subject.version or "",
-                failure=f"{len(failed_runs)} {side} runs without success, last {short_id(last.id)}: {why}",
+                failure=f"{len(failed_runs)} {side} runs without success, last {short}: {why}",
             )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from anubis.contracts.runs import RunQuery, RunRow
 from anubis.model.errors import NotFoundError
+from anubis.model.ids import short_id
 from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Event, Run
 from anubis.store.adding import add_runs
@@ -42,6 +43,16 @@ class StoredRuns:
         names = [id_text(row.id) for row in rows]
         shown = ", ".join(names[:_CANDIDATES]) + (", ..." if len(names) > _CANDIDATES else "")
         raise NotFoundError(f"several runs begin with {run_id}: {shown}", remedy="give more digits of the id")
+
+    def short_ids(self, run_ids: Iterable[str]) -> Mapping[str, str]:
+        """See the contract. In the order of the ids, only the neighbours of an id can share more of it than others."""
+        short = {run_id: short_id(run_id) for run_id in run_ids}
+        with self._database.session() as session:
+            for ids in chunked(map(id_bytes, short)):
+                for row in session.rows("neighbours", ids=ids):
+                    others = [id_text(other) for other in (row.before, row.after) if other is not None]
+                    short[id_text(row.id)] = short_id(id_text(row.id), others)
+        return short
 
     def text(self, run_id: str) -> str:
         full = self.get(run_id).id

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from anubis.contracts.runs import RunQuery, RunRow
 from anubis.model.errors import NotFoundError
+from anubis.model.ids import short_id
 from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Event, Run
 from anubis.testing.memory_state import MemoryState
@@ -25,6 +26,10 @@ class FakeRuns:
             raise NotFoundError(f"no run has the id {run_id}", remedy="look at the list of runs")
         shown = ", ".join(sorted(run.id for run in matches)[:5])
         raise NotFoundError(f"several runs begin with {run_id}: {shown}", remedy="give more digits")
+
+    def short_ids(self, run_ids: Iterable[str]) -> Mapping[str, str]:
+        stored = list(self._shelf.runs)
+        return {run_id: short_id(run_id, [one for one in stored if one != run_id]) for run_id in run_ids}
 
     def text(self, run_id: str) -> str:
         return self._shelf.texts[self.get(run_id).id]

@@ -8,6 +8,7 @@ from anubis.model.problem import Problem
 from anubis.model.run import Run
 from anubis.submission import script_archive
 from anubis.submission.descriptor_files import submissions_of
+from anubis.submission.person import person
 from anubis.submission.refusals import only_recorded
 from anubis.submission.submit import runs_of
 from anubis.wiring import Installation
@@ -31,7 +32,7 @@ def submit(
         engines=world.engines,
         notifiers=world.notifiers,
         default_engine=settings.engine,
-        owner=settings.client_id,
+        owner=person(settings),
         clock=world.clock,
         rounds=rounds,
     )

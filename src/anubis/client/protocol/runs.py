@@ -1,6 +1,6 @@
 """Runs, their values and their records."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
@@ -48,6 +48,10 @@ class Runs(Protocol):
 
     def family(self, ref: str) -> Sequence[RunRow]:
         """The runs of the same family in the order of their submission; only the run itself if it has no family."""
+        ...
+
+    def short_ids(self, run_ids: Iterable[str]) -> Mapping[str, str]:
+        """For each id a prefix that is unique among the stored runs and is accepted as a reference."""
         ...
 
     def events(self, ref: str, *, after_seq: int = 0) -> Sequence[Event]:

@@ -318,6 +318,17 @@ FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS ser
 WHERE runs.id BETWEEN %(low)s AND %(high)s ORDER BY runs.id 
  LIMIT %(most)s
 
+-- name: neighbours
+SELECT runs.id, (SELECT other.id 
+FROM runs AS other 
+WHERE other.id < runs.id ORDER BY other.id DESC 
+ LIMIT 1) AS before, (SELECT other.id 
+FROM runs AS other 
+WHERE other.id > runs.id ORDER BY other.id ASC 
+ LIMIT 1) AS after 
+FROM runs 
+WHERE runs.id IN ({ids})
+
 -- name: text
 SELECT texts.body 
 FROM runs JOIN texts ON texts.id = runs.text 

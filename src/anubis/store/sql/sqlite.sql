@@ -320,6 +320,17 @@ FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS ser
 WHERE runs.id BETWEEN :low AND :high ORDER BY runs.id
  LIMIT :most OFFSET 0
 
+-- name: neighbours
+SELECT runs.id, (SELECT other.id 
+FROM runs AS other 
+WHERE other.id < runs.id ORDER BY other.id DESC
+ LIMIT 1 OFFSET 0) AS "before", (SELECT other.id 
+FROM runs AS other 
+WHERE other.id > runs.id ORDER BY other.id ASC
+ LIMIT 1 OFFSET 0) AS "after" 
+FROM runs 
+WHERE runs.id IN ({ids})
+
 -- name: text
 SELECT texts.body 
 FROM runs JOIN texts ON texts.id = runs.text 
