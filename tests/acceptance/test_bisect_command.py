@@ -117,7 +117,7 @@ def test_ctrl_c_leaves_nothing_behind_and_the_next_call_goes_on(anubis, reposito
     slow = anubis.write("bench.toml", "sh -c 'sh bench.sh; test -e go || sleep 600'", more=METRICS)
     process = anubis.start("bisect", repository[0], "HEAD", slow)
     for line in process.stderr:
-        if b" watch" in line:
+        if b" running" in line:
             break
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)

@@ -11,6 +11,7 @@ from click.shell_completion import CompletionItem
 from anubis.cli.select import refs
 from anubis.cli.views import units
 from anubis.model.status import Status
+from anubis.reporting.status_words import WORDS
 
 PROGRAM = "anubis"
 #: Environment variable with which a shell requests completions.
@@ -50,6 +51,34 @@ SPAN = _Parsed("span", units.parse_span)
 SHARE = _Parsed("share", units.parse_share)
 
 
+class _StatusWord(click.Choice[str]):
+    """A status by its word; the names in JSON are accepted too."""
+
+    name = "status"
+
+    def __init__(self) -> None:
+        super().__init__(list(WORDS.values()))
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value in list(Status):
+            return Status(value)
+        word = super().convert(value, param, ctx)
+        return next(status for status, known in WORDS.items() if known == word)
+
+
+class Renamed(click.Option):
+    """An option with further, old names, which are accepted but not shown."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        record = super().get_help_record(ctx)
+        if record is None:
+            return None
+        shown, text = record
+        for old in self.opts[1:]:
+            shown = shown.replace(f", {old}", "")
+        return shown, text
+
+
 class _Ref(click.ParamType[str]):
     """A run reference; the shell completes it from the latest runs."""
 
@@ -85,9 +114,14 @@ def json_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def run_filters(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that select runs of a listing: name, labels, status, times, family."""
+    """The options that select runs of a listing: benchmark, commit, labels, status, times, family."""
     options = (
-        click.option("--name", help="Only runs of descriptors with this name."),
+        click.option(
+            "--benchmark", "--name", "name", cls=Renamed, metavar="NAME", help="Only runs of this benchmark."
+        ),
+        click.option(
+            "--commit", metavar="COMMIT", help="Only runs of this commit or version; a prefix is sufficient."
+        ),
         click.option(
             "--label",
             "labels",
@@ -99,10 +133,10 @@ def run_filters(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--status",
             "statuses",
-            type=click.Choice([status.value for status in Status]),
+            type=_StatusWord(),
             multiple=True,
             metavar="STATUS",
-            help="Only runs with this status (succeeded, failed, cancelled, watch ...); repeatable.",
+            help="Only runs with this status (queued, running, succeeded, failed ...); repeatable.",
         ),
         click.option(
             "--since",

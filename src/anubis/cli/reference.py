@@ -7,6 +7,7 @@ import click
 from anubis.cli import exit_codes
 from anubis.cli.app import SECTIONS, app
 from anubis.cli.params import PROGRAM
+from anubis.cli.shared_options import shared_options
 
 _HEAD = """\
 # The command line
@@ -26,8 +27,22 @@ the new spelling.
 def markdown() -> str:
     """The whole page."""
     context = click.Context(app, info_name=PROGRAM, terminal_width=100, help_option_names=["-h", "--help"])
-    parts = [_HEAD, *_commands(context), "## Exit status", "", *_exit_codes()]
+    parts = [_HEAD, *_shared(), *_commands(context), "## Exit status", "", *_exit_codes()]
     return "\n".join(parts) + "\n"
+
+
+def _shared() -> Iterator[str]:
+    yield from (
+        "## Options of every command",
+        "",
+        "These options are accepted before and after the command.",
+        "",
+    )
+    yield from ("| Option | Meaning |", "|---|---|")
+    for option in shared_options():
+        names = ", ".join(f"`{name}`" for name in option.opts)
+        yield f"| {names}{f' {option.metavar}' if option.metavar else ''} | {option.help} |"
+    yield ""
 
 
 def _commands(context: click.Context) -> Iterator[str]:

@@ -17,6 +17,7 @@ from anubis.model.run import Run
 from anubis.model.status import Status
 from anubis.model.verdict import Comparison, Sides
 from anubis.reporting.gate_report import BenchmarkComparison, Report
+from anubis.reporting.status_words import WORDS
 
 #: Smallest effect that counts, unless the descriptor sets another one.
 MIN_EFFECT = 0.02
@@ -93,7 +94,7 @@ def _failures(sides: GateSides, world: World) -> Iterator[BenchmarkComparison]:
                 failed[run.descriptor.info.name, run.series_key].append(run)
         for (name, _), failed_runs in failed.items():
             last = failed_runs[-1]
-            why = f"{last.cause}: {last.reason}" if last.cause else f"not final yet ({last.status})"
+            why = f"{last.cause}: {last.reason}" if last.cause else f"not final yet ({WORDS[last.status]})"
             subject, short = last.descriptor.subject, world.runs.short_ids([last.id])[last.id]
             yield BenchmarkComparison(
                 benchmark=name,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from anubis.record.files import FolderFiles
 from anubis.record.index_writer import CHUNK, ENTRY_FORMAT, HEADER
 from anubis.record.layout import STREAMS
-from anubis.record.log_stream import LogStream
+from anubis.record.log_stream import LogStream, with_time
 
 BOTH = ("stdout", "stderr")
 #: (stream, bytes) in order of arrival; the clock goes on by a second each.
@@ -54,7 +54,7 @@ def record(tmp_path):
 @given(arrivals=ARRIVALS, looks=st.sets(st.integers(0, 12)))
 def test_bytes_come_in_the_order_of_their_arrival_however_often_one_looks(arrivals, looks, tmp_path_factory):
     record = Growing(tmp_path_factory.mktemp("spool") / "record")
-    log = LogStream(FolderFiles(str(record.folder)), BOTH, timestamps=False)
+    log = LogStream(FolderFiles(str(record.folder)), BOTH)
     found = b""
     for number, (stream, data) in enumerate(arrivals):
         record.grow(stream, data)
@@ -68,12 +68,12 @@ def test_one_stream_alone_is_its_file(arrivals, tmp_path_factory):
     record = Growing(tmp_path_factory.mktemp("spool") / "record")
     for stream, data in arrivals:
         record.grow(stream, data)
-    found = copied(LogStream(FolderFiles(str(record.folder)), ("stderr",), timestamps=False), last=True)
+    found = copied(LogStream(FolderFiles(str(record.folder)), ("stderr",)), last=True)
     assert found == b"".join(data for stream, data in arrivals if stream == "stderr")
 
 
 def test_a_record_that_is_not_there_yet_gives_nothing(record):
-    log = LogStream(FolderFiles(str(record.folder)), BOTH, timestamps=False)
+    log = LogStream(FolderFiles(str(record.folder)), BOTH)
     assert copied(log) == b""
     record.grow("stdout", b"first\n")
     assert copied(log) == b"first\n"
@@ -82,7 +82,7 @@ def test_a_record_that_is_not_there_yet_gives_nothing(record):
 def test_what_no_entry_covers_comes_at_the_end(record):
     record.grow("stdout", b"seen ")
     record.grow("stdout", b"and lost", indexed=False)
-    log = LogStream(FolderFiles(str(record.folder)), BOTH, timestamps=False)
+    log = LogStream(FolderFiles(str(record.folder)), BOTH)
     assert copied(log) == b"seen "
     assert copied(log, last=True) == b"and lost"
 
@@ -91,7 +91,7 @@ def test_a_line_has_the_time_at_which_its_end_arrived(record):
     record.grow("stdout", b"one\ntw")
     record.grow("stderr", b"error\n")
     record.grow("stdout", b"o\nend")
-    log = LogStream(FolderFiles(str(record.folder)), BOTH, timestamps=True)
+    log = LogStream(FolderFiles(str(record.folder)), BOTH, line=with_time)
     assert copied(log).splitlines() == [
         b"1970-01-01T00:00:01.000000Z one",
         b"1970-01-01T00:00:02.000000Z error",

@@ -12,7 +12,7 @@ from anubis.api.runs import event_to_json
 from anubis.cli import terminal
 from anubis.cli.home import open_client
 from anubis.cli.listing import ListGroup
-from anubis.cli.params import SPAN, json_option
+from anubis.cli.params import SPAN, Renamed, json_option
 from anubis.cli.views import alerts_view, json_output, units
 from anubis.judging.alert_triage import TriageAction
 from anubis.model.alert import AlertState
@@ -79,8 +79,8 @@ def show(*, alert_id: str, as_json: bool) -> None:
 def _decision(action: TriageAction, text: str) -> Callable[..., Any]:
     """The command of one decision; only ``mute`` has an end time."""
 
-    def decided(*, alert_id: str, why: str | None, as_json: bool, until: float | None = None) -> None:
-        until_s = None if until is None else time.time() + until
+    def decided(*, alert_id: str, why: str | None, as_json: bool, span_s: float | None = None) -> None:
+        until_s = None if span_s is None else time.time() + span_s
         if why is None and not terminal.can_ask():
             raise BadInputError("the decision has no reason", remedy="give a reason: --why TEXT")
         why = click.prompt("Why", err=True) if why is None else why
@@ -102,7 +102,14 @@ def _decision(action: TriageAction, text: str) -> Callable[..., Any]:
     ]
     if action is TriageAction.MUTE:
         end = click.option(
-            "--until", type=SPAN, required=True, metavar="SPAN", help="For how long: 12h, 7d, 2w."
+            "--for",
+            "--until",
+            "span_s",
+            cls=Renamed,
+            type=SPAN,
+            required=True,
+            metavar="SPAN",
+            help="How long: 12h, 7d, 2w.",
         )
         options.append(end)
     command: Callable[..., Any] = decided

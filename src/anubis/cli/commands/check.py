@@ -8,7 +8,7 @@ import click
 
 from anubis.cli import exit_codes
 from anubis.cli.home import open_client
-from anubis.cli.params import PAIR, REF, SHARE, json_option, mapping
+from anubis.cli.params import PAIR, REF, SHARE, Renamed, json_option, mapping
 from anubis.cli.select.gate_sides import NEWEST, Asked, sides_of
 from anubis.cli.views import gate_view, json_output
 from anubis.cli.views.gate_view import FailOn
@@ -31,7 +31,9 @@ def _side_options(function: Callable[..., Any]) -> Callable[..., Any]:
         (
             click.argument("what", type=REF, nargs=-1, metavar="[RUN...|FILE...]"),
             click.option(
+                "--rounds",
                 "--runs",
+                cls=Renamed,
                 type=click.IntRange(1, 1000),
                 metavar="N",
                 help="Run FILE N times first (default: once).",
@@ -124,7 +126,7 @@ def _output_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def check(
     *,
     what: tuple[str, ...],
-    runs: int | None,
+    rounds: int | None,
     overrides: tuple[tuple[str, str], ...],
     script: Path | None,
     baseline: str | None,
@@ -149,7 +151,7 @@ def check(
     gate_view.may_write(files)
     asked = Asked(
         what=what,
-        runs=runs,
+        rounds=rounds,
         overrides=mapping(overrides),
         script=script,
         baseline=baseline,

@@ -14,6 +14,7 @@ from anubis.cli.params import json_option, ref_argument
 from anubis.cli.views import json_output, tables, units, values_view
 from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.points import SampleBlock
+from anubis.reporting.status_words import WORDS
 
 _SAMPLE_FIELDS = ("time_s", "repeat", "step", "value")
 
@@ -57,7 +58,7 @@ def results(*, ref: str, metric: str | None, as_csv: bool, as_json: bool) -> Non
         values_view.show(points, summaries)
     else:
         click.echo(
-            f"run {run.id} ({run.status.value}) has no values" + (f": {run.reason}" if run.reason else "")
+            f"run {run.id} ({WORDS[run.status]}) has no values" + (f": {run.reason}" if run.reason else "")
         )
 
 

@@ -8,7 +8,7 @@ import click
 from anubis.api.alerts import alert_to_json
 from anubis.cli.home import open_client
 from anubis.cli.listing import ListGroup
-from anubis.cli.params import PAIR, json_option, mapping
+from anubis.cli.params import PAIR, Renamed, json_option, mapping
 from anubis.cli.views import alerts_view, json_output, series_view, tables
 from anubis.late import late
 from anubis.model.errors import NotFoundError
@@ -103,15 +103,17 @@ def show(
 
 @series.command()
 @click.option("--benchmark", metavar="NAME", help="Only series of this benchmark.")
-@click.option("--tell", is_flag=True, help="Notify the receivers named in the descriptors.")
+@click.option(
+    "--notify", "--tell", cls=Renamed, is_flag=True, help="Notify the receivers named in the descriptors."
+)
 @json_option
-def analyse(*, benchmark: str | None, tell: bool, as_json: bool) -> None:
+def analyse(*, benchmark: str | None, notify: bool, as_json: bool) -> None:
     """Judge all series again: after an import, a purge or an upgrade.
 
-    Opens, updates and resolves alerts; sends notices only with --tell.
+    Opens, updates and resolves alerts; sends notices only with --notify.
     """
     with open_client() as client:
-        changed = client.series.analyse(benchmark=benchmark, notify=tell)
+        changed = client.series.analyse(benchmark=benchmark, notify=notify)
     if as_json:
         json_output.show_list(alert_to_json(alert) for alert in changed)
     elif changed:

@@ -11,6 +11,7 @@ from anubis.cli.commands.status import about
 from anubis.cli.home import open_client
 from anubis.cli.params import json_option, ref_argument
 from anubis.cli.views import json_output, tables, units
+from anubis.model.plain import to_plain
 from anubis.model.run import Event
 from anubis.record.reading import Record
 
@@ -47,10 +48,17 @@ def show(*, ref: str, as_json: bool) -> None:
 
 @click.command()
 @ref_argument
-def descriptor(*, ref: str) -> None:
-    """Print the descriptor file as it was submitted."""
+@json_option
+def descriptor(*, ref: str, as_json: bool) -> None:
+    """Print the descriptor file as it was submitted.
+
+    With --json also the descriptor of the run: with overrides, defaults, and the values of its cell of a sweep.
+    """
     with open_client() as client:
-        text = client.runs.text(ref)
+        run, text = client.runs.get(ref), client.runs.text(ref)
+    if as_json:
+        json_output.show({"run": run.id, "text": text, "descriptor": to_plain(run.descriptor)})
+        return
     click.echo(text, nl=not text.endswith("\n"))
 
 

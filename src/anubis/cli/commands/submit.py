@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from anubis.api.runs import run_to_json
+from anubis.cli import terminal
 from anubis.cli.errors import warned
 from anubis.cli.home import open_client
 from anubis.cli.params import json_option, submission_options
@@ -39,8 +40,12 @@ def submit(
 
 
 @click.command()
-def worker() -> None:
+@json_option
+def worker(*, as_json: bool) -> None:
     """Drive all unfinished runs, then exit. Started automatically when there are unfinished runs."""
     with open_client() as client:
-        if not client.workers.run():
-            click.echo("another worker is active", err=True)
+        drove = client.workers.run()
+    if as_json:
+        json_output.show({"drove": drove})
+    elif not drove:
+        terminal.note("another worker is active")

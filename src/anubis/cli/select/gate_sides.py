@@ -32,7 +32,7 @@ class Asked:
     #: Runs, families, labels or descriptor files; empty: the family of the last run.
     what: Sequence[str]
     #: How often descriptor files are run; None: not given.
-    runs: int | None
+    rounds: int | None
     overrides: Mapping[str, str]
     script: Path | None
     baseline: str | None
@@ -55,9 +55,9 @@ def sides_of(client: "Client", asked: Asked) -> "list[gate.GateSides]":
             raise BadInputError("runs and files cannot be combined", remedy="name either runs or files")
         contender = _measured(client, asked)
         baseline = None if baseline and _is_file(baseline) else baseline
-    elif asked.runs or asked.overrides or asked.script or (baseline and _is_file(baseline)):
+    elif asked.rounds or asked.overrides or asked.script or (baseline and _is_file(baseline)):
         raise BadInputError(
-            "--runs, --set, --script and a baseline file require a descriptor file",
+            "--rounds, --set, --script and a baseline file require a descriptor file",
             remedy="name a descriptor file to run",
         )
     else:
@@ -92,7 +92,7 @@ def _measured(client: "Client", asked: Asked) -> list[Run]:
         [*baseline, *map(Path, asked.what)],
         overrides=asked.overrides,
         script=asked.script,
-        rounds=asked.runs or 1,
+        rounds=asked.rounds or 1,
         warned=warned,
     )
     return follow(client, submitted, cancels=True)

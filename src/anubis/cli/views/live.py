@@ -17,6 +17,7 @@ from anubis.model.status import Status
 from anubis.record import layout, tailing
 from anubis.record.files import Files
 from anubis.record.samples import SampleFile
+from anubis.reporting.status_words import WORDS
 
 if TYPE_CHECKING:
     from anubis.client import Client
@@ -79,7 +80,7 @@ class LiveView:
 
     def _detail(self, run: Run, width: int) -> Iterator[str]:
         now_s = time.time()
-        head = [short_id(run.id), run.descriptor.info.name, run.status.value]
+        head = [short_id(run.id), run.descriptor.info.name, WORDS[run.status]]
         if took := status_text.took(run.placed_s, run.ended_s, now_s=now_s):
             head.append(took)
         if run.status is not Status.WATCH:

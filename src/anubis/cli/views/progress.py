@@ -13,6 +13,7 @@ from anubis.late import late
 from anubis.model.ids import short_id
 from anubis.model.run import Run
 from anubis.model.status import Status
+from anubis.reporting.status_words import WORDS
 
 if TYPE_CHECKING:
     from anubis.cli.views import live
@@ -73,5 +74,5 @@ class Lines:
         name = run.descriptor.info.name.ljust(self._width)
         clock = time.strftime("%H:%M:%S")
         reason = run.reason if run.status is Status.FAILED else ""
-        line = f"{clock}  {short_id(run.id)}  {name}  {run.status.value:9}  {took}  {reason}".rstrip()
+        line = f"{clock}  {short_id(run.id)}  {name}  {WORDS[run.status]:9}  {took}  {reason}".rstrip()
         click.echo(line, err=True)

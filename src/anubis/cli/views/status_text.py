@@ -7,6 +7,7 @@ from anubis.cli.views import units
 from anubis.cli.views.tables import Styled
 from anubis.model.points import OWN_METRICS
 from anubis.model.status import Status
+from anubis.reporting.status_words import WORDS
 
 COLOURS = {Status.SUCCEEDED: "green", Status.FAILED: "red", Status.CANCELLED: "yellow"}
 
@@ -23,7 +24,7 @@ MEANINGS = {
 
 def status_cell(status: Status) -> Styled:
     """A status in its colour."""
-    return Styled(status.value, COLOURS.get(status, "cyan"))
+    return Styled(WORDS[status], COLOURS.get(status, "cyan"))
 
 
 def took(placed_s: float | None, ended_s: float | None, *, now_s: float | None = None) -> str:
