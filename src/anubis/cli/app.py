@@ -44,8 +44,9 @@ SECTIONS = {
         "notify": "commands.notify:notify",
     },
     "Descriptors": {
-        "validate": "commands.validate:validate",
-        "schema": "commands.validate:schema",
+        "init": "descriptors.init:init",
+        "validate": "descriptors.validate:validate",
+        "schema": "descriptors.validate:schema",
     },
     "Maintenance": {
         "doctor": "doctor.command:doctor",

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import click
@@ -155,37 +154,3 @@ def run_filters(function: Callable[..., Any]) -> Callable[..., Any]:
 def mapping(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
     """The pairs of a repeated ``key=value`` option; the last value of a key is used."""
     return dict(pairs)
-
-
-def submission_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of ``run`` and ``submit``."""
-    for decorate in reversed(
-        (
-            click.argument(
-                "files", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="FILE..."
-            ),
-            click.option(
-                "--rounds",
-                type=click.IntRange(1, 1000),
-                default=1,
-                metavar="N",
-                help="Run every file N times, in alternating order (A B, B A ...).",
-            ),
-            click.option(
-                "--set",
-                "overrides",
-                type=PAIR,
-                multiple=True,
-                metavar="PATH=VALUE",
-                help="Override a field of every descriptor, for example measure.repeats=10; repeatable.",
-            ),
-            click.option(
-                "--script",
-                type=click.Path(path_type=Path),
-                metavar="DIR|FILE",
-                help="Code of the benchmark; BAI_SCRIPTS_PATH contains its folder at run time.",
-            ),
-        )
-    ):
-        function = decorate(function)
-    return function

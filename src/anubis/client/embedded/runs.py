@@ -17,6 +17,7 @@ from anubis.wiring import Installation
 
 if TYPE_CHECKING:
     from anubis.client.embedded import driving, submission
+    from anubis.describe.drafting import DescriptorText
 else:  # listings need neither the reconciler nor pydantic
     driving = late("anubis.client.embedded.driving")
     submission = late("anubis.client.embedded.submission")
@@ -35,7 +36,7 @@ class Runs(protocol.Runs):
 
     def submit(
         self,
-        files: Sequence[Path],
+        files: "Sequence[Path | DescriptorText]",
         *,
         overrides: Mapping[str, str] | None = None,
         script: Path | None = None,

@@ -4,6 +4,7 @@ import io
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from anubis.describe.drafting import DescriptorText
 from anubis.model.problem import Problem
 from anubis.model.run import Run
 from anubis.submission import script_archive
@@ -16,7 +17,7 @@ from anubis.wiring import Installation
 
 def submit(
     installation: Installation,
-    files: Sequence[Path],
+    files: Sequence[Path | DescriptorText],
     *,
     overrides: Mapping[str, str],
     script: Path | None,
@@ -41,7 +42,7 @@ def submit(
         for problem in dict.fromkeys(
             p for run, _ in runs for p in only_recorded(run.descriptor, world.engines[run.engine])
         ):
-            warned(files[0], problem)
+            warned(Path(str(files[0])), problem)
     return [run for run, _ in runs]
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from anubis.contracts.points import MetricSummary
 from anubis.contracts.runs import RunQuery, RunRow
@@ -11,20 +11,23 @@ from anubis.model.problem import Problem
 from anubis.model.run import Event, Run
 from anubis.record.files import Files
 
+if TYPE_CHECKING:
+    from anubis.describe.drafting import DescriptorText
+
 
 class Runs(Protocol):
     """Submit, find, wait for, cancel and purge runs."""
 
     def submit(
         self,
-        files: Sequence[Path],
+        files: "Sequence[Path | DescriptorText]",
         *,
         overrides: Mapping[str, str] | None = None,
         script: Path | None = None,
         rounds: int = 1,
         warned: Callable[[Path, Problem], None] | None = None,
     ) -> list[Run]:
-        """Store the runs of these descriptor files, all or none; the runs in the order in which they will start.
+        """Store the runs of these descriptor files or texts, all or none; the runs in the order in which they will start.
 
         Several files, several rounds or a ``[matrix]`` make a family. ``warned`` is called with every old spelling
         and every field that the engine only records. Raises BadInputError with every problem found.
