@@ -9,6 +9,8 @@ from typing import IO
 
 import click
 
+from anubis.model.errors import AnubisError
+
 
 @dataclass(slots=True)
 class Preferences:
@@ -61,6 +63,12 @@ def note(text: str) -> None:
         return
     click.secho("note: ", fg="cyan", err=True, nl=False, color=_err_colour())
     click.echo(text, err=True)
+
+
+def no_match(error: AnubisError | None) -> None:
+    """Print why a listing is empty, if one of its conditions can match nothing."""
+    if error is not None:
+        note(f"{error.message}: {error.remedy}")
 
 
 def progress(text: str) -> None:

@@ -1,7 +1,7 @@
 """The gate: compares runs of one subject with the earlier level of their series, or with given baseline runs."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf, isfinite, nextafter
 
@@ -53,9 +53,13 @@ class _Group:
 
 
 def compare_sides(
-    gate_sides: Iterable[GateSides], world: World, *, min_effect: float | None = None
+    gate_sides: Iterable[GateSides],
+    world: World,
+    *,
+    min_effect: float | None = None,
+    metrics: Collection[str] = (),
 ) -> Report:
-    """Judge every metric of every contender; the p values are adjusted for the number of all metrics.
+    """Judge every (or every named) metric of every contender; the p values are adjusted for the number of all metrics.
 
     ``min_effect`` applies to every metric; None: the value of the descriptor, else ``MIN_EFFECT``. Failed runs on
     either side are reported as failures and not compared.
@@ -64,7 +68,7 @@ def compare_sides(
     groups: list[_Group] = []
     for sides in gate_sides:
         comparisons += _failures(sides, world)
-        groups += _compared_groups(sides, world, min_effect)
+        groups += _compared_groups(sides, world, min_effect, metrics)
     verdicts = iter(compare_many(side for group in groups for side in group.sides).verdicts)
     for group, name in zip(groups, _names(groups), strict=True):
         of_group = tuple(next(verdicts) for _ in group.sides)
@@ -104,10 +108,13 @@ def _failures(sides: GateSides, world: World) -> Iterator[BenchmarkComparison]:
             )
 
 
-def _compared_groups(sides: GateSides, world: World, min_effect: float | None) -> list[_Group]:
+def _compared_groups(
+    sides: GateSides, world: World, min_effect: float | None, metrics: Collection[str]
+) -> list[_Group]:
     """The points of the contender in groups, each with the values it is compared with."""
     good = {run.id: run for run in sides.contender if run.status is Status.SUCCEEDED}
-    groups = _groups(good, world.points.of(list(good)))
+    points = world.points.of(list(good))
+    groups = _groups(good, [point for point in points if not metrics or point.metric in metrics])
     if not groups:
         return []
     blocks = _blocks(groups, world)

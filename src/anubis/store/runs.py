@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from anubis.contracts.runs import RunQuery, RunRow
+from anubis.contracts.runs import RunQuery, RunRow, StoredNames
 from anubis.model.errors import NotFoundError
 from anubis.model.ids import short_id
 from anubis.model.points import Point, SampleBlock
@@ -61,6 +61,19 @@ class StoredRuns:
 
     def find(self, query: RunQuery) -> Sequence[RunRow]:
         return find(self._database, query)
+
+    def names(self) -> StoredNames:
+        labels: dict[str, list[str]] = {}
+        with self._database.session() as session:
+            for row in session.rows("label_names"):
+                labels.setdefault(row.name, []).append(row.value)
+            benchmarks = [row.name for row in session.rows("benchmark_names")]
+            metrics = [row.name for row in session.rows("metric_names")]
+        return StoredNames(
+            benchmarks=tuple(sorted(benchmarks)),  # not sorted by the database, whose collation is unknown
+            metrics=tuple(sorted(metrics)),
+            labels={name: tuple(sorted(values)) for name, values in sorted(labels.items())},
+        )
 
     def unfinished(self) -> int:
         (row,) = self._database.rows("unfinished")

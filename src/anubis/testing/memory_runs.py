@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from anubis.contracts.runs import RunQuery, RunRow
+from anubis.contracts.runs import RunQuery, RunRow, StoredNames
 from anubis.model.errors import NotFoundError
 from anubis.model.ids import short_id
 from anubis.model.points import Point, SampleBlock
@@ -53,6 +53,19 @@ class FakeRuns:
                 remedy="start again with the first page",
             )
         return place
+
+    def names(self) -> StoredNames:
+        with self._shelf.lock:
+            infos = [run.descriptor.info for run in self._shelf.runs.values()]
+            metrics = {metric for _, metric in self._shelf.points}
+        labels: dict[str, set[str]] = {}
+        for name, value in (pair for info in infos for pair in info.labels.items()):
+            labels.setdefault(name, set()).add(value)
+        return StoredNames(
+            benchmarks=tuple(sorted({info.name for info in infos})),
+            metrics=tuple(sorted(metrics)),
+            labels={name: tuple(sorted(values)) for name, values in sorted(labels.items())},
+        )
 
     def unfinished(self) -> int:
         with self._shelf.lock:

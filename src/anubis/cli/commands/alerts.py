@@ -13,6 +13,7 @@ from anubis.cli import terminal
 from anubis.cli.home import open_client
 from anubis.cli.listing import ListGroup
 from anubis.cli.params import SPAN, Renamed, json_option
+from anubis.cli.select.unknown_names import unknown_name
 from anubis.cli.views import alerts_view, json_output, units
 from anubis.judging.alert_triage import TriageAction
 from anubis.model.alert import AlertState
@@ -41,12 +42,14 @@ def listed(*, everything: bool, benchmark: str | None, as_json: bool) -> None:
     """List open alerts, the newest first."""
     with open_client() as client:
         matching = client.alerts.find(states=() if everything else CURRENT, benchmark=benchmark)
+        unknown = None if matching else unknown_name(client, benchmark=benchmark)
     if as_json:
         json_output.show_list(alert_to_json(alert) for alert in matching)
     elif matching:
         alerts_view.show(matching)
     else:
         click.echo("no alerts" if everything else "no open alerts")
+        terminal.no_match(unknown)
 
 
 @alerts.command()

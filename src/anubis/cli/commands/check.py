@@ -80,6 +80,13 @@ def _output_options(function: Callable[..., Any]) -> Callable[..., Any]:
     for decorate in reversed(
         (
             click.option(
+                "--metric",
+                "metrics",
+                multiple=True,
+                metavar="NAME",
+                help="Judge only this metric; repeatable.",
+            ),
+            click.option(
                 "--min-effect",
                 type=SHARE,
                 metavar="SHARE",
@@ -132,6 +139,7 @@ def check(
     baseline: str | None,
     baseline_subject: str,
     labels: tuple[tuple[str, str], ...],
+    metrics: tuple[str, ...],
     min_effect: float | None,
     form: str,
     files: tuple[Path, ...],
@@ -159,7 +167,7 @@ def check(
         labels=mapping(labels),
     )
     with open_client() as client:
-        report = client.gate.judge(sides_of(client, asked), min_effect=min_effect)
+        report = client.gate.judge(sides_of(client, asked), min_effect=min_effect, metrics=metrics)
     code = gate_view.exit_code(report, FailOn(fail_on))
     _print(report, code, "json" if as_json else form, everything=everything)
     for file in files:

@@ -14,6 +14,7 @@ from anubis.cli import errors, terminal
 from anubis.cli.home import open_client
 from anubis.cli.params import MOMENT, json_option, mapping, run_filters
 from anubis.cli.select import refs
+from anubis.cli.select.unknown_names import unknown_name
 from anubis.cli.views import json_output, tables, units
 from anubis.contracts.runs import RunQuery
 from anubis.late import late
@@ -190,10 +191,15 @@ def export(
     with open_client() as client, _stream(output) as stream:
         query = replace(conditions, family_id=refs.family_id(client, family)) if family else conditions
         problems = client.histories.export(query, stream, format_name=form)
+        empty = not client.runs.find(replace(query, limit=1))
+        unknown = (
+            unknown_name(client, benchmark=name, metric=metric, labels=mapping(labels)) if empty else None
+        )
     if as_json:
         json_output.show(api_histories.exported_to_json(str(output), form, problems))
     else:
         _show_problems(tuple(problems))
+        terminal.no_match(unknown)
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ from anubis.cli import terminal
 from anubis.cli.home import open_client
 from anubis.cli.params import REF, json_option, mapping, run_filters
 from anubis.cli.select import refs
+from anubis.cli.select.unknown_names import unknown_name
 from anubis.cli.views import json_output, tables, units
 from anubis.cli.views.status_text import status_cell, took, values_line
 from anubis.contracts.runs import RunQuery, RunRow
@@ -70,6 +71,9 @@ def history(
             after=client.runs.get(after).id if after else None,
         )
         rows = client.runs.find(query)
+        unknown = (
+            None if rows else unknown_name(client, benchmark=name, metric=metric, labels=mapping(labels))
+        )
         only_ids = terminal.preferences.quiet and not as_json
         short = {} if only_ids or as_json else client.runs.short_ids([row.id for row in rows])
     if only_ids:
@@ -81,6 +85,7 @@ def history(
         _show(rows, short, metric)
     else:
         click.echo("no runs")
+        terminal.no_match(unknown)
 
 
 def _show(rows: Sequence[RunRow], short: Mapping[str, str], metric: str | None) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from anubis.cli.errors import warned
 from anubis.cli.families import Key, cells_of
 from anubis.cli.select import refs
+from anubis.cli.select.unknown_names import unknown_name
 from anubis.cli.views.follow import follow
 from anubis.contracts.runs import RunQuery
 from anubis.late import late
@@ -136,7 +137,7 @@ def _newest(client: "Client", contender: Sequence[Run], query: RunQuery, words: 
         exact = [row for row in rows if row.subject == query.subject]
         ids += [row.id for row in (exact or rows)[:NEWEST]]
     if not ids:
-        raise NotFoundError(
+        raise unknown_name(client, labels=query.labels) or NotFoundError(
             f"no successful run of these benchmarks has {words}",
             remedy="see the stored runs with anubis history",
         )

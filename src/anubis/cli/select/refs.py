@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from anubis.cli.home import open_client
+from anubis.cli.select.unknown_names import unknown_name
 from anubis.cli.views import units
 from anubis.contracts.runs import RunQuery, RunRow
 from anubis.model.errors import AnubisError, BadInputError, NotFoundError
@@ -36,7 +37,7 @@ def expand(client: "Client", term: str, within: RunQuery | None = None) -> list[
             replace(narrow, labels={**narrow.labels, **labels}, limit=MOST, newest_first=False)
         )
         if not rows:
-            raise NotFoundError(
+            raise unknown_name(client, labels=labels) or NotFoundError(
                 f"no run has {' and '.join(f'{key}={value}' for key, value in labels.items())}",
                 remedy="see the labels of your runs with anubis history --json",
             )

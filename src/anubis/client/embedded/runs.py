@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from anubis.client.embedded.references import find_run
 from anubis.client.protocol import runs as protocol
-from anubis.contracts.runs import RunQuery, RunRow
+from anubis.contracts.runs import RunQuery, RunRow, StoredNames
 from anubis.late import late
 from anubis.model.errors import BadInputError
 from anubis.model.problem import Problem
@@ -60,6 +60,9 @@ class Runs(protocol.Runs):
         run = self.get(ref)
         query = RunQuery(family_id=run.family_id) if run.family_id else RunQuery(ids=(run.id,))
         return self._world.runs.find(replace(query, limit=_ALL, newest_first=False))
+
+    def names(self) -> StoredNames:
+        return self._world.runs.names()
 
     def short_ids(self, run_ids: Iterable[str]) -> Mapping[str, str]:
         return self._world.runs.short_ids(run_ids)

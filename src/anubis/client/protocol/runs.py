@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from anubis.contracts.points import MetricSummary
-from anubis.contracts.runs import RunQuery, RunRow
+from anubis.contracts.runs import RunQuery, RunRow, StoredNames
 from anubis.model.points import Point, SampleBlock
 from anubis.model.problem import Problem
 from anubis.model.run import Event, Run
@@ -51,6 +51,10 @@ class Runs(Protocol):
 
     def family(self, ref: str) -> Sequence[RunRow]:
         """The runs of the same family in the order of their submission; only the run itself if it has no family."""
+        ...
+
+    def names(self) -> StoredNames:
+        """The benchmarks, metrics and labels of the stored runs."""
         ...
 
     def short_ids(self, run_ids: Iterable[str]) -> Mapping[str, str]:

@@ -336,6 +336,21 @@ SELECT texts.body
 FROM runs JOIN texts ON texts.id = runs.text 
 WHERE runs.id = :run_id
 
+-- name: benchmark_names
+SELECT DISTINCT descriptors.name 
+FROM descriptors
+
+-- name: metric_names
+SELECT DISTINCT metrics.name 
+FROM metrics 
+WHERE EXISTS (SELECT points.run 
+FROM points 
+WHERE points.metric = metrics.id)
+
+-- name: label_names
+SELECT DISTINCT labels.name, labels.value 
+FROM labels
+
 -- name: unfinished
 SELECT count(*) AS runs 
 FROM runs 

@@ -232,6 +232,11 @@ def _reading() -> dict[str, Executable]:
         "text": select(texts.c.body)
         .join_from(runs, texts, texts.c.id == runs.c.text)
         .where(runs.c.id == given("run_id")),
+        "benchmark_names": select(descriptors.c.name).distinct(),
+        "metric_names": select(metrics.c.name)
+        .distinct()
+        .where(select(points.c.run).where(points.c.metric == metrics.c.id).correlate(metrics).exists()),
+        "label_names": select(labels.c.name, labels.c.value).distinct(),
         "unfinished": select(func.count().label("runs")).select_from(runs).where(_unfinished),
         "events": some_events,
         "events_of_run": some_events.where(runs.c.id == given("run_id")),
