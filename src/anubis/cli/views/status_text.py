@@ -15,7 +15,6 @@ COLOURS = {Status.SUCCEEDED: "green", Status.FAILED: "red", Status.CANCELLED: "y
 MEANINGS = {
     Status.FETCH: "its data are being fetched",
     Status.PLACE: "waiting to be placed on a machine",
-    Status.WATCH: "the benchmark is running",
     Status.COLLECT: "its record is being read",
     Status.ANALYSE: "its values are being judged",
     Status.ALERT: "its alerts are being sent",
