@@ -108,7 +108,7 @@ def execute(args: Sequence[str], *, translate: Callable[[Sequence[str]], list[st
 
 
 def before_command(words: Sequence[str]) -> Sequence[str]:
-    """The words of Anubis: those before ``--``, which separates the command of ``anubis run`` and ``anubis init``."""
+    """The arguments before ``--``, which separates the command of ``anubis run`` and ``anubis init``."""
     return words[: words.index("--")] if "--" in words else words
 
 

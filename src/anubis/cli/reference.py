@@ -14,10 +14,13 @@ _HEAD = """\
 
 This page is generated from the commands: `python -m anubis.cli.reference > docs/reference/cli.md`.
 
-Name a run by its id, by a unique prefix of it, or by `@last`, `@last~1` and so on.
+Name a run by its id, by a unique prefix of it, or by `@last`, `@last~1` and so on. Tables show ids as short as they are unique
+among the stored runs.
 `--json` prints JSON on standard output; errors are always on standard error, with `--json` as one JSON object. Progress
 and warnings are on standard error too, so standard output contains only the result. Colour is only used on a
-terminal, and never when `NO_COLOR` is set.
+terminal, and never when `NO_COLOR` is set. Statuses are shown as words (queued, running, collecting ...); JSON contains their
+[stable names](../concepts/lifecycle.md). `--json` exists on every command except `schema`, whose output is JSON, and `completion`,
+whose output is a script for the shell.
 
 Old spellings (`anubis --submit FILE`, `baictl run benchmark --descriptor=FILE` and the like) still work; each use prints
 the new spelling.

@@ -27,5 +27,5 @@ def _login_name() -> str:
         entry = pwd.getpwuid(os.getuid())
     except KeyError:
         return os.environ.get("USER") or str(os.getuid())
-    # "&" stands for the capitalised login name, see passwd(5) of BSD.
+    # "&" is replaced by the capitalised login name, see passwd(5) of BSD.
     return entry.pw_gecos.partition(",")[0].replace("&", entry.pw_name.capitalize()).strip() or entry.pw_name

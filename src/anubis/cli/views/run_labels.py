@@ -1,4 +1,4 @@
-"""What distinguishes runs that are measured together, in words: side of a comparison, axis values, round."""
+"""Text that distinguishes runs that are measured together: side of a comparison, axis values, round."""
 
 from collections.abc import Mapping, Sequence
 
