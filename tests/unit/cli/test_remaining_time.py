@@ -56,7 +56,7 @@ def test_runs_under_way_share_the_work():
     ("seconds", "expected"),
     [
         (None, ""),
-        (0.0, "about 0 s left"),
+        (0.0, ""),
         (12.2, "about 13 s left"),
         (184.0, "about 3 min left"),
         (3700, "about 1 h 2 min left"),

@@ -39,8 +39,8 @@ def remaining_s(runs: Sequence[Run], progress: Mapping[str, float], *, now_s: fl
 
 
 def text(seconds: float | None) -> str:
-    """``about 40 s left``; empty without an estimate."""
-    if seconds is None:
+    """``about 40 s left``; empty without an estimate, and when the estimated time is over."""
+    if not seconds:
         return ""
     return (
         f"about {math.ceil(seconds)} s left"
