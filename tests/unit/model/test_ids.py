@@ -31,3 +31,11 @@ def test_runs_that_one_run_causes_for_two_reasons_stay_apart():
     first, second = (derived_run_id("01234567-89ab-7000-8000-000000000000", words, 0) for words in "ab")
     assert first[:SHORTEST] == second[:SHORTEST], "they share a millisecond"
     assert short_id(first, [second]) != short_id(second, [first])
+
+
+@given(st.text(max_size=20), st.integers(0, 1000))
+def test_a_derived_id_is_a_time_ordered_uuid_after_its_cause(words, number):
+    cause = new_run_id()
+    derived = uuid.UUID(derived_run_id(cause, words, number))
+    assert (derived.version, derived.variant) == (7, uuid.RFC_4122)
+    assert str(derived) > cause
