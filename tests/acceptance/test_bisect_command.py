@@ -171,6 +171,7 @@ def test_branches_are_searched_when_asked_for(anubis, repository):
         (["HEAD~6", "HEAD", "bench.toml"], 2, "cannot be measured"),
         (["HEAD~1", "HEAD", "two.toml"], 2, "choose one with --metric: latency, rate"),
         (["HEAD~1", "HEAD", "sweep.toml", "--metric", "latency"], 2, "describes 2 runs"),
+        (["HEAD~1", "HEAD", "bench.toml", "--metric", "latencies"], 2, "did you mean latency?"),
         (["--alert", "beef"], 2, "no alert"),
         (["HEAD", "HEAD", "bench.toml"], 2, "the same commit"),
     ],

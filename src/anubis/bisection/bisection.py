@@ -28,6 +28,7 @@ from anubis.model.errors import BadInputError, UndecidedError
 from anubis.model.run import Event, Run
 from anubis.model.status import Status
 from anubis.model.verdict import Judgement, Verdict
+from anubis.reporting import name_suggestions
 from anubis.settings import Settings
 from anubis.submission import subject
 from anubis.submission.person import person
@@ -154,7 +155,7 @@ class _Bisection:
             for commit, why in self._fill({request.good: needed, request.bad: needed}).items():
                 raise BadInputError(
                     f"commit {commit[:12]} cannot be measured: {why}",
-                    remedy="choose a neighbouring commit",
+                    remedy=self._other_metric() or "choose a neighbouring commit",
                 )
             verdict = self._compared(request.good, request.bad)
             if verdict.judgement not in {Judgement.UNDECIDED, Judgement.UNCHANGED}:
@@ -166,6 +167,14 @@ class _Bisection:
                     remedy="allow more --runs or a smaller --min-effect, or choose other commits",
                 )
             needed = next_runs(needed, verdict.more_runs, request.max_runs)
+
+    def _other_metric(self) -> str:
+        """The remedy if the runs have values, but not of the metric; else empty."""
+        metric = self._request.metric
+        measured = {point.metric for point in self._world.points.of([row.id for row in self._runs()])}
+        if not measured or metric in measured:
+            return ""
+        return name_suggestions.remedy(metric, sorted(measured), otherwise="see anubis results @last")
 
     def _side(self, commit: str) -> tuple[Side, str]:
         """Measure a commit until its side is known. Returns the side and, if it was skipped, the reason."""

@@ -15,10 +15,12 @@ def person(settings: Settings) -> str:
 def _git_name() -> str:
     """The ``user.name`` that git uses in the current folder; empty if there is none."""
     try:
-        answer = subprocess.run(["git", "config", "user.name"], capture_output=True, text=True, check=False)
+        answer = subprocess.run(
+            ["git", "config", "user.name"], capture_output=True, text=True, errors="replace", check=False
+        )
     except OSError:
         return ""
-    return " ".join(answer.stdout.split())
+    return "".join(char for char in " ".join(answer.stdout.split()) if char.isprintable())
 
 
 def _login_name() -> str:

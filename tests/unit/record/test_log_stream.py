@@ -1,4 +1,5 @@
 import io
+import json
 from struct import pack
 
 import pytest
@@ -98,3 +99,28 @@ def test_a_line_has_the_time_at_which_its_end_arrived(record):
         b"1970-01-01T00:00:03.000000Z two",
     ]
     assert copied(log, last=True).endswith(b"Z end\n")
+
+
+@given(arrivals=ARRIVALS, looks=st.sets(st.integers(0, 12)))
+def test_objects_hold_every_line_once(arrivals, looks, tmp_path_factory):
+    record = Growing(tmp_path_factory.mktemp("spool") / "record")
+    log = LogStream(FolderFiles(str(record.folder)), BOTH, line=as_json)
+    written = b""
+    for number, (stream, data) in enumerate(arrivals):
+        record.grow(stream, data)
+        if number in looks:
+            written += copied(log)
+    objects = [json.loads(line) for line in (written + copied(log, last=True)).split(b"\n")[:-1]]
+    for stream in BOTH:
+        whole = b"".join(data for name, data in arrivals if name == stream)
+        lines = [each["line"] for each in objects if each["stream"] == stream]
+        assert lines == [
+            line.decode("utf-8", "replace") for line in whole.removesuffix(b"\n").split(b"\n") if whole
+        ]
+
+
+def test_an_object_has_the_time_at_which_the_end_of_its_line_arrived(record):
+    record.grow("stdout", b"tw")
+    record.grow("stdout", b"o\n")
+    log = LogStream(FolderFiles(str(record.folder)), BOTH, line=as_json)
+    assert json.loads(copied(log)) == {"time_s": 2.0, "stream": "stdout", "line": "two"}

@@ -28,7 +28,7 @@ def test_the_setting_comes_first(settings, monkeypatch):
 def test_the_name_of_git_comes_before_that_of_the_login(settings, monkeypatch, tmp_path):
     login(monkeypatch, "Ada Lovelace")
     config = tmp_path / "config"
-    config.write_text("[user]\nname = Augusta  Ada King\n")
+    config.write_text("[user]\nname = Augusta  Ada\x1b King\n")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
     assert person(settings) == "Augusta Ada King"
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -14,7 +14,7 @@ from anubis.cli.params import json_option, ref_argument
 from anubis.cli.views import json_output, tables, units, values_view
 from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.points import SampleBlock
-from anubis.reporting import suggestions
+from anubis.reporting import name_suggestions
 from anubis.reporting.status_words import WORDS
 
 _SAMPLE_FIELDS = ("time_s", "repeat", "step", "value")
@@ -42,7 +42,7 @@ def results(*, ref: str, metric: str | None, as_csv: bool, as_json: bool) -> Non
             if metric not in known:
                 raise NotFoundError(
                     f"run {run.id} has no samples of {metric!r}",
-                    remedy=suggestions.remedy(metric, known, otherwise=f"see anubis results {run.id}"),
+                    remedy=name_suggestions.remedy(metric, known, otherwise=f"see anubis results {run.id}"),
                 )
             block = client.results.samples(run.id, metric)
             _show_samples(block, as_csv=as_csv, as_json=as_json)

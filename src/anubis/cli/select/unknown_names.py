@@ -8,9 +8,9 @@ from anubis.model.errors import NotFoundError
 
 if TYPE_CHECKING:
     from anubis.client import Client
-    from anubis.reporting import suggestions
+    from anubis.reporting import name_suggestions
 else:  # only needed if nothing matches
-    suggestions = late("anubis.reporting.suggestions")
+    name_suggestions = late("anubis.reporting.name_suggestions")
 
 _LIST = "see anubis history"
 
@@ -27,22 +27,22 @@ def unknown_name(
     if benchmark is not None and benchmark not in names.benchmarks:
         return NotFoundError(
             f"no run has the benchmark {benchmark!r}",
-            remedy=suggestions.remedy(benchmark, names.benchmarks, otherwise=_LIST),
+            remedy=name_suggestions.remedy(benchmark, names.benchmarks, otherwise=_LIST),
         )
     if metric is not None and metric not in names.metrics:
         return NotFoundError(
             f"no run has the metric {metric!r}",
-            remedy=suggestions.remedy(metric, names.metrics, otherwise=_LIST),
+            remedy=name_suggestions.remedy(metric, names.metrics, otherwise=_LIST),
         )
     for label, value in (labels or {}).items():
         if label not in names.labels:
             return NotFoundError(
                 f"no run has the label {label!r}",
-                remedy=suggestions.remedy(label, names.labels, otherwise=_LIST),
+                remedy=name_suggestions.remedy(label, names.labels, otherwise=_LIST),
             )
         if value not in names.labels[label]:
             return NotFoundError(
                 f"no run has the label {label}={value}",
-                remedy=suggestions.remedy(value, names.labels[label], otherwise=_LIST),
+                remedy=name_suggestions.remedy(value, names.labels[label], otherwise=_LIST),
             )
     return None

@@ -5,6 +5,8 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, Self
 
+import click
+
 from anubis.cli import terminal
 from anubis.cli.views import status_text
 from anubis.cli.views.run_labels import labels_of
@@ -38,8 +40,10 @@ class Progress(Protocol):
 
 def progress(client: "Client", runs: Sequence[Run]) -> Progress:
     """The view that suits standard error."""
+    if terminal.preferences.quiet:
+        return Silence()
     if terminal.interactive(sys.stderr):
-        return Silence() if terminal.preferences.quiet else live.LiveView(client, runs)
+        return live.LiveView(client, runs)
     return Lines(client, runs)
 
 
@@ -92,4 +96,4 @@ class Lines:
         clock = time.strftime("%H:%M:%S")
         reason = run.reason if run.status is Status.FAILED else ""
         about = f"{clock}  {self._short[run.id]}  {self._names[run.id]}"
-        terminal.progress(f"{about}  {WORDS[run.status]:9}  {took}  {reason}".rstrip())
+        click.echo(f"{about}  {WORDS[run.status]:9}  {took}  {reason}".rstrip(), err=True)

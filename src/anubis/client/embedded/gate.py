@@ -9,7 +9,7 @@ from anubis.judging.comparison import compare_points
 from anubis.model.errors import NotFoundError
 from anubis.model.status import Status
 from anubis.model.verdict import Comparison
-from anubis.reporting import suggestions
+from anubis.reporting import name_suggestions
 from anubis.reporting.gate_report import Report
 from anubis.wiring import Installation
 
@@ -68,5 +68,5 @@ class Gate(protocol.Gate):
         if measured and (missing := next((name for name in metrics if name not in measured), None)):
             raise NotFoundError(
                 f"the runs have no value of metric {missing!r}",
-                remedy=suggestions.remedy(missing, measured, otherwise="see anubis results RUN"),
+                remedy=name_suggestions.remedy(missing, measured, otherwise="see anubis results RUN"),
             )
