@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from anubis.record.files import FolderFiles
 from anubis.record.index_writer import CHUNK, ENTRY_FORMAT, HEADER
 from anubis.record.layout import STREAMS
-from anubis.record.log_stream import LogStream, with_time
+from anubis.record.log_stream import LogStream, as_json, with_time
 
 BOTH = ("stdout", "stderr")
 #: (stream, bytes) in order of arrival; the clock goes on by a second each.

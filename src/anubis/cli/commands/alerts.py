@@ -20,7 +20,7 @@ from anubis.model.alert import AlertState
 from anubis.model.errors import BadInputError
 from anubis.model.run import Event
 from anubis.reporting import alert_text
-from anubis.reporting.markup import one_line
+from anubis.reporting.markup import one_line, person
 
 #: States of open alerts: those that need a decision now or later.
 CURRENT = (AlertState.CONFIRMED, AlertState.ACKNOWLEDGED, AlertState.MUTED)
@@ -131,5 +131,5 @@ reopen = _decision(TriageAction.REOPEN, "Revoke the decision about an alert.")
 
 
 def _event_line(event: Event) -> str:
-    who = f" by {one_line(event.actor, 60)}" if event.actor else ""
+    who = f" by {person(event.actor)}" if event.actor else ""
     return f"{units.moment(event.time_s)}  {one_line(event.message)}{who}"

@@ -14,7 +14,7 @@ from anubis.cli.views import json_output, tables, units
 from anubis.model.plain import to_plain
 from anubis.model.run import Event
 from anubis.record.reading import Record
-from anubis.reporting.markup import one_line
+from anubis.reporting.markup import person
 
 #: Facts that are shown in another section or from which others are computed.
 _NOT_SHOWN = {"version", "run_id", "started_s", "fingerprint_inputs"}
@@ -82,7 +82,7 @@ def _timeline(events: Sequence[Event], created_s: float) -> Iterator[str]:
         since = units.duration(max(0.0, event.time_s - created_s))
         head = f"{units.exact_moment(event.time_s)[11:]}  {'+' + since:>11}  {event.kind:{width}}  "
         details = ", ".join(f"{key}={value}" for key, value in flat(event.data) if value not in event.message)
-        who = f"by {one_line(event.actor, 60)}" if event.actor else ""
+        who = f"by {person(event.actor)}" if event.actor else ""
         for text in (", ".join(part for part in (event.message, who) if part), details):
             for line in tables.folded(text, None if room is None else room - len(head) - 2) if text else ():
                 yield f"{head}{line}"

@@ -13,7 +13,7 @@ from anubis.cli.views import json_output, status_text, tables, units
 from anubis.cli.views.follow import follow
 from anubis.cli.views.outcome import show_outcome
 from anubis.model.run import Run
-from anubis.reporting.markup import one_line
+from anubis.reporting.markup import person
 from anubis.reporting.status_words import WORDS
 
 
@@ -46,7 +46,7 @@ def about(run: Run) -> list[tuple[str, str]]:
         ("engine", run.engine),
         (
             "submitted",
-            f"{units.moment(run.created_s)}{f' by {one_line(run.owner, 60)}' if run.owner else ''}",
+            f"{units.moment(run.created_s)}{f' by {person(run.owner)}' if run.owner else ''}",
         ),
         ("took", status_text.took(run.placed_s, run.ended_s, now_s=time.time())),
         ("attempt", str(run.attempt) if run.attempt > 1 else ""),
