@@ -137,8 +137,9 @@ def _newest(client: "Client", contender: Sequence[Run], query: RunQuery, words: 
         exact = [row for row in rows if row.subject == query.subject]
         ids += [row.id for row in (exact or rows)[:NEWEST]]
     if not ids:
-        raise unknown_name(client, labels=query.labels) or NotFoundError(
+        unknown = unknown_name(client, labels=query.labels)
+        raise NotFoundError(
             f"no successful run of these benchmarks has {words}",
-            remedy="see the stored runs with anubis history",
+            remedy=unknown.remedy if unknown else "see the stored runs with anubis history",
         )
     return [client.runs.get(run_id) for run_id in ids]
