@@ -1,6 +1,7 @@
 """Options that every command accepts, before and after its name: ``--home``, ``--quiet``, ``--no-color``."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,15 @@ def shared_options(*, hidden: bool = False) -> list[click.Option]:
             **common,
         ),
     ]
+
+
+def leading(args: Sequence[str]) -> int:
+    """The number of words at the start of a command line that belong to these options."""
+    values = {name: 0 if option.is_flag else 1 for option in shared_options() for name in option.opts}
+    at = 0
+    while at < len(args) and (name := args[at].partition("=")[0]) in values:
+        at += 1 if "=" in args[at] else 1 + values[name]
+    return min(at, len(args))
 
 
 def add_to(command: click.Command) -> click.Command:
