@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from anubis.cli.families import files_of, key_text
+from anubis.cli.families import cells_of, files_of, key_text
 from anubis.model.run import Run
 
 SIDES = ("baseline", "contender")
@@ -13,7 +13,7 @@ def labels_of(runs: Sequence[Run]) -> Mapping[str, str]:
 
     Of two files the first is the baseline; of more files each is named.
     """
-    files = files_of(runs)
+    files = files_of(cells_of(runs))
     sides = dict(zip(files, SIDES, strict=True)) if len(files) == len(SIDES) else {}
     rounds = 1 + max((run.cell.get("round", 0) for run in runs), default=0)
     return {run.id: _label(run, sides, rounds) for run in runs}
