@@ -19,6 +19,8 @@ def test_the_live_view_names_side_round_and_rest(anubis, columns):
     old = anubis.write("old.toml", "sh -c 'echo answer=1'", more=METRIC)
     wait = "while [ ! -e shown ]; do sleep 0.05; done"
     new = anubis.write("new.toml", f"sh -c 'echo answer=2; {wait}'", more=METRIC)
+    first_use = lines_of(Terminal(anubis, "history", columns=columns).read_all())
+    assert first_use[0].startswith(f"note: created {anubis.home}")
     screen = Terminal(anubis, "run", old, new, "--rounds", 2, columns=columns)
     screen.read_until(b"contender, round 1 of 2")
     screen.read_until(b" left  Ctrl-C cancels")

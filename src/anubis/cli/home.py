@@ -24,6 +24,6 @@ def open_client() -> "client.Client":
     opened = client.Client.open(settings)
     if is_new and terminal.interactive(sys.stderr):
         terminal.note(
-            f"created {settings.home}, the folder of all data (--home or ANUBIS_HOME selects another)"
+            f"created {settings.home}, the folder of all data"
         )
     return opened
