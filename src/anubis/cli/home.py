@@ -23,7 +23,5 @@ def open_client() -> "client.Client":
     is_new = not settings.home.exists()
     opened = client.Client.open(settings)
     if is_new and terminal.interactive(sys.stderr):
-        terminal.note(
-            f"created {settings.home}, the folder of all data"
-        )
+        terminal.note(f"created {settings.home}, the folder of all data")
     return opened
