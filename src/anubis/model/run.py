@@ -14,6 +14,8 @@ from anubis.model.status import Status
 #: A run is due again at most this long after its last step, seconds. A later time in the database was written before
 #: the wall clock was set back, and does not count.
 LONGEST_PAUSE_S = 300.0
+#: Kinds of events about the values of a run: a crossed bound of the descriptor, values that were not recorded.
+CROSSED_EVENT, REJECTED_EVENT = "threshold", "rejected"
 
 
 class Seen(StrEnum):
@@ -54,7 +56,7 @@ class Event:
     """An append-only record of something that happened to a run; timeline and audit trail consist of events."""
 
     run_id: str
-    #: submitted, placed, running, ended, final, cancel_requested, note, ...
+    #: submitted, placed, running, ended, final, cancel_requested, threshold, rejected, note, ...
     kind: str
     #: UTC, seconds since 1970.
     time_s: float
