@@ -1,84 +1,124 @@
-"""Bounds of descriptors: which of them a point crosses, and relative to which level."""
+"""Bounds of the descriptor: which of them a value crosses, and what relative bounds refer to."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from anubis.judging.thresholds import crossed_bounds
+from anubis.judging.thresholds import Reference, alert_row, crossed_bounds, references_of
 from anubis.model.metric import Better, Metric, Threshold
-from anubis.model.series import Series
+from anubis.model.series import SeriesVerdict
 from anubis.testing import a_point, a_run
 from support.alerts import a_row
 
-
-def judged(*values):
-    from anubis.analysis.changes.detection import judge_many  # noqa: PLC0415  loads scipy, which few of these tests need
-
-    return judge_many([Series(values=values, subjects=("",) * len(values))])[0]
+LEVEL = {
+    bound: Reference(level=level, noise_floor=0.01) for bound, level in (("sigma", 100), ("change", 100))
+}
 
 
-def crossed(value, threshold, *, before=None, better=Better.LOWER, open_rows=None):
-    metric = Metric(name="latency", better=better, threshold=threshold)
-    point = a_point(a_run(), "latency", value, better=str(better), units="ms")
-    return dict(crossed_bounds(metric, point, before, open_rows or {}))
+def crossed(value, better=Better.HIGHER, references=LEVEL, units="ms", **bounds):
+    metric = Metric(name="m", better=better, threshold=Threshold(**bounds))
+    return list(crossed_bounds(metric, value, units, references))
 
 
 @pytest.mark.parametrize(
-    ("value", "names"),
-    [(9.9, ["min"]), (10.0, []), (20.0, []), (20.1, ["max"])],
-)
-def test_a_value_at_a_bound_does_not_cross_it(value, names):
-    assert list(crossed(value, Threshold(min=10.0, max=20.0))) == names
-
-
-LEVEL = judged(*[100.0, 101.0, 99.0, 100.5, 99.5] * 4)
-
-
-def test_a_relative_bound_is_relative_to_the_level_before():
-    found = crossed(120.0, Threshold(change=0.1), before=LEVEL)
-    assert found["change"].before == pytest.approx(100.0, rel=0.01)
-    assert crossed(120.0, Threshold(change=0.1)) == {}, "without a level there is nothing to be relative to"
-
-
-@pytest.mark.parametrize(
-    ("better", "value", "is_crossed"),
+    ("bounds", "value", "note"),
     [
-        (Better.LOWER, 120.0, True),
-        (Better.LOWER, 80.0, False),
-        (Better.HIGHER, 80.0, True),
-        (Better.HIGHER, 120.0, False),
-        (Better.NONE, 80.0, True),
-        (Better.NONE, 120.0, True),
+        ({"min": 50}, 45, "below its minimum of 50 ms"),
+        ({"max": 50}, 50.5, "above its maximum of 50 ms"),
+        ({"sigma": 3}, 96, "4.0 sigma from its level of 100 ms (limit 3)"),
+        ({"sigma": 3}, 104, "4.0 sigma from its level of 100 ms (limit 3)"),
+        ({"change": 0.05}, 90, "-10.0 % from its level of 100 ms (limit 5.0 %)"),
     ],
 )
-def test_the_bound_for_a_change_is_crossed_by_changes_for_the_worse(better, value, is_crossed):
-    assert bool(crossed(value, Threshold(change=0.1), before=LEVEL, better=better)) == is_crossed
+def test_a_crossed_bound_says_by_how_much(bounds, value, note):
+    (bound,) = crossed(value, **bounds)
+    assert (bound.bound, bound.value, bound.note) == (next(iter(bounds)), value, note)
+    assert bound.reference == (100 if bound.bound in LEVEL else 50)
 
 
-def test_sigma_counts_in_both_directions():
-    for value in (120.0, 80.0):
-        assert "sigma" in crossed(value, Threshold(sigma=3.0), before=LEVEL)
-    assert crossed(101.0, Threshold(sigma=3.0), before=LEVEL) == {}
+@pytest.mark.parametrize(
+    ("bounds", "value"),
+    [
+        ({"min": 50}, 50),
+        ({"max": 50}, 50),
+        ({"sigma": 3}, 97),
+        ({"change": 0.05}, 95),
+        ({"change": 0.05}, 200),
+        ({"change": 0.05, "min_effect": 0.2}, 90),
+        ({"sigma": 3, "min_effect": 0.2}, 90),
+        ({}, 1e9),
+    ],
+)
+def test_a_kept_bound_is_not_crossed(bounds, value):
+    assert crossed(value, **bounds) == []
 
 
-@pytest.mark.parametrize("bound", [{"change": 0.1}, {"sigma": 3.0}])
-def test_after_a_change_for_the_worse_the_bound_stays_relative_to_the_old_level(bound):
-    """The series has adopted the worse level; the open row keeps the bound where it was crossed."""
-    (name,) = bound
-    row = a_row(before=80.0, effect=0.25, noise_floor=0.005)
-    found = crossed(100.0, Threshold(**bound), before=LEVEL, open_rows={name: row})
-    assert found[name].before == 80.0
-    assert crossed(80.0, Threshold(**bound), before=LEVEL, open_rows={name: row}).keys() == set()
+@pytest.mark.parametrize(("better", "worse"), [(Better.HIGHER, -120), (Better.LOWER, -80)])
+def test_a_change_of_a_negative_level_has_the_direction_of_the_values(better, worse):
+    negative = {"change": Reference(level=-100, noise_floor=None)}
+    (bound,) = crossed(worse, better, negative, change=0.05)
+    assert bound.note.startswith("-20.0 %" if worse < -100 else "+20.0 %")
+    assert crossed(-200 - worse, better, negative, change=0.05) == []
 
 
-@pytest.mark.parametrize("effect", [-0.5, 0.0])
-def test_after_any_other_change_the_bound_is_relative_to_the_level_of_the_series(effect):
-    """Only sigma opens a row for an improvement; the new level is what later points are compared with."""
-    row = a_row(before=200.0, effect=effect, noise_floor=0.005)
-    assert crossed(100.0, Threshold(sigma=3.0), before=LEVEL, open_rows={"sigma": row}) == {}
-    found = crossed(120.0, Threshold(sigma=3.0), before=LEVEL, open_rows={"sigma": row})
-    assert found["sigma"].before == pytest.approx(100.0, rel=0.01)
+def test_a_relative_bound_without_a_level_or_noise_is_not_checked():
+    assert crossed(1, references={}, sigma=3, change=0.05) == []
+    unknown = {
+        "sigma": Reference(level=100, noise_floor=None),
+        "change": Reference(level=0, noise_floor=None),
+    }
+    assert crossed(1, references=unknown, sigma=3, change=0.05) == []
 
 
-@pytest.mark.parametrize(("value", "is_crossed"), [(104.9, False), (105.1, True)])
-def test_effects_below_the_smallest_that_counts_cross_nothing_relative(value, is_crossed):
-    limits = Threshold(change=0.01, min_effect=0.05)
-    assert bool(crossed(value, limits, before=LEVEL)) == is_crossed
+@given(st.floats(-1e9, 1e9), st.floats(-1e9, 1e9))
+def test_a_value_is_below_a_minimum_or_keeps_it(value, minimum):
+    found = crossed(value, min=minimum)
+    assert bool(found) == (value < minimum)
+
+
+def test_values_that_differ_are_never_shown_as_equal():
+    (bound,) = crossed(49.99999, min=50)
+    assert bound.note == "below its minimum of 50 ms"
+    (bound,) = crossed(0.0123456, min=0.01234561, units="s")
+    assert bound.note == "below its minimum of 12.34561 ms"
+
+
+def verdict(level):
+    return SeriesVerdict(
+        n=9, changes=(), suspected=None, level=level, expected=None, noise_floor=0.02, detectable=None
+    )
+
+
+@pytest.mark.parametrize(
+    ("better", "effect", "level"),
+    [
+        (Better.HIGHER, -0.2, 100),
+        (Better.HIGHER, 0.2, 80),
+        (Better.HIGHER, 0.0, 80),
+        (Better.LOWER, 0.2, 100),
+        (Better.LOWER, -0.2, 80),
+        (Better.NONE, 0.2, 100),
+        (Better.NONE, -0.2, 100),
+    ],
+)
+def test_after_a_change_for_the_worse_a_bound_stays_relative_to_the_level_before(better, effect, level):
+    """After any other change it is relative to the current level."""
+    rows = {"sigma": a_row(effect=effect, before=100, noise_floor=0.01)}
+    found = references_of(Metric(name="m", better=better), verdict(80), rows)
+    assert found["sigma"].level == level
+    assert found["sigma"].noise_floor == (0.01 if level == 100 else 0.02)
+    assert found["change"].level == 80
+
+
+def test_without_a_level_there_are_no_references():
+    metric = Metric(name="m", better=Better.HIGHER)
+    assert references_of(metric, None, {}) == references_of(metric, verdict(None), {}) == {}
+
+
+def test_the_row_of_an_alert_has_the_effect_of_its_values():
+    point = a_point(a_run(), "m", 90.0)
+    (bound,) = crossed(90.0, change=0.05)
+    row = alert_row(point, bound)
+    assert (row.effect, row.before, row.after, row.note) == (pytest.approx(-0.1), 100, 90.0, bound.note)
+    (bound,) = crossed(-1.0, min=0)
+    assert alert_row(point, bound).effect == 0.0
