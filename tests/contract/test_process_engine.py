@@ -19,7 +19,7 @@ from anubis.model.errors import NoCapacityError, StageError
 from anubis.model.hardware import Hardware
 from anubis.model.launch import Launch
 from anubis.model.run import Seen
-from anubis.pipeline import host_record
+from anubis.pipeline.host import agent_record
 from anubis.record import layout, liveness
 from anubis.testing import a_descriptor, a_run
 from anubis.testing.contracts.engine import EngineContract, a_launch, start
@@ -199,7 +199,7 @@ def test_an_agent_that_does_not_obey_is_killed(engine, run, monkeypatch, tmp_pat
     seen(engine, placement, Seen.RUNNING)
     os.kill(agent_of(placement), signal.SIGSTOP)
     engine.cancel(placement)
-    monkeypatch.setattr(host_record, "FORCE_S", -1.0)
+    monkeypatch.setattr(agent_record, "FORCE_S", -1.0)
     assert "vanished" in seen(engine, placement, Seen.LOST).reason
     until(lambda: not left_in(tmp_path), "every process of the benchmark is gone")
 
@@ -223,7 +223,7 @@ def test_what_was_kept_free_for_the_end_is_free_when_it_has_come(engine, run, en
     placement = start(engine, run, ("sleep", "600"))
     seen(engine, placement, Seen.RUNNING)
     ballast = record_of(placement) / layout.BALLAST
-    assert ballast.stat().st_blocks * 512 >= host_record.BALLAST_BYTES
+    assert ballast.stat().st_blocks * 512 >= agent_record.BALLAST_BYTES
     os.kill(agent_of(placement), end)
     seen(engine, placement, Seen.ENDED if end == signal.SIGTERM else Seen.LOST)
     assert not ballast.exists()
@@ -292,7 +292,7 @@ def test_more_cpus_than_the_machine_has_are_only_recorded(engine, ended):
 
 @pytest.fixture
 def gpus(monkeypatch):
-    monkeypatch.setattr("anubis.pipeline.placing.host_resources.gpus", lambda: ["GPU-a", "GPU-b"])
+    monkeypatch.setattr("anubis.pipeline.host.resources.gpus", lambda: ["GPU-a", "GPU-b"])
 
 
 def test_a_run_gets_as_many_gpus_as_it_requests(gpus, engine, ended):
@@ -360,7 +360,7 @@ def test_an_agent_that_was_given_up_frees_its_slot_at_once(an_engine, run, tmp_p
 def test_an_agent_that_appears_while_it_is_given_up_is_running(engine, run, monkeypatch):
     placement = start(engine, run, ("sleep", "600"))
     seen(engine, placement, Seen.RUNNING)
-    assert host_record.give_up(record_of(placement), "it is late").seen is Seen.RUNNING
+    assert agent_record.give_up(record_of(placement), "it is late").seen is Seen.RUNNING
     engine.cancel(placement)
     seen(engine, placement, Seen.ENDED)
 
@@ -388,8 +388,8 @@ def test_one_placement_that_cannot_be_observed_hides_no_other(engine, run, monke
     seen(engine, bad, Seen.ENDED)
     good = start(engine, good, ("true",))
     seen(engine, good, Seen.ENDED)
-    observed = host_record.observed
+    observed = agent_record.observed
     monkeypatch.setattr(
-        host_record, "observed", lambda record: 1 / 0 if str(run.id) in str(record) else observed(record)
+        agent_record, "observed", lambda record: 1 / 0 if str(run.id) in str(record) else observed(record)
     )
     assert set(engine.observe([bad, good])) == {good.name}

@@ -23,10 +23,9 @@ from anubis.model.errors import NoCapacityError, StageError
 from anubis.model.hardware import Hardware, Strategy
 from anubis.model.launch import Launch, Replica
 from anubis.model.run import Observation, Placement, Run, Seen
-from anubis.pipeline import host_record
-from anubis.pipeline.host_files import not_startable, prepare
+from anubis.pipeline.host import agent_record, resources
+from anubis.pipeline.host.files import not_startable, prepare
 from anubis.pipeline.launch import HOST_AGENT
-from anubis.pipeline.placing import host_resources
 from anubis.record import layout, liveness
 from anubis.record.files import FolderFiles
 from anubis.settings import load, setting
@@ -75,8 +74,8 @@ class ProcessEngine:
             mounting=Mounting(
                 agent=HOST_AGENT, records=str(settings.records), scripts=str(settings.folder / "scripts")
             ),
-            gpus=len(host_resources.gpus()),
-            cpus=len(host_resources.cpus()),
+            gpus=len(resources.gpus()),
+            cpus=len(resources.cpus()),
             memory_gb=math.inf,
         )
 
@@ -95,7 +94,7 @@ class ProcessEngine:
         try:
             limited = self._limited(replica, run.descriptor.hardware, locks)
             record = prepare(limited)
-            host_record.take_ballast(record)
+            agent_record.take_ballast(record)
             self._started[placement.name] = _start(limited, record, locks)
         except OSError as error:
             raise not_startable(error, self._settings.records) from error
@@ -117,7 +116,7 @@ class ProcessEngine:
 
     def cancel(self, placement: Placement) -> None:
         if self._is_here(placement):  # elsewhere the process id in the record is that of another process
-            host_record.cancel(Path(placement.details["record"]))
+            agent_record.cancel(Path(placement.details["record"]))
 
     def logs(self, placement: Placement) -> Iterator[bytes]:
         files = FolderFiles(placement.details["record"])
@@ -154,10 +153,10 @@ class ProcessEngine:
         words: list[str] = []
         if hardware.gpus is not None and hardware.gpus <= can.gpus:
             names = _allowed_gpus(replica.environment, hardware.gpus)
-            gpus = host_resources.take(folder, "gpu", names, hardware.gpus, locks)
+            gpus = resources.take(folder, "gpu", names, hardware.gpus, locks)
             words += ["--gpus", ",".join(gpus) or "none"]
         if hardware.cpus is not None and hardware.cpus <= can.cpus:
-            cpus = host_resources.take(folder, "cpu", host_resources.cpus(), math.ceil(hardware.cpus), locks)
+            cpus = resources.take(folder, "cpu", resources.cpus(), math.ceil(hardware.cpus), locks)
             words += ["--cpus", ",".join(cpus)]
         if hardware.memory_gb is not None:
             words += ["--memory-bytes", str(int(hardware.memory_gb * (1 << 30)))]
@@ -165,7 +164,7 @@ class ProcessEngine:
 
     def _take_slot(self) -> int:
         for number in range(self._settings.slots):
-            slot = host_resources.take_lock(self._settings.folder / f"slot-{number}.lock")
+            slot = resources.take_lock(self._settings.folder / f"slot-{number}.lock")
             if slot is not None:
                 return slot
         raise NoCapacityError(
@@ -180,11 +179,11 @@ class ProcessEngine:
         runs = started is not None and started.poll() is None
         if not runs:
             self._started.pop(placement.name, None)
-        observation = host_record.observed(record)
+        observation = agent_record.observed(record)
         if observation is None:
             if runs or (started is None and self._may_appear(placement, record)):
                 return Observation(seen=Seen.WAITING)
-            observation = host_record.give_up(
+            observation = agent_record.give_up(
                 record, f"the agent did not start: {self._last_message(placement)}"
             )
         self._expected_s.pop(placement.name, None)
@@ -204,7 +203,7 @@ def _allowed_gpus(environment: Mapping[str, str], count: int) -> list[str]:
     """The GPUs among which a run may choose: those that its environment names, else all. Raises StageError."""
     visible = environment.get("CUDA_VISIBLE_DEVICES")
     if visible is None:
-        return host_resources.gpus()
+        return resources.gpus()
     names = [name.strip() for name in visible.split(",") if name.strip()]
     if len(names) < count:
         raise StageError(

@@ -15,7 +15,7 @@ from anubis.model.descriptor import secret_name
 from anubis.model.launch import Bundle, Launch, LaunchFile, Mount, Replica, Role
 from anubis.model.run import Run
 from anubis.pipeline import environment
-from anubis.pipeline.host_files import extracted
+from anubis.pipeline.host.files import extracted
 from anubis.record import layout
 from anubis.record.environment import content
 from anubis.submission.environment.summary import summary

@@ -8,7 +8,7 @@ from anubis.contracts.environments import SubmittedEnvironment
 from anubis.contracts.records import RecordKey
 from anubis.model.descriptor import Measure, OnContamination
 from anubis.model.status import Status
-from anubis.pipeline.placing.run_environment import environment_of, is_needed_no_more
+from anubis.pipeline.run_environment import environment_of, is_needed_no_more
 from anubis.record.environment import content
 from anubis.settings import Settings
 from anubis.submission.environment.handover import HomeEnvironments

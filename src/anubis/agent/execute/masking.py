@@ -13,13 +13,6 @@ MASK = b"***"
 SHORTEST = 8
 
 
-def masker_of(environment: Mapping[bytes, bytes], names: str) -> Masker | None:
-    """The masker of the values of these variables (separated by spaces); None if all are unset or too short."""
-    values = [environment.get(name.encode("utf-8", "surrogateescape"), b"") for name in names.split()]
-    secrets = [value for value in values if len(value) >= SHORTEST]
-    return Masker(secrets) if secrets else None
-
-
 class Masker:
     """Finds secrets: as they are, each line of a secret of several lines, and encoded as JSON, URL and Base64."""
 
@@ -100,3 +93,10 @@ class MaskedStream:
         """The rest, at the end of the stream."""
         rest, self._held = self._masker.mask(self._held), b""
         return rest
+
+
+def masker_of(environment: Mapping[bytes, bytes], names: str) -> Masker | None:
+    """The masker of the values of these variables (separated by spaces); None if no value is long enough to be masked."""
+    values = [environment.get(name.encode("utf-8", "surrogateescape"), b"") for name in names.split()]
+    secrets = [value for value in values if len(value) >= SHORTEST]
+    return Masker(secrets) if secrets else None

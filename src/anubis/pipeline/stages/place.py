@@ -6,7 +6,7 @@ from anubis.model.errors import NoCapacityError, StageError
 from anubis.model.run import Event, Run, Step
 from anubis.model.status import Status
 from anubis.pipeline.launch import launch_of
-from anubis.pipeline.placing.run_environment import environment_of
+from anubis.pipeline.run_environment import environment_of
 from anubis.submission.bundle import bundle_of
 
 
@@ -32,6 +32,11 @@ def place(run: Run, world: World, waited_s: float) -> Step:
         raise StageError(
             f"no machine after {max_wait_s:g} s: {error.message}", cause=Cause.NO_CAPACITY
         ) from error
-    message = f"on engine {run.engine}, {about}" if about else f"on engine {run.engine}"
-    event = Event(run_id=run.id, kind="placed", time_s=world.clock.now_s(), message=message)
+    message = f"on engine {run.engine}"
+    event = Event(
+        run_id=run.id,
+        kind="placed",
+        time_s=world.clock.now_s(),
+        message=f"{message}, {about}" if about else message,
+    )
     return Step(status=Status.WATCH, placement=placement, events=(event,))

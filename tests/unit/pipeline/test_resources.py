@@ -5,7 +5,7 @@ import os
 import pytest
 
 from anubis.model.errors import NoCapacityError
-from anubis.pipeline.placing import host_resources
+from anubis.pipeline.host import resources
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ def take(tmp_path):
     def taking(names, count, kind="gpu"):
         locks = []
         try:
-            return host_resources.take(tmp_path, kind, names, count, locks), locks
+            return resources.take(tmp_path, kind, names, count, locks), locks
         except NoCapacityError:
             for lock in locks:
                 os.close(lock)
@@ -50,9 +50,9 @@ def test_the_driver_lists_the_gpus(tmp_path):
     for bus, uuid in (("0000:41:00.0", "GPU-0b"), ("0000:01:00.0", "GPU-0a"), ("0000:02:00.0", "N/A")):
         (tmp_path / bus).mkdir()
         (tmp_path / bus / "information").write_text(f"Model: \t NVIDIA H200\nGPU UUID: \t {uuid}\n")
-    assert host_resources.gpus(tmp_path) == ["GPU-0a", "GPU-0b"]
-    assert host_resources.gpus(tmp_path / "none") == []
+    assert resources.gpus(tmp_path) == ["GPU-0a", "GPU-0b"]
+    assert resources.gpus(tmp_path / "none") == []
 
 
 def test_the_cpus_are_those_of_this_process():
-    assert host_resources.cpus() == [str(number) for number in sorted(os.sched_getaffinity(0))]
+    assert resources.cpus() == [str(number) for number in sorted(os.sched_getaffinity(0))]
