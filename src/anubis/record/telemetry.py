@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from array import array
+from math import isfinite
 
 from anubis.record.files import reader
 from anubis.record.layout import TELEMETRY
@@ -81,12 +82,12 @@ class Telemetry:
         return len(self.times_s)
 
     def largest(self, column: str, after_s: float, until_s: float) -> float | None:
-        """The largest known value of a column between two times (UTC seconds); None if there is none."""
+        """The largest finite value of a column between two times (UTC seconds); None if there is none."""
         values = self.columns.get(column, ())
         known = [
             value
             for time_s, value in zip(self.times_s, values)
-            if after_s < time_s <= until_s and value == value  # noqa: PLR0124  NaN
+            if after_s < time_s <= until_s and isfinite(value)
         ]
         return max(known, default=None)
 

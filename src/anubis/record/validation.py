@@ -84,7 +84,7 @@ def metrics_problems(content: Mapping[str, Any]) -> list[str]:
         if not isinstance(report, dict):
             problems.append(f"a report must be an object, found {_name(report)}")
             continue
-        problems += _wrong(report, ("rejected",), lambda value: isinstance(value, dict), "an object")
+        problems += _wrong(report, ("rejected",), _are_counts, "an object of counts")
         problems += _wrong(report, ("closest",), _is_list, "a list")
     return problems
 
@@ -119,6 +119,10 @@ def _wrong(
         for name in names
         if name in content and not (optional and content[name] is None) and not is_valid(content[name])
     ]
+
+
+def _are_counts(value: Any) -> bool:
+    return isinstance(value, dict) and all(_is_code(count) and count >= 0 for count in value.values())
 
 
 def _is_code(value: Any) -> bool:
