@@ -122,7 +122,7 @@ def _wrong(
 
 
 def _are_counts(value: Any) -> bool:
-    return isinstance(value, dict) and all(_is_code(count) and count >= 0 for count in value.values())
+    return isinstance(value, dict) and all(type(count) is int and count >= 0 for count in value.values())
 
 
 def _is_code(value: Any) -> bool:
