@@ -32,7 +32,7 @@ PICTURES = ROOT / "docs" / "assets" / "terminal"
 WIDTH = 92
 ROUNDS = 8
 #: Epochs of each training of history.csv.
-HISTORY = [12] * 26 + [9] * 10
+HISTORY = [12] * 24 + [5] * 8
 #: Prints the measured values of one side instead of training, a run after the other.
 STAND_IN = """
 import csv, pathlib, sys

@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -26,14 +27,15 @@ units = "M/s"
 pattern = 'rate ([\\d.]+)'
 better = "higher"
 """
-#: Prints a rate that varies a little, and the level of the commit.
+#: Prints the level of the commit as a rate, with noise that depends only on the number of the execution.
 WORK = """
-import pathlib, time
+import math, pathlib
+count = pathlib.Path({count!r})
+number = len(count.read_bytes()) if count.exists() else 0
+count.write_bytes(b"." * (number + 1))
 level = float(pathlib.Path(__file__).with_name("level").read_text())
-print("rate", level * (1 + time.time_ns() // 1000 % 100 / 10_000))
+print("rate", level * (1 + 0.004 * math.sin(7.3 * number) + 0.003 * math.sin(31.7 * number)))
 """
-
-
 WRONG = """\
 spec_version = "1.0"
 [info]
@@ -57,7 +59,7 @@ def reader(tmp_path):
     folder = tmp_path / "reader" / "work"
     folder.mkdir(parents=True)
     command = Command(tmp_path / "reader" / ".anubis", folder)
-    (tmp_path / "reader" / ".gitconfig").write_text("[user]\nname = A\nemail = a@example.org\n")
+    (tmp_path / "reader" / ".gitconfig").write_text("[user]\nname = Ada\nemail = ada@example.org\n")
     surroundings = command.environment() | {"HOME": str(tmp_path / "reader"), "ANUBIS_CLIENT_ID": "reader"}
     del surroundings["ANUBIS_HOME"]
     command.environment = lambda: surroundings
@@ -78,7 +80,7 @@ def project(reader, *, name="squares", metric="rate", commits=10, slower_from=No
     reader.write("bench.toml", "python3 work.py", more=text).write_text(
         reader.write("bench.toml", "python3 work.py", more=text).read_text().replace('"bench"', f'"{name}"')
     )
-    (reader.folder / "work.py").write_text(WORK)
+    (reader.folder / "work.py").write_text(WORK.format(count=str(reader.folder.parent / "count")))
     for number in range(1, commits + 1):
         level = 80 if slower_from and number >= slower_from else 100
         (reader.folder / "level").write_text(f"{level}\n{' ' * number}")
@@ -157,7 +159,8 @@ def files_of_others(reader):
 
 
 def nth(day):
-    return f"2026-{1 + day // 28:02}-{1 + day % 28:02}T12:00:00Z"
+    """The time of a day's measurement; the 61st was an hour ago."""
+    return (datetime.now(UTC) - timedelta(days=61 - day, hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def old_descriptors(reader):
