@@ -29,7 +29,6 @@ from rich.text import Text
 ROOT = Path(__file__).parent.parent
 DIGITS = ROOT / "examples" / "sklearn-digits"
 PICTURES = ROOT / "docs" / "assets" / "terminal"
-WIDTH = 92
 ROUNDS = 8
 #: Epochs of each training of history.csv.
 HISTORY = [12] * 24 + [5] * 8
@@ -72,8 +71,9 @@ SVG = """\
 class Session:
     """Commands in one working folder, with an empty home folder; a terminal shows what they print."""
 
-    def __init__(self, folder, home):
+    def __init__(self, folder, home, width=100):
         self.folder = folder
+        self._width = width
         ours = {"ANUBIS_HOME": str(home), "ANUBIS_CLIENT_ID": "you", "TERM": "xterm-256color", "TZ": "UTC"}
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         kept = {
@@ -94,7 +94,7 @@ class Session:
     def run(self, command):
         """What a command prints on a terminal on standard output."""
         ours, theirs = os.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, WIDTH, 0, 0))
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, self._width, 0, 0))
         with tempfile.TemporaryFile() as errors:
             process = subprocess.Popen(
                 ["sh", "-c", command],
@@ -139,18 +139,19 @@ def history(session):
     session.type("anubis series show sklearn-digits --metric accuracy")
 
 
-#: Name of a picture -> its session.
-SESSIONS = {"first-run": first_run, "verdict": verdict, "history": history}
+#: Name of a picture -> its session and the columns of its terminal.
+SESSIONS = {"first-run": (first_run, 92), "verdict": (verdict, 92), "history": (history, 132)}
 
 
 def drawn(name):
     """(picture, text) of a session."""
+    play, width = SESSIONS[name]
     with tempfile.TemporaryDirectory() as folder:
-        session = Session(Path(folder, "work"), Path(folder, "home"))
+        session = Session(Path(folder, "work"), Path(folder, "home"), width)
         session.folder.mkdir()
-        SESSIONS[name](session)
+        play(session)
     console = Console(
-        record=True, width=WIDTH, file=io.StringIO(), color_system="truecolor", force_terminal=True
+        record=True, width=width, file=io.StringIO(), color_system="truecolor", force_terminal=True
     )
     console.print(session.text, end="", highlight=False, soft_wrap=True)
     return console.export_svg(title="", theme=THEME, code_format=SVG, unique_id=name), session.text.plain

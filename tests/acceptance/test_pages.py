@@ -4,13 +4,13 @@ import json
 import os
 import shutil
 import sqlite3
-import subprocess
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from support.command import Command
+from support.git import git
 from support.pages import blocks, follow, lines_not_printed
 from support.tree import ROOT, shown
 
@@ -59,7 +59,6 @@ def reader(tmp_path):
     folder = tmp_path / "reader" / "work"
     folder.mkdir(parents=True)
     command = Command(tmp_path / "reader" / ".anubis", folder)
-    (tmp_path / "reader" / ".gitconfig").write_text("[user]\nname = Ada\nemail = ada@example.org\n")
     surroundings = command.environment() | {"HOME": str(tmp_path / "reader"), "ANUBIS_CLIENT_ID": "reader"}
     del surroundings["ANUBIS_HOME"]
     command.environment = lambda: surroundings
@@ -67,15 +66,9 @@ def reader(tmp_path):
     command.close()
 
 
-def git(reader, *words):
-    subprocess.run(
-        ["git", *words], cwd=reader.folder, env=reader.environment(), check=True, capture_output=True
-    )
-
-
 def project(reader, *, name="squares", metric="rate", commits=10, slower_from=None, measured=False):
     """A repository with bench.toml and an origin; since a commit everything takes longer."""
-    git(reader, "init", "-q", "-b", "main")
+    git(reader.folder, "init", "-q", "-b", "main")
     text = RATE.format(metric=metric)
     reader.write("bench.toml", "python3 work.py", more=text).write_text(
         reader.write("bench.toml", "python3 work.py", more=text).read_text().replace('"bench"', f'"{name}"')
@@ -84,13 +77,13 @@ def project(reader, *, name="squares", metric="rate", commits=10, slower_from=No
     for number in range(1, commits + 1):
         level = 80 if slower_from and number >= slower_from else 100
         (reader.folder / "level").write_text(f"{level}\n{' ' * number}")
-        git(reader, "add", ".")
-        git(reader, "commit", "-q", "-m", f"change {number}")
+        git(reader.folder, "add", ".")
+        git(reader.folder, "commit", "-q", "-m", f"change {number}")
         if measured:
             assert reader("run", "bench.toml").returncode == 0
-    git(reader, "init", "-q", "--bare", "../origin.git")
-    git(reader, "remote", "add", "origin", "../origin.git")
-    git(reader, "push", "-q", "origin", "main")
+    git(reader.folder, "init", "-q", "--bare", "../origin.git")
+    git(reader.folder, "remote", "add", "origin", "../origin.git")
+    git(reader.folder, "push", "-q", "origin", "main")
 
 
 def examples(reader):
@@ -154,8 +147,8 @@ def files_of_others(reader):
     (reader.folder / "nightly.csv").write_text(columns + "".join(rows))
     today = f"train,throughput,80,img/s,higher,c0000061,{nth(61)}\n"
     (reader.folder / "today.csv").write_text(columns + today)
-    git(reader, "init", "-q")
-    git(reader, "commit", "-q", "--allow-empty", "-m", "first")
+    git(reader.folder, "init", "-q")
+    git(reader.folder, "commit", "-q", "--allow-empty", "-m", "first")
 
 
 def nth(day):

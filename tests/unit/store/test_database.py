@@ -97,7 +97,7 @@ def test_a_reader_does_not_wait_for_a_writer(url, monkeypatch):
     holder, reader = open_store(url), open_store(url)
     run = a_run()
     holder.runs.add([(run, "")], [])
-    holder.database.transact(lambda _: reader.runs.get(run.id))
+    assert holder.database.transact(lambda _: reader.runs.get(run.id)) == run
     holder.close()
     reader.close()
 

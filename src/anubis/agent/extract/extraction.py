@@ -315,10 +315,10 @@ class Stream:
 
     def last_line(self, repeat: int, time_s: float) -> Lines | None:
         """The rest of the data as a separate line."""
-        body, skips = self._held, self._skips
+        body = self._held  # empty while the line is skipped
         self._at += len(body)
         self._held, self._skips = b"", False
-        return Lines(body, [len(body)], [time_s], repeat) if body and not skips else None
+        return Lines(body, [len(body)], [time_s], repeat) if body else None
 
     def state(self) -> dict[str, Any]:
         """The position from which to continue."""
