@@ -8,16 +8,13 @@ prints.
 
 import argparse
 import csv
-import fcntl
 import io
 import os
 import re
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
 from itertools import zip_longest
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -73,8 +70,13 @@ class Session:
 
     def __init__(self, folder, home, width=100):
         self.folder = folder
-        self._width = width
-        ours = {"ANUBIS_HOME": str(home), "ANUBIS_CLIENT_ID": "you", "TERM": "xterm-256color", "TZ": "UTC"}
+        ours = {
+            "ANUBIS_HOME": str(home),
+            "ANUBIS_CLIENT_ID": "you",
+            "TERM": "xterm-256color",
+            "TZ": "UTC",
+            "COLUMNS": str(width),
+        }
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         kept = {
             name: value for name, value in os.environ.items() if not name.startswith(("ANUBIS_", "NO_COLOR"))
@@ -94,7 +96,6 @@ class Session:
     def run(self, command):
         """What a command prints on a terminal on standard output."""
         ours, theirs = os.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, self._width, 0, 0))
         with tempfile.TemporaryFile() as errors:
             process = subprocess.Popen(
                 ["sh", "-c", command],
