@@ -135,7 +135,7 @@ def test_a_closed_store_leaves_no_files_behind_but_the_database(tmp_path, url):
 @pytest.mark.parametrize("name", ["claim", "unfinished", "owners", "release_all", "cancelled"])
 def test_what_every_turn_asks_reads_only_unfinished_runs(store, name):
     sql = statements_of("sqlite")[name]
-    values = {"owner": "me", "now_s": 0.0, "until_s": 0.0, "most": 1}
+    values = {"owner": "me", "now_s": 0.0, "until_s": 0.0, "most": 1, "latest_s": 0.0, "latest_lease_s": 0.0}
     with store.database.session() as session:
         plan = " ".join(str(row[-1]) for row in session.ask(f"EXPLAIN QUERY PLAN {sql}", values))
     assert "runs_ready" in plan
