@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import isfinite
@@ -14,7 +15,10 @@ from anubis.judging.alert_rules import JudgedSeries, shift_alerts
 from anubis.judging.alert_triage import run_of
 from anubis.judging.series import is_unstable, series_of
 from anubis.model.alert import Alert
+from anubis.model.delivery import Delivery
+from anubis.model.errors import ConflictError
 from anubis.model.points import OWN_METRICS, Point, PointBlock
+from anubis.model.run import Event
 from anubis.model.series import SeriesVerdict
 
 
@@ -81,21 +85,34 @@ def rejudge(world: World, *, benchmark: str | None = None, tell: bool = False) -
             by_benchmark[one.benchmark].append(one.judged)
     changed: list[Alert] = []
     for name, series in by_benchmark.items():
-        known = world.alerts.find(benchmark=name)
-        before = {alert.id: alert for alert in known}
-        alerts, events, deliveries = [], [], []
-        for alert in shift_alerts(name, series, known, now_s, lambda _: False):
-            if alert.id in before and before[alert.id].state is alert.state:
-                alerts.append(alert)
-                continue
-            run = run_of(alert, world)
-            if tell:
-                deliveries += deliveries_of(run, alert, now_s)
-            alerts.append(replace(alert, told=alert.state))
-            events.append(alert_event(run, alert, now_s))
-        world.alerts.put(alerts, events, deliveries)
+        alerts = None
+        while alerts is None:
+            with suppress(ConflictError):
+                alerts = _rejudged(world, name, series, now_s, tell=tell)
         changed += alerts
     return changed
+
+
+def _rejudged(
+    world: World, benchmark: str, series: Sequence[JudgedSeries], now_s: float, *, tell: bool
+) -> list[Alert]:
+    """The changed alerts of one benchmark, which are stored. Raises ConflictError if another writer changed one."""
+    known = world.alerts.find(benchmark=benchmark)
+    before = {alert.id: alert for alert in known}
+    alerts: list[Alert] = []
+    events: list[Event] = []
+    deliveries: list[Delivery] = []
+    for alert in shift_alerts(benchmark, series, known, now_s, lambda _: False):
+        if alert.id in before and before[alert.id].state is alert.state:
+            alerts.append(alert)
+            continue
+        run = run_of(alert, world)
+        if tell:
+            deliveries += deliveries_of(run, alert, now_s)
+        alerts.append(replace(alert, told=alert.state))
+        events.append(alert_event(run, alert, now_s))
+    world.alerts.put(alerts, events, deliveries)
+    return alerts
 
 
 def _shown(metrics: Sequence[str]) -> set[str]:
@@ -105,7 +122,14 @@ def _shown(metrics: Sequence[str]) -> set[str]:
 
 def _points(block: PointBlock) -> list[Point]:
     columns = zip(
-        block.run_ids, block.values, block.spreads, block.counts, block.orders_s, block.subjects, strict=True
+        block.run_ids,
+        block.values,
+        block.spreads,
+        block.counts,
+        block.orders_s,
+        block.subjects,
+        block.sessions,
+        strict=True,
     )
     return [
         Point(
@@ -120,8 +144,9 @@ def _points(block: PointBlock) -> list[Point]:
             better=block.better,
             order_s=order_s,
             subject=subject,
+            session=session,
         )
-        for run_id, value, spread, count, order_s, subject in columns
+        for run_id, value, spread, count, order_s, subject, session in columns
         if isfinite(value)
     ]
 

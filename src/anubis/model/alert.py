@@ -105,3 +105,5 @@ class Alert:
     ordered: bool = False
     #: Repository of the subject, for links; empty when unknown.
     repository: str = ""
+    #: How often it was stored; 0: never. A store replaces an alert only by one with the version that is stored.
+    version: int = 0

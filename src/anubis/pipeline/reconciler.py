@@ -18,7 +18,7 @@ from threading import Event as Signal
 from anubis.contracts.chores import Chore
 from anubis.contracts.world import World
 from anubis.model.cause import Cause
-from anubis.model.errors import LeaseLostError, NoCapacityError, StoreError
+from anubis.model.errors import ConflictError, LeaseLostError, NoCapacityError, StoreError
 from anubis.model.run import Event, Run, Step
 from anubis.model.status import Status
 from anubis.pipeline.chore_turns import ChoreTurns
@@ -288,6 +288,9 @@ class Reconciler:
         except LeaseLostError:
             log.warning("another reconciler took over run %s", held.run.id)
             self.held.forget(held)
+            return False
+        except ConflictError:  # the stage decides again on the alerts that are stored now
+            held.look_s = now_s
             return False
         except Exception as error:
             log.exception("cannot write a step of run %s", held.run.id)

@@ -9,6 +9,7 @@ from anubis.store.deliveries import write_deliveries
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import event_words, write_events
 from anubis.store.rows import id_bytes, id_text, run_of, step_values
+from anubis.store.sessions import assign
 from anubis.store.sql.database import Database, Session, chunked
 from anubis.store.text import clean
 from anubis.store.writing import Measured
@@ -22,9 +23,10 @@ class StoredLeases:
     until another owner claims the run, and can write nothing from then on.
     """
 
-    def __init__(self, database: Database, dictionaries: Dictionaries) -> None:
+    def __init__(self, database: Database, dictionaries: Dictionaries, session_pause_s: float) -> None:
         self._database = database
         self._dictionaries = dictionaries
+        self._session_pause_s = session_pause_s
 
     def claim(
         self, owner: str, *, now_s: float, lease_s: float, limit: int, without: Collection[str] = ()
@@ -77,6 +79,8 @@ class StoredLeases:
             if not rows:
                 raise LeaseLostError(f"run {run.id} is held by another reconciler, or final")
             measured.write(session, rows[0].no)
+            if step.period is not None:
+                assign(session, {rows[0].no: step.period}, self._session_pause_s)
             write_events(session, step.events, words)
             write_deliveries(session, step.deliveries)
             return bool(rows[0].cancel)

@@ -1,8 +1,9 @@
 """Points, samples and alerts of a step, prepared for the transaction of the step."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from anubis.model.errors import ConflictError
 from anubis.model.metric import Better
 from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Step
@@ -43,8 +44,14 @@ class Measured:
             session.write_all("add_point", [{"run": run, **values} for values in self._points])
         for samples in self._samples:
             samples.write(session, run)
-        if self._alerts:
-            session.write_all("put_alert", self._alerts)
+        write_alerts(session, self._alerts)
+
+
+def write_alerts(session: Session, alerts: Sequence[Mapping[str, Any]]) -> None:
+    """Store alerts (``alert_values``). Raises ConflictError if the stored version of one is not the expected one."""
+    for values in alerts:
+        if not session.rows("put_alert", **values):
+            raise ConflictError(f"another writer changed alert {values['id']}", remedy="try again")
 
 
 def point_rows(dictionaries: Dictionaries, points: Sequence[Point]) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ import pytest
 from anubis.model.alert import AlertKind, AlertState
 from anubis.model.cause import Cause
 from anubis.model.descriptor import Notify, Subject
+from anubis.model.errors import ConflictError
 from anubis.model.metric import Better, Metric, Output, Threshold
 from anubis.model.run import Step
 from anubis.model.status import Status
@@ -342,3 +343,21 @@ def test_a_bound_that_no_descriptor_lists_any_more_is_gone_with_its_alert(histor
     [found] = history.add(100.0)
 
     assert (found.state, found.why) == (AlertState.RESOLVED, "the descriptor no longer declares this bound")
+
+
+def test_two_drivers_that_finish_one_benchmark_notify_once(history, house):
+    history.add(100.0, 20)
+    history.add(90.0, 12)
+    [found] = house.store.alerts.find()
+    house.store.alerts.put([replace(found, told=None)], [])
+    runs = [a_run(history.descriptor, status=Status.ALERT) for _ in range(2)]
+    house.runs.add([(run, "text") for run in runs], [])
+    now_s = house.clock.now_s()
+    runs = house.leases.claim("t", now_s=now_s, lease_s=9.0, limit=9)
+    first, second = [alert(run, house.world) for run in runs]
+    house.leases.apply("t", runs[0], first, now_s=now_s)
+    with pytest.raises(ConflictError):
+        house.leases.apply("t", runs[1], second, now_s=now_s)
+    again = alert(runs[1], house.world)
+    house.leases.apply("t", runs[1], again, now_s=now_s)
+    assert (len(first.deliveries), len(again.deliveries), again.alerts) == (1, 0, ())
