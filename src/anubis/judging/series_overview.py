@@ -13,7 +13,7 @@ from anubis.contracts.world import World
 from anubis.judging.alert_events import alert_event, deliveries_of
 from anubis.judging.alert_rules import JudgedSeries, shift_alerts
 from anubis.judging.alert_triage import run_of
-from anubis.judging.series import is_unstable, series_of
+from anubis.judging.series import is_unstable, series_of, subject_points
 from anubis.model.alert import Alert
 from anubis.model.delivery import Delivery
 from anubis.model.errors import ConflictError
@@ -61,7 +61,7 @@ def series_overviews(
     rows = {row.series_key: row for row in world.points.series() if benchmark in {None, row.benchmark}}
     metrics = {key: {metric} if metric else _shown(row.metrics) for key, row in rows.items()}
     histories = [
-        points
+        subject_points(points)
         for block in world.points.histories(list(metrics), sorted(set().union(*metrics.values())))
         if block.metric in metrics[block.series_key] and (points := _points(block))
     ]

@@ -114,6 +114,8 @@ class Point:
     subject: str = ""
     #: The machine was disturbed while this was measured.
     contaminated: bool = False
+    #: Number of runs over which the value is a median; ``spread`` and ``count`` are then over runs.
+    runs: int = 1
     #: Id of the session in which it was measured, set by the store from ``Step.period``; empty if unknown.
     session: str = ""
 

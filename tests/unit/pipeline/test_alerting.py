@@ -361,3 +361,19 @@ def test_two_drivers_that_finish_one_benchmark_notify_once(history, house):
     again = alert(runs[1], house.world)
     house.leases.apply("t", runs[1], again, now_s=now_s)
     assert (len(first.deliveries), len(again.deliveries), again.alerts) == (1, 0, ())
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("old", [20, None], ids=["one old commit again and again", "many old commits"])
+def test_old_subjects_that_are_measured_again_do_not_hide_a_later_step(history, seed, old):
+    history.random = np.random.default_rng(seed)
+    history.add(100.0, 28, spread=0.01)
+    for number in range(27):  # each in a session with another state of the machine
+        state = float(np.exp(0.08 * history.random.standard_normal()))
+        history.add(100.0 * state, at=old or number + 1, spread=0.01)
+    history.count = 28
+    history.add(90.0, 9, spread=0.01)
+
+    found = [(one.kind, one.state) for one in history.add(90.0, 0)]
+
+    assert found == [(AlertKind.REGRESSION, AlertState.CONFIRMED)]

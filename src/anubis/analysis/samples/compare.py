@@ -9,10 +9,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
 
 from anubis.analysis.samples.multiplicity import adjusted, mean_effect
 from anubis.analysis.samples.ranks import Shift, shift
+from anubis.analysis.samples.sessions import (
+    FEWEST_SESSIONS,
+    AgainstHistory,
+    against_history,
+    centre,
+    grouped,
+    median_variance,
+    student,
+)
 from anubis.analysis.samples.spread import (
     ROBUST_FROM,
     mean,
@@ -32,6 +40,15 @@ __all__ = ["compare", "compare_many", "next_step", "render"]
 FEWEST_RUNS = 3
 #: Largest log ratio whose ratio is finite in a double.
 MAX_LOG = 709.0
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The difference, the noise of one run and the smallest detectable difference, in working values; None: unknown."""
+
+    difference: Shift | None
+    noise: float | None
+    detectable: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +85,17 @@ def compare(
     better: str = "none",
     min_effect: float = 0.02,
     history: Sequence[float] = (),
+    baseline_sessions: Sequence[int] = (),
+    contender_sessions: Sequence[int] = (),
 ) -> Verdict:
     """Judge one metric; each value is one run's median, in ``units``.
 
+    - with at least 3 sessions in ``baseline_sessions`` (the number of values in each): a comparison with a history, whose
+      noise between sessions is part of the error (``against_history``);
     - at least 6 runs a side: Hodges-Lehmann ratio on logs with the exact Mann-Whitney interval;
     - 3 to 5: difference of mean logs with Welch's interval (Welch 1947, Biometrika 34:28-35);
-    - fewer, with at least 6 earlier values of the same level in ``history``: the difference of means with the
-      noise of the history and Student's t;
+    - fewer, with at least 6 earlier values of the same level in ``history``: the difference of medians with
+      the noise of the history and Student's t;
     - fewer without history: the ratio, and "not enough runs".
 
     If any value is zero or negative, differences replace log ratios, relative to the absolute median of the baseline (of
@@ -86,35 +107,65 @@ def compare(
     _check(metric, baseline, contender, history, min_effect)
     scale = _scale(baseline, contender, history)
     old, new, past = scale.work(baseline), scale.work(contender), scale.work(history)
-    difference, noise, detectable = _estimate(old, new, past)
-    effect = interval = None
-    judgement, more_runs = Judgement.UNDECIDED, None
-    if difference is not None:
-        effect = scale.effect(difference.estimate)
-        interval = (scale.effect(difference.low), scale.effect(difference.high))
-        judgement = _judgement(interval, min_effect, better)
-        if judgement is Judgement.UNDECIDED:
-            gap = _gap(scale, difference.estimate, min_effect)
-            more_runs = _more_runs(noise or 0.0, gap, min(len(old), len(new)))
-    elif old and new:
-        effect = scale.effect(median(new) - median(old))
-        more_runs = ROBUST_FROM - min(len(old), len(new))
-    return Verdict(
+    sides = grouped(baseline, baseline_sessions), grouped(contender, contender_sessions)
+    by_session = None
+    if len(sides[0]) >= FEWEST_SESSIONS and sides[1]:
+        by_session = against_history(*([scale.work(session) for session in side] for side in sides))
+        found = Estimate(by_session.shift, by_session.noise, by_session.detectable)
+    else:
+        found = _estimate(old, new, past)
+    verdict = Verdict(
         metric=metric,
         units=units,
-        judgement=judgement,
-        effect=effect,
-        interval=interval,
-        p=None if difference is None else difference.p,
+        judgement=Judgement.UNDECIDED,
+        effect=scale.effect(median(new) - median(old)) if old and new else None,
+        interval=None,
+        p=None,
         n_baseline=len(old),
         n_contender=len(new),
         baseline=median(sorted(baseline)) if old else None,
         contender=median(sorted(contender)) if new else None,
         min_effect=min_effect,
-        noise_floor=None if noise is None else scale.effect(noise),
-        detectable=None if detectable is None else scale.effect(detectable),
-        more_runs=more_runs,
+        noise_floor=None if found.noise is None else scale.effect(found.noise),
+        detectable=None if found.detectable is None else scale.effect(found.detectable),
+        more_runs=ROBUST_FROM - min(len(old), len(new)) if old and new else None,
         better=better,
+        sessions=(len(sides[0]), len(sides[1])) if baseline_sessions else None,
+    )
+    if found.difference is not None:
+        verdict = _judged(verdict, scale, found, by_session)
+    if by_session is not None:
+        verdict = replace(
+            verdict,
+            baseline=centre(sides[0]),
+            contender=centre(sides[1]),
+            noise_between=None if by_session.within is None else scale.effect(by_session.between),
+            noise_within=None if by_session.within is None else scale.effect(by_session.within),
+        )
+    return verdict
+
+
+def _judged(verdict: Verdict, scale: _Scale, found: Estimate, by_session: AgainstHistory | None) -> Verdict:
+    """The verdict with the effect, its interval, and the judgement or what would decide it."""
+    difference = found.difference
+    assert difference is not None
+    interval = (scale.effect(difference.low), scale.effect(difference.high))
+    judgement = _judgement(interval, verdict.min_effect, verdict.better)
+    more_runs, more_sessions = None, None
+    if judgement is Judgement.UNDECIDED:
+        gap = _gap(scale, difference.estimate, verdict.min_effect)
+        if by_session is not None:
+            more_runs, more_sessions = by_session.needed(gap)
+        else:
+            more_runs = _more_runs(found.noise or 0.0, gap, min(verdict.n_baseline, verdict.n_contender))
+    return replace(
+        verdict,
+        judgement=judgement,
+        effect=scale.effect(difference.estimate),
+        interval=interval,
+        p=difference.p,
+        more_runs=more_runs,
+        more_sessions=more_sessions,
     )
 
 
@@ -132,6 +183,8 @@ def compare_many(sides: Iterable[Sides], *, false_discovery_rate: float = 0.05) 
             better=side.better,
             min_effect=side.min_effect,
             history=side.history,
+            baseline_sessions=side.baseline_sessions,
+            contender_sessions=side.contender_sessions,
         )
         for side in sides
     ]
@@ -139,11 +192,20 @@ def compare_many(sides: Iterable[Sides], *, false_discovery_rate: float = 0.05) 
     for at, adjusted_p in zip(tested, adjusted([verdicts[at].p or 0.0 for at in tested]), strict=True):
         verdict = replace(verdicts[at], adjusted_p=adjusted_p)
         if adjusted_p > false_discovery_rate and verdict.judgement is not Judgement.UNCHANGED:
-            again = verdict.more_runs or min(verdict.n_baseline, verdict.n_contender)
-            verdict = replace(verdict, judgement=Judgement.UNDECIDED, more_runs=again)
+            verdict = _again(verdict)
         verdicts[at] = verdict
     effect, interval, count = mean_effect(verdicts)
     return Comparison(verdicts=tuple(verdicts), mean_effect=effect, mean_interval=interval, mean_count=count)
+
+
+def _again(verdict: Verdict) -> Verdict:
+    """The verdict as undecided, with a proposal to measure as much again."""
+    if verdict.more_runs is None and verdict.more_sessions is None:
+        if verdict.sessions is not None and verdict.sessions[0] >= FEWEST_SESSIONS:
+            verdict = replace(verdict, more_sessions=verdict.sessions[1])
+        else:
+            verdict = replace(verdict, more_runs=min(verdict.n_baseline, verdict.n_contender))
+    return replace(verdict, judgement=Judgement.UNDECIDED)
 
 
 def _check(
@@ -177,24 +239,21 @@ def _scale(baseline: Sequence[float], contender: Sequence[float], history: Seque
     return _Scale(logs=False, unit=max(unit, largest * 1e-100))
 
 
-def _estimate(
-    old: list[float], new: list[float], past: list[float]
-) -> tuple[Shift | None, float | None, float | None]:
-    """The difference, the noise of one run and the smallest detectable difference, in working values."""
+def _estimate(old: list[float], new: list[float], past: list[float]) -> Estimate:
     fewest = min(len(old), len(new))
     if fewest >= FEWEST_RUNS:
         noise = max(noise_floor(old) or 0.0, noise_floor(new) or 0.0)
         found = shift(np.asarray(old), np.asarray(new)) if fewest >= ROBUST_FROM else _welch(old, new)
-        return found, noise, smallest_detectable(noise, len(old), len(new))
+        return Estimate(found, noise, smallest_detectable(noise, len(old), len(new)))
     if len(past) < ROBUST_FROM:
-        return None, None, None
+        return Estimate(None, None, None)
     noise, freedom = noise_floor(past) or 0.0, len(past) - 1
     if fewest == 0:
-        return None, noise, None
-    difference = mean(new) - mean(old)
-    error = noise * math.sqrt(1 / len(old) + 1 / len(new))
-    return (
-        _student(difference, error, freedom),
+        return Estimate(None, noise, None)
+    difference = median(new) - median(old)
+    error = noise * math.sqrt(median_variance(len(old)) + median_variance(len(new)))
+    return Estimate(
+        student(difference, error, freedom),
         noise,
         smallest_detectable(noise, len(old), len(new), freedom),
     )
@@ -206,21 +265,9 @@ def _welch(old: list[float], new: list[float]) -> Shift:
     variance = math.fsum(part for part, _ in parts)
     difference = mean(new) - mean(old)
     if variance == 0:
-        return _student(difference, 0.0, 1.0)
+        return student(difference, 0.0, 1.0)
     freedom = 1 / math.fsum((part / variance) ** 2 / degrees for part, degrees in parts)
-    return _student(difference, math.sqrt(variance), freedom)
-
-
-def _student(difference: float, error: float, freedom: float) -> Shift:
-    """Interval and p of a difference with this standard error.
-
-    Without any spread (a count that is the same in every run) the interval is a single point.
-    """
-    if error <= 1e-12 * abs(difference) or error == 0:
-        return Shift(difference, difference, difference, 1.0 if difference == 0 else 0.0)
-    half = float(stdtrit(freedom, 0.975)) * error
-    p = 2 * float(stdtr(freedom, -abs(difference) / error))
-    return Shift(difference, difference - half, difference + half, min(1.0, p))
+    return student(difference, math.sqrt(variance), freedom)
 
 
 def _judgement(interval: tuple[float, float], min_effect: float, better: str) -> Judgement:

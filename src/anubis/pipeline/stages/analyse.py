@@ -8,7 +8,7 @@ from anubis.contracts.world import World
 from anubis.judging.alert_events import alert_event
 from anubis.judging.alert_rules import OPEN, JudgedSeries, alert_id, shift_alerts
 from anubis.judging.confirmation import waits
-from anubis.judging.series import in_order, is_unstable, judged_metrics, series_of
+from anubis.judging.series import in_order, is_unstable, judged_metrics, series_of, subject_points
 from anubis.judging.thresholds import BOUNDS, crossed_bounds
 from anubis.late import late
 from anubis.model.alert import Alert, AlertKind, AlertRow, AlertState
@@ -62,8 +62,9 @@ def _histories(run: Run, world: World) -> list[list[Point]]:
 
 
 def _judge(histories: Sequence[Sequence[Point]]) -> list[JudgedSeries]:
-    """The verdicts about the series that are long enough."""
-    long = [points for points in histories if len(points) >= FEWEST_POINTS]
+    """The verdicts about the series that are long enough, each with one point for the runs that count once."""
+    series = map(subject_points, histories)
+    long = [points for points in series if len(points) >= FEWEST_POINTS]
     if not long:
         return []
     verdicts = detection.judge_many([series_of(points) for points in long])
@@ -157,8 +158,8 @@ def _point_of(run: Run, points: Sequence[Point]) -> Point:
 
 def _before(run: Run, points: Sequence[Point]) -> SeriesVerdict | None:
     """The verdict about the series without this run; None if it is too short to have a level."""
-    others = [point for point in points if point.run_id != run.id]
-    return _judge([others])[0].verdict if len(others) >= FEWEST_POINTS else None
+    judged = _judge([[point for point in points if point.run_id != run.id]])
+    return judged[0].verdict if judged else None
 
 
 def _opened(run: Run, identity: str, kind: AlertKind, now_s: float) -> Alert:
