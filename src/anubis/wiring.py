@@ -67,6 +67,7 @@ def build(settings: Settings | None = None) -> Installation:
         alerts=store.alerts,
         deliveries=store.deliveries,
         clock=clock,
+        session_pause_s=settings.session_pause_s,
     )
     relay = Relay(store.deliveries, store.alerts, world.notifiers, clock)
     return Installation(settings, store, clock, world, relay)

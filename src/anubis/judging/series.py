@@ -74,6 +74,15 @@ def is_unstable(points: Sequence[Point], verdict: SeriesVerdict) -> bool:
     return False
 
 
+def session_units(points: Sequence[Point]) -> list[list[Point]]:
+    """The runs of each subject in each session together; other runs each alone."""
+    units: dict[tuple[str, ...], list[Point]] = {}
+    for point in points:
+        is_unit = point.session and names_one_code(point.subject)
+        units.setdefault((point.subject, point.session) if is_unit else (point.run_id,), []).append(point)
+    return list(units.values())
+
+
 def subject_points(points: Sequence[Point]) -> list[Point]:
     """Ordered points in which measuring an old subject again adds no point, so that it does not blur the series.
 

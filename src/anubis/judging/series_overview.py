@@ -8,12 +8,14 @@ from enum import StrEnum
 from math import isfinite
 
 from anubis.analysis.changes.detection import judge_many
+from anubis.analysis.samples.compare import scale_of
+from anubis.analysis.samples.sessions import split_noise
 from anubis.contracts.points import SeriesRow
 from anubis.contracts.world import World
 from anubis.judging.alert_events import alert_event, deliveries_of
 from anubis.judging.alert_rules import JudgedSeries, shift_alerts
 from anubis.judging.alert_triage import run_of
-from anubis.judging.series import is_unstable, series_of, subject_points
+from anubis.judging.series import is_unstable, series_of, session_units, subject_points
 from anubis.model.alert import Alert
 from anubis.model.delivery import Delivery
 from anubis.model.errors import ConflictError
@@ -43,6 +45,10 @@ class SeriesOverview:
     points: Sequence[Point]
     verdict: SeriesVerdict
     state: SeriesState
+    #: The noise of the current level, split: standard deviation of sessions around the level, and of runs around their
+    #: session, as ratios; None if no subject has several runs in a session.
+    noise_between: float | None = None
+    noise_within: float | None = None
 
     @property
     def judged(self) -> JudgedSeries:
@@ -60,15 +66,16 @@ def series_overviews(
     """
     rows = {row.series_key: row for row in world.points.series() if benchmark in {None, row.benchmark}}
     metrics = {key: {metric} if metric else _shown(row.metrics) for key, row in rows.items()}
-    histories = [
-        subject_points(points)
+    measured = [
+        points
         for block in world.points.histories(list(metrics), sorted(set().union(*metrics.values())))
         if block.metric in metrics[block.series_key] and (points := _points(block))
     ]
+    histories = list(map(subject_points, measured))
     verdicts = judge_many([series_of(points) for points in histories])
     overviews = [
-        _overview(rows[points[-1].series_key], points, verdict)
-        for points, verdict in zip(histories, verdicts, strict=True)
+        _with_split_noise(_overview(rows[points[-1].series_key], points, verdict), runs)
+        for points, verdict, runs in zip(histories, verdicts, measured, strict=True)
     ]
     return sorted(overviews, key=lambda one: (one.benchmark, *one.judged.key))
 
@@ -149,6 +156,19 @@ def _points(block: PointBlock) -> list[Point]:
         for run_id, value, spread, count, order_s, subject, session in columns
         if isfinite(value)
     ]
+
+
+def _with_split_noise(overview: SeriesOverview, runs: Sequence[Point]) -> SeriesOverview:
+    """The overview with the noise of its current level, from all runs of that level."""
+    changes = overview.verdict.changes
+    start = overview.points[changes[-1].index if changes else 0]
+    level = [point for point in runs if point.order_s >= start.order_s]
+    scale = scale_of([point.value for point in level], ())
+    split = split_noise([scale.work([point.value for point in unit]) for unit in session_units(level)])
+    if split is None:
+        return overview
+    between, within = map(scale.effect, split)
+    return replace(overview, noise_between=between, noise_within=within)
 
 
 def _overview(row: SeriesRow, points: Sequence[Point], verdict: SeriesVerdict) -> SeriesOverview:

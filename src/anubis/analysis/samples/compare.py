@@ -34,7 +34,7 @@ from anubis.analysis.verdict_text import next_step, render
 from anubis.model.errors import BadInputError
 from anubis.model.verdict import Comparison, Judgement, Sides, Verdict
 
-__all__ = ["compare", "compare_many", "next_step", "render"]
+__all__ = ["compare", "compare_many", "next_step", "render", "scale_of"]
 
 #: Minimum number of runs on each side for a test; with fewer runs there is only a ratio.
 FEWEST_RUNS = 3
@@ -52,7 +52,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scale:
+class Scale:
     """The scale of the computation: logs, or differences in units of the baseline."""
 
     logs: bool
@@ -61,9 +61,11 @@ class _Scale:
 
     def work(self, values: Sequence[float]) -> list[float]:
         """Sorted working values."""
-        if self.logs:
-            return sorted(math.log(value) for value in values)
-        return sorted(value / self.unit for value in values)
+        return sorted(map(self.value, values))
+
+    def value(self, value: float) -> float:
+        """One working value."""
+        return math.log(value) if self.logs else value / self.unit
 
     def effect(self, difference: float) -> float:
         """A difference of working values as a ratio minus one."""
@@ -105,7 +107,7 @@ def compare(
     Raises BadInputError for a value that is not finite, and for a ``min_effect`` below 0.
     """
     _check(metric, baseline, contender, history, min_effect)
-    scale = _scale(baseline, contender, history)
+    scale = scale_of(baseline, contender, history)
     old, new, past = scale.work(baseline), scale.work(contender), scale.work(history)
     sides = grouped(baseline, baseline_sessions), grouped(contender, contender_sessions)
     by_session = None
@@ -145,7 +147,7 @@ def compare(
     return verdict
 
 
-def _judged(verdict: Verdict, scale: _Scale, found: Estimate, by_session: AgainstHistory | None) -> Verdict:
+def _judged(verdict: Verdict, scale: Scale, found: Estimate, by_session: AgainstHistory | None) -> Verdict:
     """The verdict with the effect, its interval, and the judgement or what would decide it."""
     difference = found.difference
     assert difference is not None
@@ -229,14 +231,15 @@ def _check(
         )
 
 
-def _scale(baseline: Sequence[float], contender: Sequence[float], history: Sequence[float]) -> _Scale:
+def scale_of(baseline: Sequence[float], contender: Sequence[float], history: Sequence[float] = ()) -> Scale:
+    """The scale on which two samples are compared: logs if all values are positive."""
     everything = [*baseline, *contender, *history]
     if all(value > 0 for value in everything):
-        return _Scale(logs=True, unit=1.0)
+        return Scale(logs=True, unit=1.0)
     largest = max(abs(value) for value in everything)
     middles = (abs(median(sorted(side))) for side in (baseline, contender) if len(side))
     unit = next((middle for middle in middles if middle > 0), largest) or 1.0
-    return _Scale(logs=False, unit=max(unit, largest * 1e-100))
+    return Scale(logs=False, unit=max(unit, largest * 1e-100))
 
 
 def _estimate(old: list[float], new: list[float], past: list[float]) -> Estimate:
@@ -286,7 +289,7 @@ def direction_judgement(*, upwards: bool, better: str) -> Judgement:
     return Judgement.IMPROVED if upwards == (better == "higher") else Judgement.REGRESSED
 
 
-def _gap(scale: _Scale, difference: float, min_effect: float) -> float:
+def _gap(scale: Scale, difference: float, min_effect: float) -> float:
     """The distance of the difference from the nearer edge of the minimum effect."""
     return min(abs(difference - scale.distance(edge)) for edge in (-min_effect, min_effect))
 

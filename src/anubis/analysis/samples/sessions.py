@@ -14,7 +14,7 @@ from anubis.analysis.samples.ranks import Shift
 from anubis.analysis.samples.spread import MAD_TO_SIGMA, mean, median, noise_floor
 from anubis.analysis.verdict_text import FEWEST_SESSIONS
 
-__all__ = ["FEWEST_SESSIONS", "AgainstHistory", "against_history", "centre", "grouped"]
+__all__ = ["FEWEST_SESSIONS", "AgainstHistory", "against_history", "centre", "grouped", "split_noise"]
 
 #: Values from which on their median is noisier than their mean, and the ratio of the variances under normal noise.
 _MEDIAN_FROM, _MEDIAN_VARIANCE = 3, math.pi / 2
@@ -30,6 +30,8 @@ class AgainstHistory:
     """The difference of a contender from a history, and its noise, in working values."""
 
     shift: Shift
+    #: Standard error of the difference.
+    error: float
     #: Standard deviations of a session around the level, and of a run around its session; None: no session has two runs.
     between: float
     within: float | None
@@ -50,6 +52,10 @@ class AgainstHistory:
     def detectable(self) -> float:
         """Smallest difference that is detected at 5 % (two-sided) with 80 % power."""
         return self._reach() * self._error(self.runs, self.sessions[1])
+
+    def shift_at(self, alpha: float) -> Shift:
+        """The difference with an interval of confidence 1 - ``alpha``."""
+        return student(self.shift.estimate, self.error, self.freedom, alpha)
 
     def needed(self, gap: float) -> tuple[int | None, int | None]:
         """Further runs in each session of the contender, else further sessions, that detect a difference of ``gap``.
@@ -97,24 +103,23 @@ def against_history(old: Sequence[Sequence[float]], new: Sequence[Sequence[float
     all runs around their sessions. Student's t with one degree of freedom less than the history has sessions.
     """
     medians = [median(session) for session in old]
-    total = (noise_floor(medians) or 0.0) ** 2
-    share = mean([median_variance(len(session)) for session in old])
     within = _within([*old, *new])
-    between, of_contender = total, total
+    total, share, between = _variances(old, within)
+    of_contender = total
     if within is not None:
-        variance = min(within**2, total / share)
-        between = max(0.0, total - variance * share)
         runs = mean([median_variance(len(session)) for session in new])
+        of_contender = between + within**2 * runs
         if (
             runs < share
         ):  # the error becomes smaller than that of the history only as far as the noise is known
             freedom = sum(len(session) - 1 for session in (*old, *new))
-            variance *= freedom / (freedom + _PSEUDO_FREEDOM)
-        of_contender = total + variance * (runs - share)
+            known = min(within**2, total / share) * freedom / (freedom + _PSEUDO_FREEDOM)
+            of_contender = total - known * (share - runs)
     level_variance = total * median_variance(len(old))
     error = math.sqrt(of_contender * median_variance(len(new)) + level_variance)
     return AgainstHistory(
         shift=student(centre(new) - median(sorted(medians)), error, len(old) - 1),
+        error=error,
         between=math.sqrt(between),
         within=within,
         freedom=len(old) - 1,
@@ -122,6 +127,24 @@ def against_history(old: Sequence[Sequence[float]], new: Sequence[Sequence[float
         sessions=(len(old), len(new)),
         runs=round(mean([len(session) for session in new])),
     )
+
+
+def split_noise(sessions: Sequence[Sequence[float]]) -> tuple[float, float] | None:
+    """Standard deviations of sessions around their level and of runs around their session, in working units.
+
+    None with fewer than ``FEWEST_SESSIONS`` sessions, and if no session has two runs. Each session is sorted.
+    """
+    within = _within(sessions)
+    if within is None or len(sessions) < FEWEST_SESSIONS:
+        return None
+    return math.sqrt(_variances(sessions, within)[2]), within
+
+
+def _variances(sessions: Sequence[Sequence[float]], within: float | None) -> tuple[float, float, float]:
+    """The variance of the medians, the share of a run's variance in it, and the variance between sessions."""
+    total = (noise_floor([median(session) for session in sessions]) or 0.0) ** 2
+    share = mean([median_variance(len(session)) for session in sessions])
+    return total, share, max(0.0, total - share * (within or 0.0) ** 2)
 
 
 def _within(sessions: Sequence[Sequence[float]]) -> float | None:

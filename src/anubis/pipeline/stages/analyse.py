@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from anubis.contracts.world import World
 from anubis.judging.alert_events import alert_event
 from anubis.judging.alert_rules import OPEN, JudgedSeries, alert_id, shift_alerts
-from anubis.judging.confirmation import waits
+from anubis.judging.confirmation import CONFIRMS, waits
 from anubis.judging.series import in_order, is_unstable, judged_metrics, series_of, subject_points
 from anubis.judging.thresholds import BOUNDS, crossed_bounds
 from anubis.late import late
@@ -20,8 +21,10 @@ from anubis.pipeline.conclusion import conclude
 
 if TYPE_CHECKING:
     from anubis.analysis.changes import detection
+    from anubis.judging import confirmation_evidence as evidence
 else:  # numpy and scipy, which short series do not need
     detection = late("anubis.analysis.changes.detection")
+    evidence = late("anubis.judging.confirmation_evidence")
 
 #: Changes are searched only in series with at least this many points; for shorter ones numpy is not imported.
 FEWEST_POINTS = 6
@@ -30,22 +33,34 @@ FEWEST_POINTS = 6
 def analyse(run: Run, world: World) -> Step:
     """Open, update and resolve alerts. A run without alerts is final at once."""
     now_s = world.clock.now_s()
-    known = world.alerts.find(benchmark=run.descriptor.info.name)
-    changed = _failure(run, known, now_s)
+    stored = world.alerts.find(benchmark=run.descriptor.info.name)
+    settled = {alert.id: after for alert in stored if (after := _decided(run, alert, world))}
+    known = [settled.get(alert.id, alert) for alert in stored]
+    changed = [*settled.values(), *_failure(run, known, now_s)]
     if run.cause is None:
         histories = _histories(run, world)
-        name = run.descriptor.info.name
-        changed += shift_alerts(name, _judge(histories), known, now_s, lambda alert: waits(run, alert, world))
+        if (
+            CONFIRMS not in run.cell
+        ):  # a confirming run decides about its alert alone, never pooled with the series
+            waiting = partial(waits, run, world=world)
+            changed += shift_alerts(
+                run.descriptor.info.name, _judge(histories), known, now_s, waiting, settled=settled.keys()
+            )
         changed += _thresholds(run, histories, known, now_s)
     if not changed and not any(alert.state in OPEN for alert in known):
         return conclude(run, now_s, run.cause, run.reason)
-    before = {alert.id: alert for alert in known}
+    before = {alert.id: alert for alert in stored}
     events = [
         alert_event(run, alert, now_s) for alert in changed if _has_new_state(alert, before.get(alert.id))
     ]
     return Step(
         status=Status.ALERT, cause=run.cause, reason=run.reason, alerts=tuple(changed), events=tuple(events)
     )
+
+
+def _decided(run: Run, alert: Alert, world: World) -> Alert | None:
+    """The alert after the decision about its confirming runs, if they have all been measured."""
+    return evidence.decided(run, alert, world) if alert.ordered else None
 
 
 def _has_new_state(alert: Alert, before: Alert | None) -> bool:
