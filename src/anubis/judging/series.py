@@ -35,7 +35,7 @@ def names_one_code(subject: str) -> bool:
 def series_of(points: Sequence[Point]) -> Series:
     """One series from ordered points. The error of a run is the standard error of the mean of its repeats.
 
-    A point over several runs has no repeats of its own; its runs reduce its noise further than their spread shows.
+    That of a point over several runs is unknown (0): its spread is not one of repeats.
     """
     latest = points[-1]
     return Series(

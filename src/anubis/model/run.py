@@ -105,7 +105,7 @@ class Run:
 
 
 def finished_period(run: Run, fingerprint: str) -> Period:
-    """When and where a run was measured whose record has no such facts: the kind of machine stands in for the machine."""
+    """When and where a run was measured if this is not in its record: from its times and the kind of its machine."""
     start_s = run.created_s if run.placed_s is None else run.placed_s
     return Period(machine=fingerprint, start_s=start_s, end_s=max(start_s, run.ended_s or start_s))
 

@@ -7,10 +7,9 @@ from anubis.model.run import Event, Run, Step, finished_period
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import event_words, write_events
 from anubis.store.rows import descriptor_values, id_bytes, id_text, new_run_values
-from anubis.store.sessions import assign
 from anubis.store.sql.database import Database, Session, chunked
 from anubis.store.text import clean, packed, text_digest
-from anubis.store.writing import Measured, point_rows
+from anubis.store.writing import Measured, assign_sessions, point_rows
 
 
 def add_runs(
@@ -67,7 +66,7 @@ def add_runs(
                 for run, _ in new
                 if run.id in machines
             }
-            assign(session, periods, session_pause_s)
+            assign_sessions(session, periods, session_pause_s)
         for run_id in sampled.keys() & numbers.keys():
             sampled[run_id].write(session, numbers[run_id])
         return [run.id for run, _ in new]

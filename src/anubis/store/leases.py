@@ -9,10 +9,9 @@ from anubis.store.deliveries import write_deliveries
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import event_words, write_events
 from anubis.store.rows import id_bytes, id_text, run_of, step_values
-from anubis.store.sessions import assign
 from anubis.store.sql.database import Database, Session, chunked
 from anubis.store.text import clean
-from anubis.store.writing import Measured
+from anubis.store.writing import Measured, assign_sessions
 
 
 class StoredLeases:
@@ -80,7 +79,7 @@ class StoredLeases:
                 raise LeaseLostError(f"run {run.id} is held by another reconciler, or final")
             measured.write(session, rows[0].no)
             if step.period is not None:
-                assign(session, {rows[0].no: step.period}, self._session_pause_s)
+                assign_sessions(session, {rows[0].no: step.period}, self._session_pause_s)
             write_events(session, step.events, words)
             write_deliveries(session, step.deliveries)
             return bool(rows[0].cancel)

@@ -136,15 +136,26 @@ def compare(
     )
     if found.difference is not None:
         verdict = _judged(verdict, scale, found, by_session)
-    if by_session is not None:
-        verdict = replace(
-            verdict,
-            baseline=centre(sides[0]),
-            contender=centre(sides[1]),
-            noise_between=None if by_session.within is None else scale.effect(by_session.between),
-            noise_within=None if by_session.within is None else scale.effect(by_session.within),
-        )
-    return verdict
+    return verdict if by_session is None else _with_sessions(verdict, scale, by_session, sides)
+
+
+def _with_sessions(
+    verdict: Verdict,
+    scale: Scale,
+    by_session: AgainstHistory,
+    sides: tuple[Sequence[Sequence[float]], Sequence[Sequence[float]]],
+) -> Verdict:
+    """The verdict with the centres of the sessions, and the noise split if it can be."""
+    between, within = None, None
+    if by_session.within is not None:
+        between, within = scale.effect(by_session.between), scale.effect(by_session.within)
+    return replace(
+        verdict,
+        baseline=centre(sides[0]),
+        contender=centre(sides[1]),
+        noise_between=between,
+        noise_within=within,
+    )
 
 
 def _judged(verdict: Verdict, scale: Scale, found: Estimate, by_session: AgainstHistory | None) -> Verdict:
