@@ -30,6 +30,8 @@ class Level:
     values: tuple[float, ...]
     #: Subject of the newest.
     subject: str
+    #: Runs during which the machine was disturbed.
+    disturbed: frozenset[str]
     #: Number of runs in each session of each subject, in the order of the values; empty if they are not considered.
     sessions: tuple[int, ...] = ()
 
@@ -86,6 +88,7 @@ def _level(block: PointBlock, units: Sequence[Sequence[int]]) -> Level:
     return Level(
         tuple(block.values[at] for unit in units for at in unit),
         block.subjects[units[-1][-1]],
+        frozenset(block.run_ids[at] for unit in units for at in unit if block.contaminated[at]),
         tuple(map(len, units)),
     )
 

@@ -136,6 +136,7 @@ def _points(block: PointBlock) -> list[Point]:
         block.orders_s,
         block.subjects,
         block.sessions,
+        block.contaminated,
         strict=True,
     )
     return [
@@ -152,8 +153,9 @@ def _points(block: PointBlock) -> list[Point]:
             order_s=order_s,
             subject=subject,
             session=session,
+            contaminated=contaminated,
         )
-        for run_id, value, spread, count, order_s, subject, session in columns
+        for run_id, value, spread, count, order_s, subject, session, contaminated in columns
         if isfinite(value)
     ]
 

@@ -89,7 +89,8 @@ class Alert:
     rows: tuple[AlertRow, ...]
     #: Run of the first point of the new level.
     run_id: str
-    #: Subject range: the last of the old level, the first of the new one (commit or version; empty when unknown).
+    #: Most probable position: the last subject of the old level, the first of the new one (commit or version; empty when
+    #: unknown).
     last_old: str
     first_new: str
     #: UTC, seconds since 1970.
@@ -109,3 +110,6 @@ class Alert:
     repository: str = ""
     #: How often it was stored; 0: never. A store replaces an alert only by one with the version that is stored.
     version: int = 0
+    #: Wider range that contains the change with 95 % confidence; empty if it is that of ``last_old`` and ``first_new``.
+    earliest_old: str = ""
+    latest_new: str = ""

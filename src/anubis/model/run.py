@@ -11,6 +11,9 @@ from anubis.model.descriptor import Descriptor
 from anubis.model.points import Period, Point, SampleBlock
 from anubis.model.status import Status
 
+#: Kinds of events about the values of a run: a crossed bound of the descriptor, values that were not recorded.
+CROSSED_EVENT, REJECTED_EVENT = "threshold", "rejected"
+
 
 class Seen(StrEnum):
     """The state of a placement as the engine reports it. LOST is not ENDED; unknown is not LOST."""
@@ -50,7 +53,7 @@ class Event:
     """An append-only record of something that happened to a run; timeline and audit trail consist of events."""
 
     run_id: str
-    #: submitted, placed, running, ended, final, cancel_requested, note, ...
+    #: submitted, placed, running, ended, final, cancel_requested, threshold, rejected, note, ...
     kind: str
     #: UTC, seconds since 1970.
     time_s: float

@@ -30,7 +30,7 @@ class Execution:
         self.ended_s: float = facts["ended_s"]
         self.wall_s: float = facts["wall_s"]
         self.cpu_s: float = facts["user_s"] + facts["system_s"]
-        #: None where the system does not report it.
+        #: Of its largest process; None where the system does not report it.
         self.peak_memory_bytes: float | None = facts["peak_memory_bytes"]
 
     @property
@@ -93,6 +93,12 @@ class Record:
         from anubis.record.interference import disturbances
 
         return disturbances(self.telemetry, execution.started_s, execution.ended_s)
+
+    def peak_tree_bytes(self, execution: Execution) -> float | None:
+        """The largest sampled memory of all processes of an execution; None for one that was too short for a sample."""
+        if self.telemetry is None:
+            return None
+        return self.telemetry.largest("tree_memory", execution.started_s, execution.ended_s)
 
     def samples(self) -> Mapping[str, Columns]:
         """All samples, by metric."""

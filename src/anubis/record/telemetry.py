@@ -72,6 +72,16 @@ class Telemetry:
     def __len__(self) -> int:
         return len(self.times_s)
 
+    def largest(self, column: str, after_s: float, until_s: float) -> float | None:
+        """The largest known value of a column between two times (UTC seconds); None if there is none."""
+        values = self.columns.get(column, ())
+        known = [
+            value
+            for time_s, value in zip(self.times_s, values)
+            if after_s < time_s <= until_s and value == value  # noqa: PLR0124  NaN
+        ]
+        return max(known, default=None)
+
     def _read(self, columns: list[dict[str, Any]], data: bytes) -> None:
         size = _row_bytes(len(columns))
         count = len(data) // size

@@ -10,6 +10,7 @@ from anubis.model.cause import Cause
 from anubis.model.descriptor import OnContamination
 from anubis.model.errors import NoCapacityError, PlugInError, StageError, StoreError
 from anubis.model.hardware import Hardware
+from anubis.model.points import OWN_METRICS
 from anubis.model.run import Event as RunEvent
 from anubis.model.run import Seen, Step
 from anubis.model.status import Status
@@ -53,7 +54,7 @@ def test_a_run_walks_from_submission_to_its_end(house, reconciler, leave_record)
     ended = house.runs.get(run.id)
     assert (ended.status, ended.cause) == (Status.SUCCEEDED, None)
     assert [event.kind for event in house.events.read(run.id)] == ["placed", "ended", "final"]
-    assert {point.metric for point in house.points.of([run.id])} == {"wall_time", "cpu_time", "peak_memory"}
+    assert {point.metric for point in house.points.of([run.id])} == set(OWN_METRICS)
 
 
 def test_runs_wait_for_room_in_the_order_of_their_submission(house, reconciler, leave_record):
@@ -658,7 +659,12 @@ def test_a_chore_that_hangs_stalls_neither_runs_nor_the_end(house, new_reconcile
 def test_a_step_that_concerns_alerts_gives_chores_a_turn_at_once(
     house, reconciler, new_reconciler, leave_record
 ):
-    run = a_run()
+    before, run = a_run(), a_run()
+    add(house, before)
+    turn(reconciler, house, times=7)
+    leave_record(before)
+    house.engine.end(house.runs.get(before.id).placement)
+    turn(reconciler, house, times=7)
     add(house, run)
     reconciler.close()
     chore = Chore()

@@ -32,7 +32,7 @@ from anubis.analysis.samples.spread import (
 )
 from anubis.analysis.verdict_text import next_step, render
 from anubis.model.errors import BadInputError
-from anubis.model.verdict import Comparison, Judgement, Sides, Verdict
+from anubis.model.verdict import Comparison, Estimator, Judgement, Sides, Verdict
 
 __all__ = ["compare", "compare_many", "next_step", "render", "scale_of"]
 
@@ -67,6 +67,10 @@ class Scale:
         """One working value."""
         return math.log(value) if self.logs else value / self.unit
 
+    def centre(self, values: Sequence[float]) -> float:
+        """The working value of the median."""
+        return self.value(median(sorted(values)))
+
     def effect(self, difference: float) -> float:
         """A difference of working values as a ratio minus one."""
         return math.expm1(min(difference, MAX_LOG)) if self.logs else difference
@@ -96,9 +100,9 @@ def compare(
       noise between sessions is part of the error (``against_history``);
     - at least 6 runs a side: Hodges-Lehmann ratio on logs with the exact Mann-Whitney interval;
     - 3 to 5: difference of mean logs with Welch's interval (Welch 1947, Biometrika 34:28-35);
-    - fewer, with at least 6 earlier values of the same level in ``history``: the difference of medians with
-      the noise of the history and Student's t;
-    - fewer without history: the ratio, and "not enough runs".
+    - fewer, with at least 6 earlier values of the same level in ``history``: the ratio of medians with the
+      noise of the history and Student's t;
+    - fewer without history: the ratio of medians, and "not enough runs".
 
     If any value is zero or negative, differences replace log ratios, relative to the absolute median of the baseline (of
     the contender, if that is zero). The judgement depends on the whole 95 % interval: beyond ``min_effect`` it is a
@@ -110,17 +114,21 @@ def compare(
     scale = scale_of(baseline, contender, history)
     old, new, past = scale.work(baseline), scale.work(contender), scale.work(history)
     sides = grouped(baseline, baseline_sessions), grouped(contender, contender_sessions)
+    between_medians = scale.centre(contender) - scale.centre(baseline) if old and new else None
     by_session = None
     if len(sides[0]) >= FEWEST_SESSIONS and sides[1]:
-        by_session = against_history(*([scale.work(session) for session in side] for side in sides))
+        difference = scale.value(centre(sides[1])) - scale.value(centre(sides[0]))
+        by_session = against_history(
+            *([scale.work(session) for session in side] for side in sides), difference=difference
+        )
         found = Estimate(by_session.shift, by_session.noise, by_session.detectable)
     else:
-        found = _estimate(old, new, past)
+        found = _estimate(old, new, past, between_medians)
     verdict = Verdict(
         metric=metric,
         units=units,
         judgement=Judgement.UNDECIDED,
-        effect=scale.effect(median(new) - median(old)) if old and new else None,
+        effect=None if between_medians is None else scale.effect(between_medians),
         interval=None,
         p=None,
         n_baseline=len(old),
@@ -132,6 +140,7 @@ def compare(
         detectable=None if found.detectable is None else scale.effect(found.detectable),
         more_runs=ROBUST_FROM - min(len(old), len(new)) if old and new else None,
         better=better,
+        estimator=Estimator.MEDIANS if by_session else _estimator(scale, min(len(old), len(new))),
         sessions=(len(sides[0]), len(sides[1])) if baseline_sessions else None,
     )
     if found.difference is not None:
@@ -180,6 +189,15 @@ def _judged(verdict: Verdict, scale: Scale, found: Estimate, by_session: Against
         more_runs=more_runs,
         more_sessions=more_sessions,
     )
+
+
+def _estimator(scale: Scale, fewest: int) -> Estimator:
+    """How the effect is estimated if the smaller side has this number of runs."""
+    if fewest >= ROBUST_FROM:
+        return Estimator.HODGES_LEHMANN
+    if fewest >= FEWEST_RUNS:
+        return Estimator.GEOMETRIC_MEANS if scale.logs else Estimator.MEANS
+    return Estimator.MEDIANS
 
 
 def compare_many(sides: Iterable[Sides], *, false_discovery_rate: float = 0.05) -> Comparison:
@@ -253,7 +271,13 @@ def scale_of(baseline: Sequence[float], contender: Sequence[float], history: Seq
     return Scale(logs=False, unit=max(unit, largest * 1e-100))
 
 
-def _estimate(old: list[float], new: list[float], past: list[float]) -> Estimate:
+def _estimate(
+    old: list[float], new: list[float], past: list[float], between_medians: float | None
+) -> Estimate:
+    """The difference, the noise of one run and the smallest detectable difference, in working values.
+
+    With few runs it is the difference of the medians, so that a spike on a side does not move it.
+    """
     fewest = min(len(old), len(new))
     if fewest >= FEWEST_RUNS:
         noise = max(noise_floor(old) or 0.0, noise_floor(new) or 0.0)
@@ -262,12 +286,11 @@ def _estimate(old: list[float], new: list[float], past: list[float]) -> Estimate
     if len(past) < ROBUST_FROM:
         return Estimate(None, None, None)
     noise, freedom = noise_floor(past) or 0.0, len(past) - 1
-    if fewest == 0:
+    if between_medians is None:
         return Estimate(None, noise, None)
-    difference = median(new) - median(old)
     error = noise * math.sqrt(median_variance(len(old)) + median_variance(len(new)))
     return Estimate(
-        student(difference, error, freedom),
+        student(between_medians, error, freedom),
         noise,
         smallest_detectable(noise, len(old), len(new), freedom),
     )

@@ -95,14 +95,16 @@ def centre(sessions: Sequence[Sequence[float]]) -> float:
     return median(sorted(map(median, sessions)))
 
 
-def against_history(old: Sequence[Sequence[float]], new: Sequence[Sequence[float]]) -> AgainstHistory:
+def against_history(
+    old: Sequence[Sequence[float]], new: Sequence[Sequence[float]], *, difference: float | None = None
+) -> AgainstHistory:
     """Compare the sessions of a contender with at least ``FEWEST_SESSIONS`` sessions of a history.
 
-    Each session is a sorted list of working values, one for each run. Centres are medians; the noise between sessions
+    Each session is a sorted list of working values, one for each run. ``difference`` is that of the centres in working
+    values, if it is not that of the medians of the working values. Centres are medians; the noise between sessions
     is the robust spread of the medians of the history, less the part that its runs explain; the noise within is that of
     all runs around their sessions. Student's t with one degree of freedom less than the history has sessions.
     """
-    medians = [median(session) for session in old]
     within = _within([*old, *new])
     total, share, between = _variances(old, within)
     of_contender = total
@@ -118,7 +120,7 @@ def against_history(old: Sequence[Sequence[float]], new: Sequence[Sequence[float
     level_variance = total * median_variance(len(old))
     error = math.sqrt(of_contender * median_variance(len(new)) + level_variance)
     return AgainstHistory(
-        shift=student(centre(new) - median(sorted(medians)), error, len(old) - 1),
+        shift=student(centre(new) - centre(old) if difference is None else difference, error, len(old) - 1),
         error=error,
         between=math.sqrt(between),
         within=within,

@@ -10,7 +10,7 @@ from anubis.model.descriptor import OnContamination
 from anubis.model.errors import ElsewhereError
 from anubis.model.metric import Metric
 from anubis.model.points import Period, SampleBlock
-from anubis.model.run import Event, Run, Step
+from anubis.model.run import REJECTED_EVENT, Event, Run, Step
 from anubis.model.status import Status
 from anubis.pipeline.summarise import Measured, points_of
 from anubis.record.reading import Execution, Record
@@ -23,6 +23,8 @@ ROOM_TO_EXTRACT = 1 << 20
 AGAIN_AFTER_S = 1.0
 #: Maximum number of placements if disturbed repeats are measured again.
 MOST_ATTEMPTS = 3
+#: Reason in metrics.json for a step that is not valid; its value is recorded.
+BAD_STEP = "bad step"
 
 
 def collect(run: Run, world: World) -> Step:
@@ -54,6 +56,7 @@ def collect(run: Run, world: World) -> Step:
                 Cause.CONTAMINATED,
                 "the machine was disturbed: " + "; ".join(_disturbances(record)),
             )
+    events += _rejected(run, record, world)
     points = points_of(run, blocks, measured, record.fingerprint) if cause is None else []
     return Step(
         status=Status.ANALYSE,
@@ -75,6 +78,26 @@ def _period(record: Record) -> Period | None:
         start_s=min(execution.started_s for execution in record.executions),
         end_s=max(execution.ended_s for execution in record.executions),
     )
+
+
+def _rejected(run: Run, record: Record, world: World) -> list[Event]:
+    """One event for each metric with values that were not recorded, such as nan."""
+    events = []
+    for name, counters in record.metrics.items():
+        rejected = {why: count for why, count in counters.get("rejected", {}).items() if why != BAD_STEP}
+        if not rejected:
+            continue
+        count = sum(rejected.values())
+        counts = ", ".join(f"{number} {why}" for why, number in rejected.items())
+        # The example may be a step if steps were rejected, too.
+        is_value = BAD_STEP not in counters["rejected"]
+        example = f"; the first: {counters.get('rejected_example')!r}" if is_value else ""
+        message = f"{count} value{'s' * (count != 1)} of {name} not recorded: {counts}{example}"
+        data = {"metric": name, "count": count}
+        events.append(
+            Event(run_id=run.id, kind=REJECTED_EVENT, time_s=world.clock.now_s(), message=message, data=data)
+        )
+    return events
 
 
 def _again(run: Run, world: World, events: Sequence[Event]) -> Step:
@@ -139,6 +162,7 @@ def _measured(execution: Execution, record: Record) -> Measured:
         repeat=execution.repeat,
         wall_s=execution.wall_s,
         cpu_s=execution.cpu_s,
-        peak_memory_bytes=execution.peak_memory_bytes,
+        peak_process_bytes=execution.peak_memory_bytes,
+        peak_tree_bytes=record.peak_tree_bytes(execution),
         disturbances=tuple(record.disturbances(execution)),
     )

@@ -547,12 +547,12 @@ WHERE words.word IN ({series_keys})) AND coalesce(runs.order_s, runs.created_s) 
 WHERE ranked.newness <= :most AND ranked.series IS NOT NULL ORDER BY ranked.order_s, ranked.no
 
 -- name: points_of_runs
-SELECT points.run, points.metric, points.value, points.spread, points.count, points.better 
+SELECT points.run, points.metric, points.value, points.spread, points.count, points.better, points.contaminated 
 FROM points 
 WHERE points.run IN ({numbers}) ORDER BY points.run, points.metric
 
 -- name: metrics_of_runs
-SELECT points.run, points.metric, points.value, points.spread, points.count, points.better 
+SELECT points.run, points.metric, points.value, points.spread, points.count, points.better, points.contaminated 
 FROM points 
 WHERE points.run IN ({numbers}) AND points.metric IN ({metrics}) ORDER BY points.run, points.metric
 

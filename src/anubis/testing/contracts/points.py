@@ -91,7 +91,7 @@ class PointsContract:
                 changes: dict[str, Any] = {"order_s": order_s, "subject": tested.version, "fingerprint": name}
                 points = (
                     a_point(run, value=0.1, spread=0.01, count=5, better="lower", **changes),
-                    a_point(run, "other", units="s", **changes),
+                    a_point(run, "other", units="s", contaminated=order_s == 1.0, **changes),
                     a_point(run, "third", **changes),
                 )
                 finished(store, run, points=points)
@@ -188,6 +188,23 @@ class PointsContract:
         assert (summary.metric, summary.units, summary.count) == ("latency", "ms", 3)
         assert (summary.last, summary.min, summary.max) == (7.0, 1.0, 7.0)
         assert summary.mean == pytest.approx(10 / 3)
+
+    @pytest.mark.parametrize("start", [1, 2, 3])
+    def test_warm_ups_are_stored_but_not_summarised(self, store: Any, start: int) -> None:
+        def block(begin: int, end: int) -> SampleBlock:
+            values, repeats = array("d", [90.0, 1.0, 80.0, 3.0]), array("i", [-2, 0, -1, 1])
+            return replace(samples_of(values[begin:end], start=begin), repeats=repeats[begin:end])
+
+        whole, parts = block(0, 4), (block(0, start), block(start, 4))
+        for blocks in ((whole,), parts):
+            run = measured(store, *blocks)
+            stored = store.points.samples(run.id, "latency")
+            assert (stored.values, stored.repeats) == (whole.values, whole.repeats)
+            (summary,) = store.points.summaries(run.id)
+            assert (summary.count, summary.last, summary.min, summary.max, summary.mean) == (2, 3, 1, 3, 2)
+        run = measured(store, block(0, 1))
+        assert list(store.points.samples(run.id, "latency").values) == [90.0]
+        assert store.points.summaries(run.id) == []
 
     @pytest.mark.parametrize("start", [0, 1, 2, 3])
     def test_a_block_replaces_what_was_stored_from_its_start_on(self, store: Any, start: int) -> None:
