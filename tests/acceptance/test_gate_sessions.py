@@ -39,7 +39,7 @@ def check(anubis):
 
 
 def test_three_runs_of_a_session_that_deviates_are_no_regression(check, anubis):
-    verdict = check(103.5, code=4)
+    verdict = check(103.5, "--fail-on", "undecided", code=4)
     assert (verdict["judgement"], verdict["sessions"]) == ("undecided", [12, 1])
     assert verdict["more_runs"] is None
     assert "more session" in verdict["text"]

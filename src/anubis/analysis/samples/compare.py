@@ -96,8 +96,7 @@ def compare(
 ) -> Verdict:
     """Judge one metric; each value is one run's median, in ``units``.
 
-    - with at least 3 sessions in ``baseline_sessions`` (the number of values in each): a comparison with a history, whose
-      noise between sessions is part of the error (``against_history``);
+    - at least 3 sessions in ``baseline_sessions`` (the number of values in each): ``against_history``;
     - at least 6 runs a side: Hodges-Lehmann ratio on logs with the exact Mann-Whitney interval;
     - 3 to 5: difference of mean logs with Welch's interval (Welch 1947, Biometrika 34:28-35);
     - fewer, with at least 6 earlier values of the same level in ``history``: the ratio of medians with the
@@ -115,15 +114,12 @@ def compare(
     old, new, past = scale.work(baseline), scale.work(contender), scale.work(history)
     sides = grouped(baseline, baseline_sessions), grouped(contender, contender_sessions)
     between_medians = scale.centre(contender) - scale.centre(baseline) if old and new else None
-    by_session = None
-    if len(sides[0]) >= FEWEST_SESSIONS and sides[1]:
-        difference = scale.value(centre(sides[1])) - scale.value(centre(sides[0]))
-        by_session = against_history(
-            *([scale.work(session) for session in side] for side in sides), difference=difference
-        )
-        found = Estimate(by_session.shift, by_session.noise, by_session.detectable)
-    else:
-        found = _estimate(old, new, past, between_medians)
+    by_session = _by_session(scale, sides)
+    found = (
+        Estimate(by_session.shift, by_session.noise, by_session.detectable)
+        if by_session
+        else _estimate(old, new, past, between_medians)
+    )
     verdict = Verdict(
         metric=metric,
         units=units,
@@ -146,6 +142,17 @@ def compare(
     if found.difference is not None:
         verdict = _judged(verdict, scale, found, by_session)
     return verdict if by_session is None else _with_sessions(verdict, scale, by_session, sides)
+
+
+def _by_session(
+    scale: Scale, sides: tuple[Sequence[Sequence[float]], Sequence[Sequence[float]]]
+) -> AgainstHistory | None:
+    """The comparison of the sessions of both sides; None if there are too few."""
+    if len(sides[0]) < FEWEST_SESSIONS or not sides[1]:
+        return None
+    difference = scale.value(centre(sides[1])) - scale.value(centre(sides[0]))
+    old, new = ([scale.work(session) for session in side] for side in sides)
+    return against_history(old, new, difference=difference)
 
 
 def _with_sessions(
