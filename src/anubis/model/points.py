@@ -86,9 +86,15 @@ def chains(items: Iterable[T], period: Callable[[T], Period], pause_s: float) ->
 
 @lru_cache(maxsize=4096)
 def session_id(machine: str, start_s: float) -> str:
-    """The id of the session that began on a machine at this time: the time (UTC) and a digest of the machine."""
-    digest = hashlib.sha256(machine.encode()).hexdigest()[:6]
-    return f"{datetime.fromtimestamp(start_s, UTC):%Y%m%dT%H%M%SZ}-{digest}"
+    """The id of the session that began on a machine at this time: the time (UTC) and a digest of the machine.
+
+    A time outside of the calendar, which an imported file may contain, is given in seconds.
+    """
+    digest = hashlib.sha256(machine.encode("utf-8", "surrogatepass")).hexdigest()[:6]
+    try:
+        return f"{datetime.fromtimestamp(start_s, UTC):%Y%m%dT%H%M%SZ}-{digest}"
+    except (ValueError, OverflowError, OSError):
+        return f"{start_s:.0f}-{digest}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from anubis.analysis.samples.compare import compare
 from anubis.judging.gate import GateSides, compare_sides
 from anubis.model.alert import AlertState
 from anubis.model.cause import Cause
@@ -204,6 +205,23 @@ def test_a_named_baseline_of_one_run_takes_its_noise_from_history(bench):
     assert verdict.n_baseline == 1
 
 
+def test_a_named_baseline_of_one_run_needs_no_history(bench):
+    old = bench.run(100.0, descriptor=labelled(bench, "main"))
+    report = bench.check(bench.run(90.0, descriptor=labelled(bench, "topic")), baseline=[old])
+    assert set(judgements(report).values()) == {Judgement.UNDECIDED}
+
+
+def test_four_runs_a_side_are_compared_without_the_history(bench, house):
+    """The history has a zero, for which there is no ratio; the values of both sides have ratios."""
+    bench.history(*[100.0] * 8, 0.0, *[100.0] * 3)
+    old = bench.history(*[100.0] * 4, subject="old", order_s=90.0)
+    new = bench.history(*[80.0, 70.0, 80.0, 90.0], subject="new", order_s=91.0)
+    for verdict in only(bench.check(*new, baseline=old)).comparison.verdicts:
+        points = house.points.of([run.id for run in (*old, *new)])
+        values = [point.value for point in points if point.metric == verdict.metric]
+        assert verdict.effect == compare(verdict.metric, values[:4], values[4:]).effect
+
+
 def test_a_failed_baseline_is_told(bench):
     bench.history(*[100.0] * 8)
     report = bench.check(bench.run(), baseline=[bench.run(cause=Cause.OUT_OF_MEMORY)])
@@ -275,6 +293,24 @@ def test_runs_of_the_accepted_subject_itself_are_compared_with_its_earlier_ones(
     now = bench.history(*[90.0] * 6, subject="meant", order_s=50.0)
     verdict = only(bench.check(*now)).comparison.verdicts[0]
     assert (verdict.judgement, verdict.n_baseline) == (Judgement.UNCHANGED, 6)
+
+
+def test_what_came_after_a_contender_is_no_baseline_of_an_accepted_level_either(bench, house):
+    bench.history(*[100.0] * 12)
+    first = bench.run(90.0, subject="meant")
+    accepted(bench, first, house)
+    contender = bench.run(90.0)
+    bench.history(*[80.0] * 3)
+    assert only(bench.check(contender)).comparison.verdicts[0].n_baseline == 1
+
+
+def test_other_runs_of_the_contenders_subject_are_no_baseline_of_an_accepted_level(bench, house):
+    bench.history(*[100.0] * 12)
+    first = bench.run(90.0, subject="meant")
+    accepted(bench, first, house)
+    bench.history(*[90.0] * 3, subject="new", order_s=50.0)
+    contender = bench.run(90.0, subject="new", order_s=50.0)
+    assert only(bench.check(contender)).comparison.verdicts[0].n_baseline == 1
 
 
 def test_values_that_are_no_numbers_are_left_out(bench, house):

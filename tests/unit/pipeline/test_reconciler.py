@@ -15,6 +15,7 @@ from anubis.model.run import Event as RunEvent
 from anubis.model.run import Seen, Step
 from anubis.model.status import Status
 from anubis.pipeline.reconciler import Reconciler
+from anubis.pipeline.stage_call import STAGES
 from anubis.testing import FakeEngine, a_descriptor, a_run
 from anubis.testing.contracts.engine import start
 from anubis.wiring import WallClock
@@ -145,11 +146,11 @@ def test_a_stage_without_an_answer_is_asked_again_later(house, reconciler):
     assert house.runs.get(run.id).status is Status.WATCH
 
 
-def test_a_defect_in_a_stage_ends_its_run_with_a_named_cause(house, reconciler, leave_record):
+def test_a_defect_in_a_stage_ends_its_run_with_a_named_cause(house, reconciler, monkeypatch):
     run = a_run()
     add(house, run)
     turn(reconciler, house)
-    leave_record(run, executions=[{"wall_s": "not a number"}])
+    monkeypatch.setitem(STAGES, Status.COLLECT, lambda run, world: 1 / 0)
     house.engine.end(house.runs.get(run.id).placement)
 
     turn(reconciler, house)
@@ -718,3 +719,45 @@ def test_a_decision_of_a_person_during_a_stage_is_kept(house, reconciler):
     assert house.runs.get(run.id).status is Status.SUCCEEDED
     [after] = house.store.alerts.find()
     assert (after.state, after.actor, after.told) == (AlertState.ACKNOWLEDGED, "me", None)
+
+
+@pytest.mark.parametrize("jump_s", [-3600.0, 3600.0])
+def test_a_wall_clock_that_jumps_neither_ends_nor_extends_a_wait_for_capacity(house, reconciler, jump_s):
+    house.engine.room = 0
+    add(house, run := a_run(a_descriptor(hardware=Hardware(instance_type="local", max_wait_s=60.0))))
+    turn(reconciler, house)
+    house.clock.jump(jump_s)
+    turn(reconciler, house, times=50)
+    assert house.runs.get(run.id).status is Status.PLACE
+    turn(reconciler, house, times=20)
+    assert house.runs.get(run.id).cause is Cause.NO_CAPACITY
+
+
+def test_a_clock_that_is_set_back_delays_no_run_of_a_new_driver(house, new_reconciler, leave_record):
+    first, second = new_reconciler("first"), new_reconciler("second")
+    add(house, run := a_run())
+    turn(first, house)
+    house.clock.jump(-3600.0)
+    turn(second, house)
+    leave_record(run)
+    house.engine.end(house.runs.get(run.id).placement)
+    turn(second, house)
+    assert house.runs.get(run.id).status is Status.SUCCEEDED
+
+
+def test_a_view_that_breaks_stops_no_driver(house, new_reconciler):
+    reconciler = new_reconciler("one", changed=lambda run: 1 / 0)
+    add(house, first := a_run(), second := a_run())
+    turn(reconciler, house)
+    assert [house.runs.get(run.id).status for run in (first, second)] == [Status.WATCH] * 2
+
+
+def test_an_answer_that_cannot_be_applied_affects_no_other_run(house, reconciler, monkeypatch):
+    add(house, bad := a_run(), good := a_run())
+    fetch = STAGES[Status.FETCH]
+    monkeypatch.setitem(
+        STAGES, Status.FETCH, lambda run, world: None if run.id == bad.id else fetch(run, world)
+    )
+    turn(reconciler, house)
+    assert house.runs.get(good.id).status is Status.WATCH
+    assert house.runs.get(bad.id).status is Status.FETCH

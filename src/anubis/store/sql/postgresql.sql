@@ -277,7 +277,7 @@ WHERE runs.id = %(run_id)s), %(kind)s::INTEGER, %(actor)s::INTEGER, %(time_s)s, 
 WITH ready AS 
 (SELECT runs.no AS no 
 FROM runs 
-WHERE runs.status < 100 AND runs.ready_s <= %(now_s)s AND runs.due_s <= %(now_s)s ORDER BY runs.priority DESC, runs.ready_s, runs.no 
+WHERE runs.status < 100 AND (runs.ready_s <= %(now_s)s OR runs.ready_s > %(latest_lease_s)s) AND (runs.due_s <= %(now_s)s OR runs.due_s > %(latest_s)s) ORDER BY runs.priority DESC, runs.ready_s, runs.no 
  LIMIT %(most)s FOR UPDATE SKIP LOCKED)
  UPDATE runs SET holder=%(owner)s::VARCHAR, ready_s=%(until_s)s WHERE runs.no IN (SELECT ready.no 
 FROM ready) RETURNING runs.no
@@ -286,7 +286,7 @@ FROM ready) RETURNING runs.no
 WITH ready AS 
 (SELECT runs.no AS no 
 FROM runs 
-WHERE runs.status < 100 AND runs.ready_s <= %(now_s)s AND runs.due_s <= %(now_s)s AND NOT (runs.engine IN ({engines})) ORDER BY runs.priority DESC, runs.ready_s, runs.no 
+WHERE runs.status < 100 AND (runs.ready_s <= %(now_s)s OR runs.ready_s > %(latest_lease_s)s) AND (runs.due_s <= %(now_s)s OR runs.due_s > %(latest_s)s) AND NOT (runs.engine IN ({engines})) ORDER BY runs.priority DESC, runs.ready_s, runs.no 
  LIMIT %(most)s FOR UPDATE SKIP LOCKED)
  UPDATE runs SET holder=%(owner)s::VARCHAR, ready_s=%(until_s)s WHERE runs.no IN (SELECT ready.no 
 FROM ready) RETURNING runs.no

@@ -279,7 +279,7 @@ WHERE runs.id = :run_id), :kind, :actor, :time_s, :message, :data)
 WITH ready AS 
 (SELECT runs.no AS no 
 FROM runs 
-WHERE runs.status < 100 AND runs.ready_s <= :now_s AND runs.due_s <= :now_s ORDER BY runs.priority DESC, runs.ready_s, runs.no
+WHERE runs.status < 100 AND (runs.ready_s <= :now_s OR runs.ready_s > :latest_lease_s) AND (runs.due_s <= :now_s OR runs.due_s > :latest_s) ORDER BY runs.priority DESC, runs.ready_s, runs.no
  LIMIT :most OFFSET 0)
  UPDATE runs SET holder=:owner, ready_s=:until_s WHERE runs.no IN (SELECT ready.no 
 FROM ready) RETURNING no
@@ -288,7 +288,7 @@ FROM ready) RETURNING no
 WITH ready AS 
 (SELECT runs.no AS no 
 FROM runs 
-WHERE runs.status < 100 AND runs.ready_s <= :now_s AND runs.due_s <= :now_s AND NOT (runs.engine IN ({engines})) ORDER BY runs.priority DESC, runs.ready_s, runs.no
+WHERE runs.status < 100 AND (runs.ready_s <= :now_s OR runs.ready_s > :latest_lease_s) AND (runs.due_s <= :now_s OR runs.due_s > :latest_s) AND NOT (runs.engine IN ({engines})) ORDER BY runs.priority DESC, runs.ready_s, runs.no
  LIMIT :most OFFSET 0)
  UPDATE runs SET holder=:owner, ready_s=:until_s WHERE runs.no IN (SELECT ready.no 
 FROM ready) RETURNING no

@@ -120,6 +120,20 @@ class PointsContract:
             "busy": (8.0, 9.0),
         }
 
+    def test_a_history_keeps_runs_that_measured_other_metrics(self, store: Any) -> None:
+        measured_by_run = (("a", "b"), ("a",), ("b", "a"), ("a", "c"), ("c",))
+        for at, metrics in enumerate(measured_by_run):
+            run = a_run(order_s=float(at))
+            points = (a_point(run, metric, value=10.0 * at, order_s=float(at)) for metric in metrics)
+            finished(store, run, points=tuple(points))
+        found = store.points.histories([run.series_key], ["a", "b", "c"])
+        assert {block.metric: (block.orders_s, block.values) for block in found} == {
+            "a": ((0.0, 1.0, 2.0, 3.0), (0.0, 10.0, 20.0, 30.0)),
+            "b": ((0.0, 2.0), (0.0, 20.0)),
+            "c": ((3.0, 4.0), (30.0, 40.0)),
+        }
+        assert all(block == block_of(store.points.history(block.series_key, block.metric)) for block in found)
+
     def test_values_of_another_unit_are_another_block(self, store: Any) -> None:
         runs = [a_run(order_s=float(at)) for at in range(2)]
         for run, units in zip(runs, ("ms", "s"), strict=True):
