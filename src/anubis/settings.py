@@ -122,6 +122,13 @@ def _database(text: str) -> str:
     return text
 
 
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(re.fullmatch(r"[^=\s]+", name) for name in names):
+        raise ValueError("a list of names of variables, separated by commas")
+    return names
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Settings of one installation, without those of its adapters."""
@@ -132,6 +139,10 @@ class Settings:
     database_url: str = setting("ANUBIS_DATABASE_URL", read=_database, secret=True)
     #: Id of the submitting user, shown in listings; text; SHA-1 of `user+host`
     client_id: str = setting("ANUBIS_CLIENT_ID")
+    #: Variables that benchmarks may inherit from their submitter, patterns with `*`; comma-separated names; all
+    inherit: tuple[str, ...] = setting("ANUBIS_INHERIT", default=("*",), read=_names)
+    #: File of the secrets that descriptors refer to; path; `secrets.toml` in the home folder
+    secrets: Path = setting("ANUBIS_SECRETS")
     #: Engine of descriptors without an engine; name
     engine: str = setting("ANUBIS_ENGINE", default="process")
     #: Time after which the runs of an unresponsive process may be claimed by another one; seconds
@@ -160,6 +171,7 @@ class Settings:
                 problems.append(_problem("ANUBIS_HOME", "this user has no home folder", "set it to a folder"))
         refuse(problems)
         values.setdefault("database_url", f"sqlite:///{values['home'] / 'anubis.db'}")
+        values.setdefault("secrets", values["home"] / "secrets.toml")
         values.setdefault("client_id", _client_id(environ))
         return cls(**values)
 

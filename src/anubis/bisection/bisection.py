@@ -22,6 +22,7 @@ from anubis.bisection.commit_search import (
     search,
     side_of,
 )
+from anubis.contracts.environments import SubmittedEnvironment
 from anubis.contracts.runs import RunQuery, RunRow
 from anubis.contracts.world import World
 from anubis.model.errors import BadInputError, UndecidedError
@@ -30,6 +31,7 @@ from anubis.model.status import Status
 from anubis.model.verdict import Judgement, Verdict
 from anubis.settings import Settings
 from anubis.submission import subject
+from anubis.submission.environment import adding
 from anubis.submission.submit import Submission, runs_of
 
 #: Drives runs until they are final; returns the final runs.
@@ -252,11 +254,19 @@ class _Bisection:
             clock=self._world.clock,
         )
         runs = [(replace(run, family_id=self._request.family), text) for run, text in stored]
-        self._world.runs.add(runs, events)
+        adding.add(self._world, runs, events, environment=self._environment())
         ended = self._measure([run for run, _ in runs])
         if any(run.status is Status.CANCELLED for run in ended):
             raise KeyboardInterrupt
         return ended
+
+    def _environment(self) -> SubmittedEnvironment | None:
+        """The environment recorded for the run of the alert; None: that of this process."""
+        if self._request.run_id is None:
+            return None
+        run = self._world.runs.get(self._request.run_id)
+        again = adding.repeated(self._world, run, run.attempt)
+        return again[0] if again else None
 
     def _submission(self, commit: str, stack: ExitStack) -> Submission:
         request = self._request

@@ -73,6 +73,7 @@ EXAMPLES: dict[str, Any] = {
     "env.privileged": False,
     "env.extended_shm": True,
     "env.vars.*": "32",
+    "env.inherit": ["HF_TOKEN"],
     "ml.benchmark_code": "python train.py",
     "ml.args": "--batch ${BATCH}",
     "ml.framework": "pytorch",

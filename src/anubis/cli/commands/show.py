@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from anubis.analysis import quantities
+from anubis.api.environments import environment_to_json
 from anubis.api.runs import event_to_json, run_to_json
 from anubis.cli import terminal
 from anubis.cli.commands.status import about
@@ -13,6 +14,7 @@ from anubis.cli.home import open_client
 from anubis.cli.params import json_option, ref_argument
 from anubis.cli.views import json_output, tables, units
 from anubis.model.run import Event
+from anubis.record.environment import RecordedEnvironment
 from anubis.record.reading import Record
 
 #: Facts that are shown in another section or from which others are computed.
@@ -30,10 +32,12 @@ def show(*, ref: str, as_json: bool) -> None:
         run = client.runs.get(ref)
         points, events = client.results.points([run.id]), client.runs.events(run.id)
         record, folder = Record(client.records.files(run)), str(client.records.folder_of(run) or "")
+        environment = client.records.environment(run)
     if as_json:
         extra = {
             "events": [event_to_json(event) for event in events],
             "machine": dict(record.facts),
+            "environment": environment_to_json(environment) if environment else None,
             "exit": dict(record.exit),
             "record": folder or None,
         }
@@ -42,6 +46,8 @@ def show(*, ref: str, as_json: bool) -> None:
     _section("", tables.pairs([*about(run), ("record", folder)], width=terminal.width()))
     _section("timeline", _timeline(events, run.created_s))
     _section("executions", _executions(record.exit))
+    if environment:
+        _section("environment", tables.pairs(_environment(environment), width=terminal.width()))
     facts = {name: value for name, value in record.facts.items() if name not in _NOT_SHOWN}
     _section("machine", tables.pairs(flat(facts)))
 
@@ -107,6 +113,15 @@ def _execution(execution: Mapping[str, Any]) -> list[tables.Cell]:
         "" if peak is None else units.size(peak),
         f"signal {signal}" if signal else "" if code is None else f"exit code {code}",
     ]
+
+
+def _environment(environment: RecordedEnvironment) -> Iterator[tuple[str, str]]:
+    """The variables that decide what was measured, the names of secrets, the number of the others."""
+    yield from sorted(environment.values.items())
+    if environment.secrets:
+        yield "secrets", ", ".join(sorted(environment.secrets))
+    if environment.digests:
+        yield "others", f"{units.counted(len(environment.digests), 'variable')}, kept as digests"
 
 
 def flat(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:

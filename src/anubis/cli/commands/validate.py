@@ -62,7 +62,7 @@ def validate(
     if upgrade:
         click.echo(_upgraded(files[0]), nl=False)
         return exit_codes.OK
-    reports = [_report(file, mapping(overrides)) for file in files]
+    reports = [_report(file, mapping(overrides), plan=plan) for file in files]
     if as_json:
         json_output.show(
             [
@@ -111,7 +111,7 @@ class _Report:
         return describe.due_after(info.scheduling, info.timezone, time.time())
 
 
-def _report(file: Path, overrides: dict[str, str]) -> _Report:
+def _report(file: Path, overrides: dict[str, str], *, plan: bool) -> _Report:
     reading = describe.read(read_file(file), filename=str(file), overrides=overrides)
     if reading.descriptor is None:
         return _Report(file, reading.problems, ())
@@ -119,16 +119,21 @@ def _report(file: Path, overrides: dict[str, str]) -> _Report:
         cells = describe.cells(reading.descriptor)
     except BadInputError as error:
         return _Report(file, (*reading.problems, *error.problems), ())
-    return _Report(file, reading.problems, cells, tuple(dict.fromkeys(_here(cells))))
+    return _Report(file, reading.problems, cells, tuple(dict.fromkeys(_here(cells, plan=plan))))
 
 
-def _here(cells: "Sequence[describe.Cell]") -> Iterator[Problem]:
-    """Problems of a descriptor on the engines and notifiers of this installation."""
+def _here(cells: "Sequence[describe.Cell]", *, plan: bool) -> Iterator[Problem]:
+    """Problems of a descriptor on the engines and notifiers of this installation.
+
+    For a plan also what the engine would only record.
+    """
     settings = Settings.from_env(os.environ)
     surroundings = wiring.surroundings_of(settings)
     engines, notifiers = wiring.engines(surroundings), wiring.notifiers(surroundings)
     for cell in cells:
         yield from refusals.checked_here(cell.descriptor, engines, notifiers, settings.engine)
+        if plan and (engine := refusals.engine_of(cell.descriptor, engines, settings.engine)):
+            yield from refusals.only_recorded(cell.descriptor, engine)
 
 
 def _upgraded(file: Path) -> str:

@@ -104,6 +104,7 @@ class Runs(protocol.Runs):
                 f"not final yet: {', '.join(busy)}", remedy="cancel them first (anubis cancel)"
             )
         self._world.runs.remove([run.id for run in runs])
+        self._world.environments.remove([run.id for run in runs])
         for run in runs:
             self._world.records.remove(run.id)
         return [run.id for run in runs]

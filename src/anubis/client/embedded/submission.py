@@ -8,6 +8,7 @@ from anubis.model.problem import Problem
 from anubis.model.run import Run
 from anubis.submission import script_archive
 from anubis.submission.descriptor_files import submissions_of
+from anubis.submission.environment import adding
 from anubis.submission.refusals import only_recorded
 from anubis.submission.submit import runs_of
 from anubis.wiring import Installation
@@ -35,7 +36,7 @@ def submit(
         clock=world.clock,
         rounds=rounds,
     )
-    world.runs.add(runs, events)
+    adding.add(world, runs, events)
     if warned:
         for problem in dict.fromkeys(
             p for run, _ in runs for p in only_recorded(run.descriptor, world.engines[run.engine])

@@ -9,6 +9,7 @@ from anubis.contracts.runs import RunQuery, RunRow
 from anubis.model.points import Point, SampleBlock
 from anubis.model.problem import Problem
 from anubis.model.run import Event, Run
+from anubis.record.environment import RecordedEnvironment
 from anubis.record.files import Files
 
 
@@ -103,6 +104,10 @@ class Records(Protocol):
 
     def files(self, run: Run) -> Files:
         """The files of the run's current attempt (role benchmark, rank 0); they may not exist yet."""
+        ...
+
+    def environment(self, run: Run) -> RecordedEnvironment | None:
+        """The environment of the benchmark as the record keeps it; None if there is none."""
         ...
 
     def export(self, ref: str, out: BinaryIO) -> Run:

@@ -12,6 +12,7 @@ from anubis.describe.fields import kind_at, pattern_of
 from anubis.describe.findings import Findings, Remark, did_you_mean
 from anubis.describe.paths import Path, leaves
 from anubis.model.alert import AlertKind
+from anubis.model.descriptor import secret_name
 from anubis.model.labels import is_reserved
 from anubis.model.problem import Severity
 
@@ -109,9 +110,21 @@ def _event(text: str) -> Remark | None:
     )
 
 
+def _variable(text: str) -> Remark | None:
+    name = secret_name(text)
+    if name is None or re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        return None
+    return Remark(
+        message=f"{quoted(text)} does not refer to a secret",
+        remedy='the name of a secret consists of letters, digits and _, for example "secret:DEPLOY_TOKEN"',
+    )
+
+
 _CHECKS: dict[str, Callable[[str], Remark | None]] = {
     "info.scheduling": check_schedule,
     "info.timezone": check_timezone,
+    "env.vars.*": _variable,
+    "server.env.vars.*": _variable,
     "ml.benchmark_code": _command,
     "ml.args": _command,
     "output.metrics[].pattern": _pattern,
