@@ -1,5 +1,3 @@
-import hashlib
-import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -41,11 +39,6 @@ def test_every_variable_is_read():
         lease_s=2.5,
         min_free_bytes=0,
     )
-
-
-def test_the_default_client_id_is_the_old_clients():
-    expected = hashlib.sha1(f"ada+{os.uname().nodename}".encode()).hexdigest()
-    assert Settings.from_env({"HOME": "/home/ada", "USER": "ada"}).client_id == expected
 
 
 def test_a_variable_set_to_nothing_counts_as_unset():

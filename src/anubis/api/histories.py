@@ -1,7 +1,10 @@
-"""Results of imports."""
+"""Results of imports and exports."""
+
+from collections.abc import Sequence
 
 from anubis.api.json_values import Json
 from anubis.api.problems import problem_to_json
+from anubis.model.problem import Problem
 from anubis.transfer.histories import ImportResult
 
 
@@ -16,3 +19,8 @@ def imported_to_json(imported: ImportResult, stored_runs: int | None) -> Json:
         "stored_runs": stored_runs,
         "problems": [{"file": each.file, **problem_to_json(each)} for each in imported.problems],
     }
+
+
+def exported_to_json(path: str, format_name: str, problems: Sequence[Problem]) -> Json:
+    """The file that an export wrote, and the values that the format cannot hold."""
+    return {"path": path, "format": format_name, "problems": [problem_to_json(each) for each in problems]}

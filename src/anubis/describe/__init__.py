@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from anubis.describe.check.schedules import due_after
     from anubis.describe.matrix.cells import Cell, cells
-    from anubis.describe.reading import Reading, read
+    from anubis.describe.reading import CURRENT, Reading, read
     from anubis.describe.schema.json_schema import json_schema
     from anubis.describe.schema.reference import reference_markdown
     from anubis.describe.upgrading import upgrade
 
 __all__ = [
+    "CURRENT",
     "Cell",
     "Reading",
     "cells",
@@ -26,6 +27,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "CURRENT": "reading",
     "Cell": "matrix.cells",
     "Reading": "reading",
     "cells": "matrix.cells",

@@ -118,10 +118,17 @@ def toml(path: Path) -> str:
 
 def value_text(value: Any) -> str:
     """A value as TOML; text with backslashes is written in single quotes."""
-    if isinstance(value, str) and ("\\" in value or '"' in value) and "'" not in value and "\n" not in value:
+    if (
+        isinstance(value, str)
+        and ("\\" in value or '"' in value)
+        and "'" not in value
+        and value.isprintable()
+    ):
         return f"'{value}'"
     if isinstance(value, list):
         return "[" + ", ".join(value_text(item) for item in value) + "]"
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{key} = {value_text(item)}" for key, item in value.items()) + " }"
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False).replace(
+        "\x7f", "\\u007f"
+    )  # which JSON allows and TOML does not

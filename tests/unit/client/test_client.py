@@ -15,6 +15,7 @@ from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.status import Status
 from anubis.pipeline.lease_owner import new_owner
 from anubis.settings import Settings
+from anubis.submission.person import person
 from anubis.testing.builders import NOW_S, a_descriptor, a_point, a_run
 from anubis.wiring import build
 
@@ -136,7 +137,7 @@ def test_cancelling_twice_reports_the_run_once(settings, client):
     assert [each.id for each in client.runs.cancel([run.id], why="enough")] == [run.id]
     assert client.runs.cancel([run.id]) == []
     (event,) = client.runs.events(run.id)
-    assert (event.kind, event.message, event.actor) == ("cancel_requested", "enough", settings.client_id)
+    assert (event.kind, event.message, event.actor) == ("cancel_requested", "enough", person(settings))
 
 
 def test_a_cascade_cancels_what_a_run_caused_and_nothing_else(settings, client):

@@ -123,6 +123,8 @@ def test_a_wrong_metric_is_told_at_its_key(key, value, expected):
     [
         ("speed=[0-9.]+", "no group"),
         ("(speed)=([0-9.]+)", "2 groups"),
+        (r"(?P<step>\d+): (a|b)=([0-9.]+)", "2 groups"),
+        (r"(?P<step>\d+): [0-9.]+", "no group for the value"),
         ("speed=([0-9.]+)", None),
         ("(speed)=(?P<value>[0-9.]+)", None),
         ("(?:speed)=([0-9.]+)", None),

@@ -13,9 +13,11 @@ from anubis.cli.commands.status import about
 from anubis.cli.home import open_client
 from anubis.cli.params import json_option, ref_argument
 from anubis.cli.views import json_output, tables, units
+from anubis.model.plain import to_plain
 from anubis.model.run import Event
 from anubis.record.environment import RecordedEnvironment
 from anubis.record.reading import Record
+from anubis.reporting.markup import person
 
 #: Facts that are shown in another section or from which others are computed.
 _NOT_SHOWN = {"version", "run_id", "started_s", "fingerprint_inputs"}
@@ -54,10 +56,17 @@ def show(*, ref: str, as_json: bool) -> None:
 
 @click.command()
 @ref_argument
-def descriptor(*, ref: str) -> None:
-    """Print the descriptor file as it was submitted."""
+@json_option
+def descriptor(*, ref: str, as_json: bool) -> None:
+    """Print the descriptor file as it was submitted.
+
+    With --json also the descriptor of the run: with overrides and the values of its cell of a sweep; defaults are left out.
+    """
     with open_client() as client:
-        text = client.runs.text(ref)
+        run, text = client.runs.get(ref), client.runs.text(ref)
+    if as_json:
+        json_output.show({"run": run.id, "text": text, "descriptor": to_plain(run.descriptor)})
+        return
     click.echo(text, nl=not text.endswith("\n"))
 
 
@@ -80,7 +89,8 @@ def _timeline(events: Sequence[Event], created_s: float) -> Iterator[str]:
         since = units.duration(max(0.0, event.time_s - created_s))
         head = f"{units.exact_moment(event.time_s)[11:]}  {'+' + since:>11}  {event.kind:{width}}  "
         details = ", ".join(f"{key}={value}" for key, value in flat(event.data) if value not in event.message)
-        for text in (event.message, details):
+        who = f"by {person(event.actor)}" if event.actor else ""
+        for text in (", ".join(part for part in (event.message, who) if part), details):
             for line in tables.folded(text, None if room is None else room - len(head) - 2) if text else ():
                 yield f"{head}{line}"
                 head = " " * len(head)

@@ -19,6 +19,7 @@ from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.points import OWN_METRICS, Point
 from anubis.model.verdict import Comparison, Judgement, Sides, Verdict
 from anubis.record.environment import RecordedEnvironment
+from anubis.reporting import name_suggestions
 
 if TYPE_CHECKING:
     from anubis.client import Client
@@ -68,7 +69,7 @@ def judged(
     if missing := sorted(set(metrics) - common):
         raise NotFoundError(
             f"metric {missing[0]!r} was not measured on both sides",
-            remedy=f"both sides have: {', '.join(sorted(common)) or 'none'}",
+            remedy=name_suggestions.remedy(missing[0], sorted(common), otherwise="see anubis results RUN"),
         )
     if not common:
         raise NotFoundError(

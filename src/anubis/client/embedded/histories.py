@@ -6,6 +6,7 @@ from typing import BinaryIO
 from anubis.client.protocol import tools as protocol
 from anubis.contracts.runs import RunQuery
 from anubis.model.problem import Problem
+from anubis.submission.person import person
 from anubis.transfer import histories
 from anubis.wiring import Installation
 
@@ -14,7 +15,7 @@ class Histories(protocol.Histories):
     """``Histories`` (see the protocol) with the database of this installation."""
 
     def __init__(self, installation: Installation) -> None:
-        self._owner = installation.settings.client_id
+        self._settings = installation.settings
         self._world = installation.world
 
     def read(
@@ -24,7 +25,8 @@ class Histories(protocol.Histories):
         format_name: str | None = None,
         given: histories.ImportDefaults | None = None,
     ) -> histories.ImportResult:
-        return histories.import_files(addresses, owner=self._owner, format_name=format_name, defaults=given)
+        owner = person(self._settings)
+        return histories.import_files(addresses, owner=owner, format_name=format_name, defaults=given)
 
     def store(self, imported: histories.ImportResult) -> int:
         return histories.store(self._world.runs, imported.history)

@@ -77,17 +77,18 @@ def _pattern(text: str) -> Remark | None:
         )
     except (RecursionError, OverflowError):
         return Remark(message="the pattern is too deeply nested to compile", remedy="write a simpler one")
-    if "value" in compiled.groupindex or compiled.groups == 1:
+    groups = compiled.groups - ("step" in compiled.groupindex)
+    if "value" in compiled.groupindex or groups == 1:
         return None
-    if compiled.groups == 0:
+    if groups == 0:
         message, remedy = (
-            "the pattern has no group, so the whole match is read as the number",
+            "the pattern has no group for the value, so the whole match is read as the number",
             "put parentheses around the number",
         )
     else:
         message, remedy = (
-            f"the pattern has {compiled.groups} groups; the first is the value",
-            "name the group that is the value, (?P<value>...), or make the others (?:...)",
+            f"the pattern has {groups} groups; the first is the value",
+            "name the group that is the value, (?P<value>...), and that of the step, (?P<step>...); make others (?:...)",
         )
     return Remark(message=message, remedy=remedy, severity=Severity.WARNING)
 

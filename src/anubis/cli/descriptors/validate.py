@@ -103,6 +103,11 @@ class _Report:
         return not any(problem.severity is Severity.ERROR for problem in (*self.problems, *self.here))
 
     @property
+    def is_old(self) -> bool:
+        """Whether the file is written for the old system, so that it can be upgraded."""
+        return any(cell.descriptor.spec_version != describe.CURRENT for cell in self.cells)
+
+    @property
     def next_due_s(self) -> float | None:
         """When the benchmark is next due, UTC seconds; None without a schedule."""
         if not self.cells:
@@ -166,9 +171,10 @@ def _show(report: _Report, *, plan: bool) -> None:
     ]
     warnings = [problem for problem in report.problems if problem.severity is Severity.WARNING]
     if warnings:
-        terminal.warn(
-            f"{file}: {units.counted(len(warnings), 'old spelling')} (anubis validate --upgrade {file})"
+        noun, hint = (
+            ("old spelling", f" (anubis validate --upgrade {file})") if report.is_old else ("warning", "")
         )
+        terminal.warn(f"{file}: {units.counted(len(warnings), noun)}{hint}")
         errors.show_problems(warnings, file=file)
     if here := [problem for problem in report.here if problem.severity is Severity.WARNING]:
         terminal.warn(f"{file}: {units.counted(len(here), 'problem')} on this installation")
