@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from anubis.model.points import Point, SampleBlock
-from anubis.model.run import Event, Run, Step
+from anubis.model.points import SESSION_PAUSE_S, Point, SampleBlock
+from anubis.model.run import Event, Run, Step, finished_period
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import event_words, write_events
 from anubis.store.rows import descriptor_values, id_bytes, id_text, new_run_values
 from anubis.store.sql.database import Database, Session, chunked
 from anubis.store.text import clean, packed, text_digest
-from anubis.store.writing import Measured, point_rows
+from anubis.store.writing import Measured, assign_sessions, point_rows
 
 
 def add_runs(
@@ -20,6 +20,7 @@ def add_runs(
     events: Sequence[Event] = (),
     points: Sequence[Point] = (),
     samples: Mapping[str, Sequence[SampleBlock]] | None = None,
+    session_pause_s: float = SESSION_PAUSE_S,
 ) -> list[str]:
     """Store runs that are not stored yet, with their points, samples and events, in one transaction.
 
@@ -59,6 +60,13 @@ def add_runs(
             found = zip(points, measured, strict=True)
             rows = [{"run": numbers[point.run_id], **row} for point, row in found if point.run_id in numbers]
             session.write_all("add_point", rows)
+            machines = {point.run_id: point.fingerprint for point in points}
+            periods = {
+                numbers[run.id]: finished_period(run, machines[run.id])
+                for run, _ in new
+                if run.id in machines
+            }
+            assign_sessions(session, periods, session_pause_s)
         for run_id in sampled.keys() & numbers.keys():
             sampled[run_id].write(session, numbers[run_id])
         return [run.id for run, _ in new]

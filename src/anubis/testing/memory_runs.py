@@ -7,7 +7,7 @@ from anubis.contracts.runs import RunQuery, RunRow, StoredNames
 from anubis.model.errors import NotFoundError
 from anubis.model.ids import short_id
 from anubis.model.points import Point, SampleBlock
-from anubis.model.run import Event, Run
+from anubis.model.run import Event, Run, finished_period
 from anubis.testing.memory_state import MemoryState
 
 
@@ -97,6 +97,12 @@ class FakeRuns:
             for run_id in new:
                 for block in (samples or {}).get(run_id, ()):
                     self._shelf.put_samples(run_id, block)
+            machines = {point.run_id: point.fingerprint for point in points}
+            self._shelf.periods |= {
+                run.id: finished_period(run, machines[run.id])
+                for run, _ in runs
+                if run.id in new and run.id in machines
+            }
             self._shelf.points |= {(each.run_id, each.metric): each for each in points if each.run_id in new}
         return new
 
