@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from anubis.describe.check.schedules import due_after
     from anubis.describe.matrix.cells import Cell, cells
+    from anubis.describe.origins import ResolvedValue, resolved, resolved_text
     from anubis.describe.reading import Reading, read
     from anubis.describe.schema.json_schema import json_schema
     from anubis.describe.schema.reference import reference_markdown
@@ -17,22 +18,28 @@ if TYPE_CHECKING:
 __all__ = [
     "Cell",
     "Reading",
+    "ResolvedValue",
     "cells",
     "due_after",
     "json_schema",
     "read",
     "reference_markdown",
+    "resolved",
+    "resolved_text",
     "upgrade",
 ]
 
 _MODULES = {
     "Cell": "matrix.cells",
     "Reading": "reading",
+    "ResolvedValue": "origins",
     "cells": "matrix.cells",
     "due_after": "check.schedules",
     "json_schema": "schema.json_schema",
     "read": "reading",
     "reference_markdown": "schema.reference",
+    "resolved": "origins",
+    "resolved_text": "origins",
     "upgrade": "upgrading",
 }
 
