@@ -104,3 +104,11 @@ class StoreError(AnubisError):
 
 class FullError(StoreError):
     """The disk or the quota of the store is full. A prefix of the data may be stored; the call may be repeated."""
+
+    exit_code = 2
+
+
+class ReadOnlyError(StoreError):
+    """The store can be read but not written: a read-only disk, or missing permissions. The call changed nothing."""
+
+    exit_code = 2

@@ -1,15 +1,26 @@
 """Objects as files below one folder."""
 
 import contextlib
+import errno
 import os
 import re
 from pathlib import Path
 from typing import BinaryIO
 
-from anubis.model.errors import BadInputError, NotFoundError, StoreError
+from anubis.model.errors import BadInputError, FullError, NotFoundError, ReadOnlyError, StoreError
 
 _KEY = re.compile(r"[\w.=+-]+(?:/[\w.=+-]+)*")
 _BUFFER = 1 << 20
+
+
+def disk_error(what: str, error: OSError) -> StoreError:
+    """The error of a store in a folder, from that of the file system."""
+    message = f"{what}: {error.strerror or error}"
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return FullError(message, remedy="free disk space, then try again")
+    if error.errno in {errno.EROFS, errno.EACCES, errno.EPERM}:
+        return ReadOnlyError(message, remedy="make the folder writable, then try again")
+    return StoreError(message, remedy="check the disk and the permissions of that folder, then try again")
 
 
 class FolderObjects:
@@ -42,10 +53,7 @@ class FolderObjects:
                 new.unlink(missing_ok=True)
             if reading or not isinstance(error, OSError):
                 raise
-            raise StoreError(
-                f"object {key} cannot be stored in {self._folder}: {error.strerror or error}",
-                remedy="look at the disk (space, permissions), then try again",
-            ) from error
+            raise disk_error(f"object {key} cannot be stored in {self._folder}", error) from error
         return size
 
     def open(self, key: str) -> BinaryIO:
