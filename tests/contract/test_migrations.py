@@ -190,3 +190,12 @@ def test_cells_of_old_runs_are_filled_in(old, database_url):
     assert {run_id: json.loads(cell) for run_id, cell in stored.items()} == {
         id_bytes(runs[number].id): cell for number, cell in cells.items()
     }
+
+
+def test_runs_of_an_earlier_schema_have_no_overrides(old, database_url):
+    old.add_run(1)
+    old.close()
+    open_store(database_url).close()
+    connection = driver_for(database_url).connect()
+    assert connection.execute("SELECT overrides FROM runs").fetchall() == [(None,)]
+    connection.close()

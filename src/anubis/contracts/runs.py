@@ -52,6 +52,8 @@ class RunRow:
     cell: dict[str, Any]
     #: Metric -> (value, unit) of the run's points.
     values: dict[str, tuple[float, str]]
+    #: See ``Run.overrides``.
+    overrides: dict[str, str] = field(default_factory=dict)
 
 
 class RunReader(Protocol):

@@ -102,6 +102,8 @@ class Run:
     order_s: float | None = None
     #: What distinguishes it in its family: file, axis values, round, in the order in which they are shown.
     cell: dict[str, Any] = field(default_factory=dict)
+    #: Values of ``--set`` that replaced those of the descriptor file: dotted path -> text.
+    overrides: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

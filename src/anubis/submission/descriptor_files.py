@@ -70,6 +70,7 @@ def read(
             cell={**({"file": name} if name else {}), **cell.values},
             folder=str(where),
             script=script,
+            overrides=overrides,
         )
 
 

@@ -138,5 +138,6 @@ class FakeRuns:
             labels=run.descriptor.info.labels,
             subject=subject.commit or subject.version or "",
             cell=run.cell,
+            overrides=run.overrides,
             values={point.metric: (point.value, point.units) for point in self._points(run)},
         )

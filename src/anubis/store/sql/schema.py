@@ -130,6 +130,7 @@ runs = Table(
     Column("holder", Text),  # the holder of the lease; NULL: none
     Column("ready_s", Double),  # when the lease ends, else when it is due; NULL: final
     Column("cell", Text),  # JSON; NULL: none
+    Column("overrides", Text),  # JSON; NULL: none
     Index("runs_created", "created_s"),
 )
 _unfinished = text(f"status < {FIRST_FINAL}")

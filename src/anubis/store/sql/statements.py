@@ -201,6 +201,7 @@ def _run_rows() -> Select[Any]:
             _folder.c.word.label("folder"),
             runs.c.order_s,
             runs.c.cell,
+            runs.c.overrides,
         )
         .join_from(runs, descriptors, descriptors.c.id == runs.c.descriptor)
         .join(_series_key, _series_key.c.id == descriptors.c.series_key)
