@@ -9,7 +9,9 @@ def test_overrides_are_shown_with_the_run_and_its_values(anubis):
     line = "env.vars.SIZE=64, measure.repeats=2"
     assert f"overrides: {line}" in anubis("results", "@last").stdout.splitlines()
     for verb in ("show", "status"):
-        (shown,) = [each for each in anubis(verb, "@last").stdout.splitlines() if each.startswith("overrides")]
+        (shown,) = [
+            each for each in anubis(verb, "@last").stdout.splitlines() if each.startswith("overrides")
+        ]
         assert shown.split(maxsplit=1) == ["overrides", line]
     for verb in ("show", "status", "results"):
         assert anubis.json(verb, "@last")["overrides"] == {"env.vars.SIZE": "64", "measure.repeats": "2"}

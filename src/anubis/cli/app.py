@@ -22,6 +22,7 @@ SECTIONS = {
     "Measure": {
         "run": "commands.run:run",
         "submit": "commands.submit:submit",
+        "replay": "commands.replay:replay",
         "watch": "commands.status:watch",
         "cancel": "commands.cancel:cancel",
         "worker": "commands.submit:worker",
@@ -43,8 +44,8 @@ SECTIONS = {
         "notify": "commands.notify:notify",
     },
     "Descriptors": {
-        "validate": "commands.validate:validate",
-        "schema": "commands.validate:schema",
+        "validate": "descriptors.validate:validate",
+        "schema": "descriptors.validate:schema",
     },
     "Maintenance": {
         "doctor": "doctor.command:doctor",

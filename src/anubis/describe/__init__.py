@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from anubis.describe.check.schedules import due_after
     from anubis.describe.matrix.cells import Cell, cells
     from anubis.describe.origins import ResolvedValue, resolved, resolved_text
-    from anubis.describe.reading import Reading, read
+    from anubis.describe.reading import Reading, changed, read
     from anubis.describe.schema.json_schema import json_schema
     from anubis.describe.schema.reference import reference_markdown
     from anubis.describe.upgrading import upgrade
@@ -20,6 +20,7 @@ __all__ = [
     "Reading",
     "ResolvedValue",
     "cells",
+    "changed",
     "due_after",
     "json_schema",
     "read",
@@ -34,6 +35,7 @@ _MODULES = {
     "Reading": "reading",
     "ResolvedValue": "origins",
     "cells": "matrix.cells",
+    "changed": "reading",
     "due_after": "check.schedules",
     "json_schema": "schema.json_schema",
     "read": "reading",

@@ -1,7 +1,7 @@
 """Reading a descriptor: from TOML text to a Descriptor or the list of all problems."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, time
 from types import MappingProxyType
 from typing import Any
@@ -23,6 +23,7 @@ from anubis.describe.shorthand import normalise
 from anubis.describe.toml.positions import Scan
 from anubis.describe.toml.reader import open_text
 from anubis.model.descriptor import Descriptor
+from anubis.model.plain import to_plain
 from anubis.model.problem import Problem, Severity
 
 _NO_OVERRIDES: Mapping[str, str] = MappingProxyType({})
@@ -90,6 +91,23 @@ def examine(
         problems=findings.problems(),
     )
     return reading, UpgradableText(scan=scan, findings=findings, edits=tuple(rewriter.edits))
+
+
+def changed(descriptor: Descriptor, overrides: Mapping[str, str]) -> Reading:
+    """The descriptor of a single run with further overrides, checked like a file."""
+    tree = to_plain(replace(descriptor, matrix=None))
+    tree["spec_version"] = descriptor.spec_version
+    tree["info"].setdefault("description", "")
+    findings = Findings()
+    override(tree, overrides, findings)
+    if "matrix" in tree:
+        findings.error(("matrix",), "a single run has no matrix", "set the fields that the matrix varies")
+        del tree["matrix"]
+    rewriter = Rewriter(tree, findings, lenient=descriptor.spec_version == OLD)
+    legacy.respell_strategy(rewriter)
+    normalise(rewriter)
+    found = _check(rewriter, None)
+    return Reading(descriptor=None if findings.errors else found, problems=findings.problems())
 
 
 def _check(rewriter: Rewriter, instances: Instances | None) -> Descriptor | None:

@@ -1,4 +1,5 @@
 import tomllib
+from dataclasses import replace
 
 import pytest
 
@@ -88,3 +89,26 @@ def test_the_text_names_the_file_for_its_lines():
 
 def test_an_invalid_text_has_no_values():
     assert describe.resolved("[info]") == ()
+
+
+@pytest.mark.parametrize("path", VALID, ids=lambda path: path.stem)
+def test_a_descriptor_is_changed_only_where_it_is_overridden(path):
+    (cell, *_) = describe.cells(describe.read(path.read_text()).descriptor)
+    reading = describe.changed(cell.descriptor, {"info.priority": "7"})
+    assert reading.descriptor == replace(cell.descriptor, info=replace(cell.descriptor.info, priority=7))
+
+
+@pytest.mark.parametrize(
+    ("sets", "expected"),
+    [
+        ({"measure.repeats": "0"}, "between 1"),
+        ({"matrix.x": "[1]"}, "no matrix"),
+        ({"ml.nothing": "1"}, "not a key"),
+        ({"measure.repeats": "0", "a.b": "1"}, "between 1"),
+    ],
+)
+def test_an_override_that_is_not_valid_changes_nothing(sets, expected):
+    reading = describe.changed(describe.read(FIRST).descriptor, sets)
+    assert reading.descriptor is None
+    assert len(reading.problems) == len(sets)
+    assert any(expected in problem.message for problem in reading.problems)

@@ -1,7 +1,7 @@
 """``anubis show`` and ``anubis descriptor``: details of one run."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,8 +11,14 @@ from anubis.cli.commands.status import about
 from anubis.cli.home import open_client
 from anubis.cli.params import json_option, ref_argument
 from anubis.cli.views import json_output, tables, units
+from anubis.late import late
 from anubis.model.run import Event
 from anubis.record.reading import Record
+
+if TYPE_CHECKING:
+    from anubis import describe
+else:  # pydantic
+    describe = late("anubis.describe")
 
 #: Facts that are shown in another section or from which others are computed.
 _NOT_SHOWN = {"version", "run_id", "started_s", "fingerprint_inputs"}
@@ -47,10 +53,19 @@ def show(*, ref: str, as_json: bool) -> None:
 
 @click.command()
 @ref_argument
-def descriptor(*, ref: str) -> None:
+@click.option(
+    "--resolved",
+    is_flag=True,
+    help="Print every value that the run has, with its origin: a line of the file, --set, a default, the matrix, "
+    "or the submission (engine, commit, script).",
+)
+def descriptor(*, ref: str, resolved: bool) -> None:
     """Print the descriptor file as it was submitted."""
     with open_client() as client:
-        text = client.runs.text(ref)
+        run, text = client.runs.get(ref), client.runs.text(ref)
+    if resolved:
+        values = describe.resolved(text, overrides=run.overrides, descriptor=run.descriptor, axes=run.cell)
+        text = describe.resolved_text(values, file="line")
     click.echo(text, nl=not text.endswith("\n"))
 
 

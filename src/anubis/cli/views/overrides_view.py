@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from anubis.cli.select.refs import MOST
 from anubis.cli.views import units
 from anubis.contracts.runs import RunQuery
 
@@ -19,7 +18,11 @@ def overrides_text(overrides: Mapping[str, str]) -> str:
 
 def overrides_of(client: "Client", run_ids: Sequence[str]) -> list[dict[str, str]]:
     """The overrides of each of these runs, in the order of submission."""
-    rows = client.runs.find(RunQuery(ids=tuple(run_ids), limit=MOST, newest_first=False)) if run_ids else ()
+    rows = (
+        client.runs.find(RunQuery(ids=tuple(run_ids), limit=len(run_ids), newest_first=False))
+        if run_ids
+        else ()
+    )
     return [row.overrides for row in rows]
 
 
