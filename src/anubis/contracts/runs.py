@@ -101,6 +101,13 @@ class RunWriter(Protocol):
         """
         ...
 
+    def add_points(self, points: Sequence[Point]) -> int:
+        """Add points to stored runs that are final, in one transaction; the number of new points.
+
+        A point of a metric that the run has already, or of another run, is dropped, so the call can be repeated.
+        """
+        ...
+
     def request_cancel(self, run_ids: Sequence[str], events: Sequence[Event]) -> Sequence[str]:
         """Request cancellation of runs that are not final, and make them due; returns the ids of the first requests.
 

@@ -82,6 +82,15 @@ class FakeRuns:
             self._shelf.points |= {(each.run_id, each.metric): each for each in points if each.run_id in new}
         return new
 
+    def add_points(self, points: Sequence[Point]) -> int:
+        with self._shelf.lock:
+            before = len(self._shelf.points)
+            for point in points:
+                run = self._shelf.runs.get(point.run_id)
+                if run is not None and run.status.final:
+                    self._shelf.points.setdefault((point.run_id, point.metric), point)
+            return len(self._shelf.points) - before
+
     def request_cancel(self, run_ids: Sequence[str], events: Sequence[Event]) -> Sequence[str]:
         with self._shelf.lock:
             marked = []

@@ -251,6 +251,11 @@ SELECT runs.id, runs.no
 FROM runs 
 WHERE runs.id IN ({ids})
 
+-- name: final_runs
+SELECT runs.id, runs.no 
+FROM runs 
+WHERE runs.id IN ({ids}) AND runs.status >= 100
+
 -- name: add_run
 INSERT INTO runs (id, descriptor, text, client, engine, folder, family, parent, status, cause, cancel, priority, attempt, created_s, due_s, order_s, placed_s, ended_s, reason, placement, ready_s, cell, overrides) VALUES (%(id)s, %(descriptor)s::INTEGER, %(text)s::INTEGER, %(client)s::INTEGER, %(engine)s::INTEGER, %(folder)s::INTEGER, %(family)s::INTEGER, %(parent)s, %(status)s::SMALLINT, %(cause)s::SMALLINT, %(cancel)s::SMALLINT, %(priority)s::INTEGER, %(attempt)s::SMALLINT, %(created_s)s, %(due_s)s, %(order_s)s, %(placed_s)s, %(ended_s)s, %(reason)s::VARCHAR, %(placement)s::VARCHAR, %(ready_s)s, %(cell)s::VARCHAR, %(overrides)s::VARCHAR) ON CONFLICT DO NOTHING
 

@@ -253,6 +253,11 @@ SELECT runs.id, runs.no
 FROM runs 
 WHERE runs.id IN ({ids})
 
+-- name: final_runs
+SELECT runs.id, runs.no 
+FROM runs 
+WHERE runs.id IN ({ids}) AND runs.status >= 100
+
 -- name: add_run
 INSERT INTO runs (id, descriptor, text, client, engine, folder, family, parent, status, cause, cancel, priority, attempt, created_s, due_s, order_s, placed_s, ended_s, reason, placement, ready_s, cell, overrides) VALUES (:id, :descriptor, :text, :client, :engine, :folder, :family, :parent, :status, :cause, :cancel, :priority, :attempt, :created_s, :due_s, :order_s, :placed_s, :ended_s, :reason, :placement, :ready_s, :cell, :overrides) ON CONFLICT DO NOTHING
 
