@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from support.command import Command
+from support.mlflow_server import MlflowServer, serving
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "histories"
 CSV = "benchmark,metric,value,units,time_s,version\n" + "".join(
@@ -199,3 +200,24 @@ def test_no_value_of_a_file_is_added_to_a_measured_run(anubis):
     ended = anubis("import", "more.csv")
     assert "accuracy of the file is not added" in ended.stderr
     assert "accuracy" not in anubis.json("history")[0]["metrics"]
+
+
+def test_the_runs_of_an_mlflow_server_are_imported_once(anubis):
+    with serving(MlflowServer()) as server:
+        for number in range(3):
+            server.add("train", f"run{number}", {"loss": number + 0.5}, start_time=1_700_000_000_000 + number)
+        ended = anubis("import", "mlflow", server.address)
+        assert ended.returncode == 0, ended.stderr
+        assert "mlflow (1 file)" in ended.stdout
+        assert "3 of them new" in ended.stdout
+        server.runs[0]["data"]["metrics"].append({"key": "accuracy", "value": 0.9})
+        assert "values added to 1 stored run" in anubis("import", "--format", "mlflow", server.address).stdout
+        server.runs[1]["data"]["metrics"][0]["value"] = 9.0
+        assert (
+            "loss = 9.0 here, but 1.5 in the stored run" in anubis("import", "mlflow", server.address).stderr
+        )
+    assert anubis("import", "mlflow", server.address).returncode == 2
+    (anubis.folder / "mlflow").write_text("")
+    assert "the format of mlflow is not recognised" in anubis("import", "mlflow", "x").stderr, (
+        "a file comes first"
+    )

@@ -23,7 +23,15 @@ from anubis.model.errors import BadInputError
 from anubis.model.history import Measurement
 from anubis.model.problem import Problem
 from anubis.transfer.history_findings import Findings
-from anubis.transfer.history_formats import Format, HistoryFile, ImportDefaults, detect, formats, named
+from anubis.transfer.history_formats import (
+    Format,
+    HistoryFile,
+    HistoryServer,
+    ImportDefaults,
+    detect,
+    formats,
+    named,
+)
 from anubis.transfer.joining import BATCH, Joined, missing
 from anubis.transfer.measurements import History, measurements_of, to_points
 
@@ -48,6 +56,7 @@ __all__ = [
 
 #: Timeout of a read from a web server, seconds.
 _TIMEOUT_S = 60.0
+_HTTP = ("http://", "https://")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,10 +86,8 @@ def read(
     Errors in the content are added to ``findings`` while the rest is read. Raises BadInputError if the file cannot be
     opened or its format is unknown.
     """
-    with _local(address) as path:
-        yield from _read(
-            path, str(address), named(format_name or _detected(path, address)), findings, defaults
-        )
+    with _opened(str(address), format_name, findings, defaults) as (_, measurements):
+        yield from measurements
 
 
 def import_files(
@@ -99,10 +106,8 @@ def import_files(
     findings, format_names = Findings(), dict[str, str]()
     joined = Joined(stored, findings)
     for address in addresses:
-        with _local(address) as path:
-            chosen = named(format_name or _detected(path, address))
+        with _opened(address, format_name, findings, defaults) as (chosen, rows):
             format_names[address] = chosen.name
-            rows = _read(path, address, chosen, findings, defaults)
             history = to_points(rows, origin=chosen.name, owner=owner, findings=findings)
         if not history.points and not findings.refused:
             findings.warn("the file contains no values", "check that it is an unchanged file of the tool")
@@ -171,14 +176,28 @@ def export(
     write(measurements, stream, findings)
 
 
-def _read(
-    path: Path, shown: str, chosen: Format, findings: Findings, defaults: ImportDefaults | None
+@contextmanager
+def _opened(
+    address: str, format_name: str | None, findings: Findings, defaults: ImportDefaults | None
+) -> Iterator[tuple[Format, Iterator[Measurement]]]:
+    """The format of a file, folder or address, and its measurements."""
+    findings.file = address
+    given = defaults or ImportDefaults()
+    chosen = named(format_name) if format_name else None
+    if chosen and chosen.read_server and address.startswith(_HTTP):
+        server = HistoryServer(address=address, findings=findings, defaults=given)
+        yield chosen, _with_defaults(chosen.read_server(server), defaults)
+        return
+    with _local(address) as path:
+        chosen = chosen or named(_detected(path, address))
+        assert chosen.read is not None
+        file = HistoryFile(path=path, findings=findings, defaults=given)
+        yield chosen, _with_defaults(chosen.read(file), defaults)
+
+
+def _with_defaults(
+    measurements: Iterator[Measurement], defaults: ImportDefaults | None
 ) -> Iterator[Measurement]:
-    assert chosen.read is not None
-    findings.file = shown
-    measurements = chosen.read(
-        HistoryFile(path=path, findings=findings, defaults=defaults or ImportDefaults())
-    )
     return measurements if defaults is None else (_completed(each, defaults) for each in measurements)
 
 
@@ -214,7 +233,7 @@ def _detected(path: Path, address: str | Path) -> str:
 @contextmanager
 def _local(address: str | Path) -> Iterator[Path]:
     """The path of a file or folder; an address is downloaded to a temporary file first."""
-    if not str(address).startswith(("http://", "https://")):
+    if not str(address).startswith(_HTTP):
         path = Path(address)
         try:
             path.stat()

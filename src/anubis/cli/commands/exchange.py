@@ -59,7 +59,7 @@ def _given_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.command(name="import")
-@click.argument("files", nargs=-1, required=True, metavar="FILE|FOLDER|URL...")
+@click.argument("files", nargs=-1, required=True, metavar="[FORMAT] FILE|FOLDER|URL...")
 @click.option(
     "--format", "form", metavar="NAME", help="Format of the files (default: detected from the file)."
 )
@@ -88,6 +88,9 @@ def import_(
 ) -> None:
     """Import measurements of another tool: asv, pytest-benchmark, hyperfine, MLflow, CSV and others.
 
+    "anubis import mlflow http://host:5000" reads all finished runs of an MLflow tracking server. The format of a
+    file is detected.
+
     Importing the same file again adds nothing; values of further metrics join the runs that are stored. A value that
     differs from a stored one is an error. Options apply only to fields that the file does not contain.
     """
@@ -100,6 +103,8 @@ def import_(
         machine=machine,
         ignore=ignore,
     )
+    if form is None and len(files) > 1 and files[0] in histories.formats() and not Path(files[0]).exists():
+        form, files = files[0], files[1:]
     with open_client() as client:
         imported = client.histories.read(files, format_name=form, given=given)
         _refuse(imported, as_json=as_json, allowed=dry_run or partial)
