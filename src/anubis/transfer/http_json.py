@@ -79,7 +79,7 @@ def _object(content: bytes) -> dict[str, Any] | None:
 
 
 def _reason(error: BaseException) -> str:
-    """The innermost reason, in words. Errors about headers contain their values, which may be secret."""
+    """The innermost reason as text. Errors about headers contain their values, which may be secret."""
     if isinstance(error, ValueError):
         return "the address or the credentials contain a character that is not allowed"
     inner = getattr(error, "reason", None)
