@@ -11,7 +11,6 @@ from typing import Any
 from anubis.describe.examples import value_text
 from anubis.describe.paths import Path, get, parsed, shown
 from anubis.describe.reading import UpgradableText, examine
-from anubis.describe.rewriting import Put
 from anubis.describe.toml.positions import Lines
 from anubis.model.descriptor import Descriptor, Matrix
 from anubis.model.plain import to_plain
@@ -136,7 +135,5 @@ class _Origins:
             if mark and is_value and get(self._tree, place) is not None:
                 line = self._lines.place(mark.start)[0]
                 return ResolvedValue(path=path, value=value, origin=Origin.FILE, line=line)
-        is_old = any(
-            isinstance(edit, Put) and edit.path == path[: len(edit.path)] for edit in self._text.edits
-        )
+        is_old = any(edit.path == path[: len(edit.path)] for edit in self._text.edits)
         return ResolvedValue(path=path, value=value, origin=Origin.OLD if is_old else Origin.DEFAULT)
