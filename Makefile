@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 CODE := src tests benchmarks examples docs
 
-.PHONY: help demo test properties check integration docs bench clean
+.PHONY: help demo test properties check integration docs bench publish clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -21,11 +21,11 @@ demo: $(READY) ## compare two versions of a training
 	@PATH="$(CURDIR)/$(BIN):$$PATH" ANUBIS_HOME="$${ANUBIS_HOME:-$(CURDIR)/.demo}" anubis run examples/sklearn-digits/baseline.toml examples/sklearn-digits/contender.toml --rounds 8
 	@echo "To list the stored runs: ANUBIS_HOME=$${ANUBIS_HOME:-.demo} $(BIN)/anubis history"
 
-test: $(READY) ## run the tests that need only Python
-	@$(BIN)/python -m pytest -m 'not postgresql'
+test: $(READY) ## run the tests that need only Python; make test ORDER=N runs them in the random order of that number
+	@$(BIN)/python -m pytest -m 'not postgresql' $(if $(ORDER),--random-order --random-order-seed=$(ORDER))
 
-properties: $(READY) ## run the property tests with inputs that differ at every run; make properties SEED=N repeats them
-	@seed=$${SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; echo "seed $$seed"; HYPOTHESIS_PROFILE=random $(BIN)/python -m pytest -m 'hypothesis and not postgresql' --hypothesis-seed=$$seed tests/unit tests/contract
+properties: $(READY) ## run the property tests with inputs and in an order that differ at every run; make properties SEED=N repeats them
+	@seed=$${SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; echo "seed $$seed"; HYPOTHESIS_PROFILE=random $(BIN)/python -m pytest -m 'hypothesis and not postgresql' --hypothesis-seed=$$seed --random-order --random-order-seed=$$seed tests/unit tests/contract
 
 check: $(READY) ## format, lint, types, the dependency rule
 	@$(BIN)/ruff format --check $(CODE)
@@ -42,6 +42,9 @@ docs: $(READY) ## build the documentation into site/
 
 bench: $(READY) ## measure Anubis itself, in two minutes (docs/performance.md: in full, with other tools)
 	@for script in benchmarks/bench_*.py benchmarks/detection; do echo "== $$script"; $(BIN)/python "$$script" --quick || exit 1; done
+
+publish: $(READY) ## measure again and rewrite the figures of the documentation (make publish PEERS=DIR, half an hour on an idle machine)
+	@$(BIN)/python benchmarks/publish.py --peers-venv "$${PEERS:?set PEERS to a folder for the environments of other tools}"
 
 clean: ## remove generated files
 	@rm -rf $(VENV) .demo site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,6 +1,6 @@
 """What capturing costs: a child at full speed, a chatty child, and the figures behind both.
 
-python benchmarks/bench_capture.py [--lines 10000000] [--rounds 3] [--quick]
+python benchmarks/bench_capture.py [--lines 10000000] [--rounds 3] [--quick] [--json FILE]
 
 Full speed: a C program prints 100-byte lines through stdio, one in ten matching one of five declared patterns. Compared
 are its wall time when it writes a file itself, and under the agent; then how long the figures take to be complete, the
@@ -12,11 +12,15 @@ import argparse
 import json
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+from report import Report, add_option, bar_state
+from spending import median_of
 
 from anubis.record import samples
 from anubis.record.files import FolderFiles
@@ -102,16 +106,26 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=10, help="how long the chatty child runs")
     parser.add_argument("--quick", action="store_true", help="a fifth of the lines, one round, three seconds")
+    add_option(parser)
     asked = parser.parse_args()
+    report = Report(quick=asked.quick)
     if asked.quick:
         asked.lines, asked.rounds, asked.seconds = asked.lines // 5, 1, 3
-    print(f"load of the machine before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         full_speed = program(folder, "full_speed", FULL_SPEED, SLOWLY_FULL_SPEED)
         chatty = program(folder, "chatty", CHATTY, SLOWLY_CHATTY)
-        report_full_speed(folder, [*full_speed, str(asked.lines)], asked.lines, asked.rounds)
-        report_chatty(folder, [*chatty, "10000", str(asked.seconds)], asked.seconds)
+        report.add(
+            "full_speed",
+            at_full_speed(folder, [*full_speed, str(asked.lines)], asked.lines, asked.rounds),
+            title="Full speed, five patterns",
+        )
+        report.add(
+            "chatty",
+            chatty_child(folder, [*chatty, "10000", str(asked.seconds)], asked.seconds),
+            title=f"A computing child, 10,000 unbuffered lines a second for {asked.seconds} s",
+        )
+    report.save(asked.json)
 
 
 def program(folder, name, in_c, in_python):
@@ -143,7 +157,7 @@ def own_file(folder, command):
         return time.perf_counter() - began
 
 
-def report_full_speed(folder, command, count, rounds):
+def at_full_speed(folder, command, count, rounds):
     direct, measured, rows = [], [], []
     record = folder / "full"
     for number in range(rounds):
@@ -157,22 +171,39 @@ def report_full_speed(folder, command, count, rounds):
         rows.append((facts, *check(record, count)))
         shutil.rmtree(record)
         (folder / "direct").unlink()
-    facts = max((row[0] for row in rows), key=lambda one: one["ended_s"] - one["executions"][0]["ended_s"])
-    print(f"== full speed: {count:,} lines of 100 bytes, five patterns, best and median of {rounds}")
-    show("child writes the file itself, wall", f"{min(direct):.2f} / {median(direct):.2f} s")
-    show("child under the agent, wall", f"{min(measured):.2f} / {median(measured):.2f} s")
-    ratios = sorted(one / other for one, other in zip(measured, direct, strict=True))
-    show(
-        "  as a share of the former, in the same round",
-        f"{median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})",
-    )
-    show("agent, CPU", f"{facts['agent']['cpu_s']:.2f} s")
-    show("agent, largest memory", f"{max(row[0]['agent']['max_rss_bytes'] for row in rows) / 1e6:.1f} MB")
-    show(
-        "samples complete after the end (worst)",
-        f"{facts['ended_s'] - facts['executions'][0]['ended_s']:.2f} s",
-    )
-    show("bytes missing / samples / times monotonic", f"{rows[0][1]} / {rows[0][2]:,} / {rows[0][3]}")
+    agents = [facts["agent"] for facts, *_ in rows]
+    complete_s = max(completed(facts) for facts, *_ in rows)
+    memory = max(agent["max_rss_bytes"] for agent in agents) / 1e6
+    ratios = [one / other for one, other in zip(measured, direct, strict=True)]
+    missing, times = sum(row[1] for row in rows), all(row[3] for row in rows)
+    return [
+        [f"{count:,} lines of 100 bytes, {rounds} rounds", "bar", "measured", ""],
+        ["child writes the file itself, wall, s", "", median_of(direct), ""],
+        ["child under the agent, wall, s", "", median_of(measured), ""],
+        [
+            "the second as a share of the first, in the same round",
+            "1.0",
+            median_of(ratios),
+            bar_state(round(statistics.median(ratios), 2), 1.0),
+        ],
+        [
+            "the best of the second as a share of the best of the first",
+            "",
+            f"{min(measured) / min(direct):.2f}",
+            "",
+        ],
+        ["bytes lost, all rounds", "0", f"{missing:,}", bar_state(missing, 0)],
+        ["times of the index never decrease", "yes", "yes" if times else "no", bar_state(not times, 0)],
+        ["samples found in the last round", "", f"{rows[-1][2]:,}", ""],
+        ["samples complete after the end, worst, s", "15", f"{complete_s:.1f}", bar_state(complete_s, 15)],
+        ["agent, CPU, s", "", median_of([agent["cpu_s"] for agent in agents]), ""],
+        ["agent, largest memory, MB", "40", f"{memory:.0f}", bar_state(memory, 40)],
+    ]
+
+
+def completed(facts):
+    """Seconds from the end of the child until its samples were complete."""
+    return facts["ended_s"] - facts["executions"][0]["ended_s"]
 
 
 def check(record, count):
@@ -183,7 +214,7 @@ def check(record, count):
     return missing, found, times == sorted(times)
 
 
-def report_chatty(folder, command, seconds):
+def chatty_child(folder, command, seconds):
     record = folder / "chatty-record"
     facts = under_agent(record, command)
     execution = facts["executions"][0]
@@ -192,20 +223,15 @@ def report_chatty(folder, command, seconds):
     share = facts["agent"]["cpu_s"] / execution["wall_s"]
     steady = (facts["agent"]["cpu_s"] - start_s) / execution["wall_s"]
     sidecars = facts["agent"]["sidecars_cpu_s"] / execution["wall_s"]
-    print(f"== chatty: a computing child, 10,000 unbuffered lines a second for {seconds} s")
-    show("agent, share of one core (start included)", f"{steady:.2%} ({share:.2%})")
-    show("sampler and extractor, share of one core", f"{sidecars:.2%}")
-    show("agent, largest memory", f"{facts['agent']['max_rss_bytes'] / 1e6:.1f} MB")
-    show("entries of the time index per second", f"{len(entries) / execution['wall_s']:.0f}")
-    show("child wall over its plan", f"{execution['wall_s'] / seconds - 1:+.2%}")
-
-
-def median(values):
-    return sorted(values)[len(values) // 2]
-
-
-def show(what, figure):
-    print(f"  {what:<46} {figure}")
+    return [
+        [f"{seconds} s", "bar", "measured", ""],
+        ["agent without its start, share of a core", "1 %", f"{steady:.2%}", bar_state(steady, 0.01)],
+        ["agent with its start, share of a core", "", f"{share:.2%}", ""],
+        ["sampler and extractor, share of a core", "", f"{sidecars:.2%}", ""],
+        ["agent, largest memory, MB", "", f"{facts['agent']['max_rss_bytes'] / 1e6:.0f}", ""],
+        ["entries of the time index per second", "", f"{len(entries) / execution['wall_s']:.0f}", ""],
+        ["wall time of the child beyond its schedule", "", f"{execution['wall_s'] / seconds - 1:+.2%}", ""],
+    ]
 
 
 if __name__ == "__main__":

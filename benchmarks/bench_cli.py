@@ -1,8 +1,8 @@
 """How long a person waits for the command line: the version, the help, and a listing over 10,000 runs with 10 metrics.
 
-python benchmarks/bench_cli.py [--runs 10000] [--times 15] [--quick]
+python benchmarks/bench_cli.py [--runs 10000] [--times 15] [--quick] [--json FILE]
 
-Each figure is the median wall time of a process of its own, from its start to its end, piped. Beside them, in the same
+Each row is the wall time of separate processes, from start to end, with a pipe as output. In the same
 rounds: the interpreter alone, and the listings of peers where their commands are installed (MLflow, DVC, asv).
 """
 
@@ -15,6 +15,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+from report import Report, add_option, bar_state
 
 from anubis.model.points import Point
 from anubis.model.status import Status
@@ -87,7 +89,9 @@ def main():
     parser.add_argument("--runs", type=int, default=10_000)
     parser.add_argument("--times", type=int, default=15)
     parser.add_argument("--quick", action="store_true", help="three processes each")
+    add_option(parser)
     given = parser.parse_args()
+    report = Report(quick=given.quick)
     given.times = 3 if given.quick else given.times
     with tempfile.TemporaryDirectory() as home:
         fill(Path(home), given.runs)
@@ -98,12 +102,14 @@ def main():
         for _ in range(given.times):
             for name, command in commands().items():
                 waits[name].append(waited_ms(command, environment))
-    print(f"{given.runs} runs with {METRICS} metrics; {given.times} processes each; milliseconds")
-    print(f"{'':34}{'median':>8}{'best':>8}{'worst':>8}{'bar':>8}")
+    rows = [[f"{given.times} processes each", "bar, ms", "median", "best", "worst", ""]]
     for name, found in waits.items():
-        bar = BARS_MS.get(name, "")
-        missed = "  missed" if bar and statistics.median(found) > bar else ""
-        print(f"{name:34}{statistics.median(found):8.0f}{min(found):8.0f}{max(found):8.0f}{bar:>8}{missed}")
+        bar, middle = BARS_MS.get(name), statistics.median(found)
+        times = [f"{value:.0f}" for value in (middle, min(found), max(found))]
+        rows.append([f"`{name}`", str(bar) if bar else "", *times, bar_state(middle, bar) if bar else ""])
+    title = f"{given.runs:,} runs with {METRICS} metrics; {given.times} processes each; milliseconds"
+    report.add("commands", rows, title=title)
+    report.save(given.json)
 
 
 if __name__ == "__main__":

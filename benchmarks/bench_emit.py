@@ -1,6 +1,6 @@
 """What emitting costs, and how soon it is in the record; MLflow's client on SQLite beside it.
 
-python benchmarks/bench_emit.py [--calls 200000] [--samples 2000000] [--rounds 3] [--peers-venv DIR] [--quick]
+python benchmarks/bench_emit.py [--calls 200000] [--samples 2000000] [--rounds 3] [--peers-venv DIR] [--quick] [--json FILE]
 
 Each round measures emit() and emit_many() under an agent, then log_metric and log_batch, one after the other. --peers-venv
 names a folder for a virtual environment with mlflow; it is made, with pip (half a gigabyte, some minutes), when absent.
@@ -20,6 +20,7 @@ from bisect import bisect_left
 from pathlib import Path
 
 from peerenv import python_with
+from report import Report, add_option, bar_state
 from spending import median_of
 
 from anubis.record import samples
@@ -69,30 +70,39 @@ print(json.dumps({"single": single, "batched": batched, "version": mlflow.__vers
 
 def main():
     asked = arguments()
-    print(f"load of the machine before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs")
+    report = Report(quick=asked.quick)
     python = python_with(asked.peers_venv, "emit", "mlflow")
-    ours, theirs = [], []
-    for number in range(asked.rounds):
+    ours, theirs, records = [], [], []
+    for _ in range(asked.rounds):
         with tempfile.TemporaryDirectory() as folder:
             ours.append(measure_ours(Path(folder), asked.calls, asked.samples))
-            if number == 0:
-                report_ours(Path(folder), ours[0], asked.calls, asked.samples)
+            records.append(read_back(Path(folder, "record"), asked.calls, asked.samples))
             if python:
                 theirs.append(measure_mlflow(Path(folder), python))
-    print(f"== rates, median (least to greatest) of {asked.rounds}")
-    show("emit(), calls/s", median_of([one["single"] for one in ours]))
-    show("emit_many() of 1000, samples/s", median_of([one["batched"] for one in ours]))
-    if not theirs:
-        print("  MLflow: not measured (--peers-venv)")
-        return
-    version = theirs[0]["version"]
-    for what, title in {
-        "single": "log_metric(), calls/s",
-        "batched": "log_batch() of 1000, samples/s",
-    }.items():
-        ratio = statistics.median(o[what] / t[what] for o, t in zip(ours, theirs, strict=True))
-        figure = f"{median_of([one[what] for one in theirs])}   (ours: {ratio:,.0f} times as many)"
-        show(f"MLflow {version}, SQLite: {title}", figure)
+    sizes = f"{asked.calls:,} calls of emit(), then {asked.samples:,} samples in batches of 1000"
+    report.add(
+        "rates", rates(ours, theirs), title=f"Rates, median (minimum to maximum) of {asked.rounds} rounds"
+    )
+    report.add("record", delays_and_losses(records), title=f"From the call to the record: {sizes}")
+    report.save(asked.json)
+
+
+def rates(ours, theirs):
+    """The rows for both ways to emit, with MLflow where it was measured."""
+    peer = f"MLflow {theirs[0]['version']} on SQLite" if theirs else "MLflow: not measured (--peers-venv)"
+    rows = [["a second", "bar", "Anubis", "", peer, "ours / theirs"]]
+    for what, title, peer_title, bar in (
+        ("single", "`emit()`, one value a call", "`log_metric`", 20_000),
+        ("batched", "`emit_many()` of 1000, samples", "`log_batch` of 1000", 200_000),
+    ):
+        values = [one[what] for one in ours]
+        state = bar_state(bar, statistics.median(values))
+        beside = ["", ""]
+        if theirs:
+            ratio = statistics.median(o[what] / t[what] for o, t in zip(ours, theirs, strict=True))
+            beside = [f"{peer_title}: {median_of([one[what] for one in theirs])}", f"{ratio:,.0f}"]
+        rows.append([title, f"{bar:,}", median_of(values), state, *beside])
+    return rows
 
 
 def arguments():
@@ -104,6 +114,7 @@ def arguments():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--peers-venv", type=Path, metavar="DIR")
     parser.add_argument("--quick", action="store_true", help="a quarter of each, one round")
+    add_option(parser)
     asked = parser.parse_args()
     if asked.quick:
         asked.calls, asked.samples, asked.rounds = asked.calls // 4, asked.samples // 4, 1
@@ -119,23 +130,46 @@ def measure_ours(folder, calls, count):
     return dict(zip(("single", "batched"), json.loads((record / "stdout").read_text()), strict=True))
 
 
-def report_ours(folder, rates, calls, count):
-    record = folder / "record"
+def read_back(record, calls, count):
+    """What the record of one round says about delays and losses."""
     facts = json.loads((record / "exit.json").read_text())
     began = time.perf_counter()
     found = samples.load(FolderFiles(str(record)))
-    loaded = sum(map(len, found.values())) / (time.perf_counter() - began)
-    print(f"== emit under an agent: {calls:,} calls, then {count:,} samples in batches of 1000")
-    show("emit(), calls/s", f"{rates['single']:,.0f}")
-    show("emit_many(), samples/s", f"{rates['batched']:,.0f}")
-    show("missing", f"{calls + count + 1 - sum(map(len, found.values()))}")
-    show("call to record, median / worst of emit()", "{:.1f} / {:.1f} ms".format(*delays(record, calls)))
-    show(
-        "agent CPU / sidecars' CPU",
-        f"{facts['agent']['cpu_s']:.2f} / {facts['agent']['sidecars_cpu_s']:.2f} s",
-    )
-    show("samples complete after the end", f"{facts['ended_s'] - facts['executions'][0]['ended_s']:.2f} s")
-    show("loading them back as columns, samples/s", f"{loaded:,.0f}")
+    stored = sum(map(len, found.values()))
+    middle_ms, worst_ms = delays(record, calls)
+    return {
+        "missing": calls + count + 1 - stored,
+        "loaded": stored / (time.perf_counter() - began),
+        "middle_ms": middle_ms,
+        "worst_ms": worst_ms,
+        "complete_s": facts["ended_s"] - facts["executions"][0]["ended_s"],
+        "agent_s": facts["agent"]["cpu_s"],
+        "sidecars_s": facts["agent"]["sidecars_cpu_s"],
+    }
+
+
+def delays_and_losses(records):
+    worst_ms = max(one["worst_ms"] for one in records)
+    missing = sum(one["missing"] for one in records)
+    rows = [
+        ["what", "bar", "measured", ""],
+        ["samples missing, all rounds", "0", f"{missing:,}", bar_state(missing, 0)],
+        [
+            "from the call to the record, worst of all rounds, ms",
+            "1000",
+            f"{worst_ms:.1f}",
+            bar_state(worst_ms, 1000),
+        ],
+    ]
+    for key, title in {
+        "middle_ms": "from the call to the record, median, ms",
+        "complete_s": "samples complete after the end, s",
+        "agent_s": "agent, CPU, s",
+        "sidecars_s": "sampler and extractor, CPU, s",
+        "loaded": "reading the samples as columns, samples a second",
+    }.items():
+        rows.append([title, "", median_of([one[key] for one in records]), ""])
+    return rows
 
 
 def delays(record, calls):
@@ -160,10 +194,6 @@ def measure_mlflow(folder, python):
         stderr=subprocess.DEVNULL,
     )
     return json.loads(done.stdout.splitlines()[-1])
-
-
-def show(what, figure):
-    print(f"  {what:<46} {figure}")
 
 
 if __name__ == "__main__":

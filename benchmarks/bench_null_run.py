@@ -1,17 +1,18 @@
 """What a run costs beyond what it measures: sweeps of null runs, and the same with ReFrame, asv and Hydra.
 
-python benchmarks/bench_null_run.py [--runs 100] [--rounds 5] [--peers-venv DIR] [--quick]
+python benchmarks/bench_null_run.py [--runs 100] [--rounds 5] [--peers-venv DIR] [--quick] [--json FILE]
 
 Ours: one descriptor whose [matrix] has --runs cells, each executing `true` once, by `anubis run` as a whole process: start of
 the program, descriptor, store, an agent for each run, record, points, table. ReFrame: as many `echo` tests with sanity
 and performance check. asv: as many track benchmarks, `run --quick` in its existing environment. Hydra: a multirun of as many
 functions that return at once, in one process, which isolates nothing. Each round runs all of them once, in turn.
-"with history": in a home where every series has points enough for a search for changes (and numpy is loaded for it).
+"Anubis, with history": in a home where every series has points enough for a search for changes (and numpy is loaded for it).
 "an interpreter": as many starts of `python -I -S -c pass`, which says how fast the machine is just now.
 --peers-venv names a folder for the virtual environment of the peers; it is made, with pip, when absent. Without it they are named as absent.
 """
 
 import argparse
+import math
 import os
 import statistics
 import subprocess
@@ -19,10 +20,21 @@ import sys
 import tempfile
 from pathlib import Path
 
-from peerenv import python_with
+from peerenv import python_with, version_in
+from report import Report, add_option, bar_state
 from spending import median_of, spend
 
 PEERS = {"ReFrame": "reframe-hpc", "asv": "asv", "Hydra": "hydra-core"}
+#: What is measured of each.
+MEASURED = {
+    "ReFrame": "`echo` tests with sanity and performance check",
+    "asv": "track benchmarks, `run --quick`, existing environment",
+    "Hydra": "multirun in one process, no isolation",
+}
+#: The least factor between the CPU time of the cheapest other tool and ours.
+BAR_CPU = 3
+#: The most milliseconds of wall time.
+BAR_WALL_MS = 60
 #: Sweeps that make a history: two more than the fewest points a search for changes looks at.
 EARLIER = 8
 DESCRIPTOR = """\
@@ -73,24 +85,30 @@ null()
 
 def main() -> None:
     asked = arguments()
+    report = Report(quick=asked.quick)
     with tempfile.TemporaryDirectory() as place:
         contenders = {"Anubis": anubis(Path(place, "anubis"), asked.runs)}
         if not asked.quick:
-            contenders["with history"] = anubis(Path(place, "history"), asked.runs)
+            contenders["Anubis, with history"] = anubis(Path(place, "history"), asked.runs)
             for _ in range(EARLIER):
-                contenders["with history"]()
+                contenders["Anubis, with history"]()
         contenders["an interpreter"] = interpreters(asked.runs)
         python = python_with(asked.peers_venv, "null-run", *PEERS.values())
         if python:
             for name, prepare in {"ReFrame": reframe, "asv": asv, "Hydra": hydra}.items():
-                contenders[name] = prepare(Path(place, name), asked.runs, python)
+                shown = f"{name} {version_in(python, PEERS[name])}, {MEASURED[name]}"
+                contenders[shown] = prepare(Path(place, name), asked.runs, python)
         spent = {name: [] for name in contenders}
         for number in range(asked.rounds + 1):
             for name, once in contenders.items():
                 one = once()
                 if number:  # the first makes homes, machine files and compiled modules
                     spent[name].append(one)
-    report(spent, asked.runs, python)
+    title = "Null runs, median (minimum to maximum)"
+    report.add("null_run", rows_of(spent, asked.runs), title=title)
+    if python is None:
+        print(f"not measured (--peers-venv): {', '.join(PEERS)}")
+    report.save(asked.json)
 
 
 def arguments() -> argparse.Namespace:
@@ -101,6 +119,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5, help="sweeps of each, after one to warm up")
     parser.add_argument("--peers-venv", type=Path, metavar="DIR")
     parser.add_argument("--quick", action="store_true", help="two rounds, for every commit")
+    add_option(parser)
     asked = parser.parse_args()
     asked.rounds = 2 if asked.quick else asked.rounds
     return asked
@@ -165,19 +184,50 @@ def hydra(folder, runs, python):
     return lambda: counted(spend(command, folder=folder), "+cell=", runs)
 
 
-def report(spent, runs, python) -> None:
-    print(f"== {runs} null runs; ms for each, median (least to greatest) of {len(spent['Anubis'])} sweeps")
-    ours = {"cpu": per_run(spent["Anubis"], runs, "cpu_s"), "wall": per_run(spent["Anubis"], runs, "wall_s")}
+def rows_of(spent, runs) -> list[list[str]]:
+    """The rows of the table; the bars are those of Anubis against the cheapest peer, and its wall time."""
+    ours = {what: per_run(spent["Anubis"], runs, what) for what in ("cpu_s", "wall_s")}
+    rows = [
+        [
+            f"ms for each run, {len(spent['Anubis'])} sweeps of {runs}",
+            "CPU",
+            "wall",
+            "CPU / ours",
+            "wall / ours",
+        ]
+    ]
+    cheapest = math.inf
     for name, sweeps in spent.items():
-        for what in ("cpu", "wall"):
-            figures = per_run(sweeps, runs, f"{what}_s")
-            ratio = statistics.median(t / o for t, o in zip(figures, ours[what], strict=True))
-            beside = "" if name == "Anubis" else f"{ratio:.2f} times ours"
-            print(f"  {name:<15} {what:<5} {median_of(figures):<24}{beside}")
-    if (one := spent["Anubis"][-1]).group_cpu_s is not None:
-        print(f"  all processes counted: {one.cpu_s:.2f} s, by their control group {one.group_cpu_s:.2f} s")
-    if python is None:
-        print(f"  not measured (--peers-venv): {', '.join(PEERS)}")
+        cells, ratios = [], []
+        for what in ("cpu_s", "wall_s"):
+            values = per_run(sweeps, runs, what)
+            cells.append(median_of(values))
+            ratios.append(statistics.median(t / o for t, o in zip(values, ours[what], strict=True)))
+        rows.append([name, *cells, *("" if name == "Anubis" else f"{ratio:.2f}" for ratio in ratios)])
+        if name.startswith(tuple(PEERS)):
+            cheapest = min(cheapest, ratios[0])
+    wall_ms = statistics.median(ours["wall_s"])
+    rows.append(
+        ["*bar: wall time of Anubis*", "", f"{BAR_WALL_MS}: {bar_state(wall_ms, BAR_WALL_MS)}", "", ""]
+    )
+    if cheapest < math.inf:
+        state = bar_state(BAR_CPU, cheapest)
+        rows.append(
+            [
+                f"*bar: the cheapest other tool takes {BAR_CPU} times the CPU*",
+                "",
+                "",
+                f"{cheapest:.2f}: {state}",
+                "",
+            ]
+        )
+    last = spent["Anubis"][-1]
+    if last.group_cpu_s is not None:
+        shares = f"{1e3 * last.cpu_s / runs:.1f} and {1e3 * last.group_cpu_s / runs:.1f}"
+        rows.append(
+            ["*check: last sweep of Anubis, CPU by processes and by the control group*", shares, "", "", ""]
+        )
+    return rows
 
 
 def per_run(sweeps, runs, what) -> list[float]:

@@ -1,6 +1,8 @@
 """What the store costs: CPU of a run's life, bytes of a run, listings, samples. SQLite, and PostgreSQL where it is installed.
 
-python benchmarks/bench_store.py [--runs 10000] [--quick]
+python benchmarks/bench_store.py [--runs 10000] [--quick] [--json FILE]
+
+Listings and reads are the best of nine calls; the others are one execution.
 """
 
 import argparse
@@ -15,6 +17,7 @@ from pathlib import Path
 
 import numpy  # noqa: F401, ICN001  long columns are packed by it; its import (0.1 s) is not what is measured
 import psycopg
+from report import Report, add_option, bar_state
 
 from anubis.contracts.runs import RunQuery
 from anubis.model.cause import Cause
@@ -29,40 +32,70 @@ TEXT = '[info]\nname = "hello"\n[hardware]\ninstance_type = "local"\n[ml]\nbench
 FOLDER = "/home/someone/.anubis/records"
 
 
+#: Executions of one call, of which the quickest counts.
+BEST_OF = 9
+#: Most that a row may have, in its unit.
+BARS = {
+    "database per run without its points, B": 1000,
+    "one metric of 1,000 samples as 500 points, ms": 2,
+    "one metric of 50,000 samples as 500 points, ms": 2,
+}
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--runs", type=int, default=10_000)
     parser.add_argument("--quick", action="store_true", help="a fifth of the runs, SQLite alone")
+    add_option(parser)
     asked = parser.parse_args()
+    report = Report(quick=asked.quick)
     runs = asked.runs // 5 if asked.quick else asked.runs
     with tempfile.TemporaryDirectory() as folder:
-        report("SQLite", f"sqlite:///{folder}/anubis.db", runs, sqlite_bytes)
-    if asked.quick:
-        return
-    with a_server() as url:
-        if url:
-            report("PostgreSQL (one server, fsync on)", url, runs, postgresql_bytes)
-        else:
-            print("PostgreSQL: not measured, its server binaries are not installed")
+        columns = {"SQLite": measured(f"sqlite:///{folder}/anubis.db", runs, sqlite_bytes)}
+    if not asked.quick:
+        with a_server() as url:
+            if url:
+                columns["PostgreSQL"] = measured(url, runs, postgresql_bytes)
+            else:
+                print("PostgreSQL: not measured, its server binaries are not installed")
+    report.add(
+        "store", rows_of(columns), title=f"A database of {runs:,} runs; calls are the best of {BEST_OF}"
+    )
+    report.save(asked.json)
 
 
-def report(title, url, runs, size):
-    print(f"== {title}")
+def rows_of(columns):
+    """One row for each title, one column for each database, the bar and whether SQLite meets it."""
+    rows = [["what", "bar", *columns, "SQLite: bar"]]
+    for title in columns["SQLite"]:
+        values = [found[title] for found in columns.values()]
+        bar = BARS.get(title)
+        state = "" if bar is None else bar_state(round(values[0], 2), bar)
+        rows.append([title, "" if bar is None else f"{bar:,}", *map(shown, values), state])
+    return rows
+
+
+def shown(value):
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def measured(url, runs, size):
+    """Title with unit -> value, of one database."""
     opened = time.perf_counter()
     store = open_store(url)
-    show("open a new database", (time.perf_counter() - opened) * 1e3, "ms")
-    one_life(store, 300)
+    found = {"open a new database, ms": (time.perf_counter() - opened) * 1e3}
+    found |= one_life(store, 300)
     empty = size(url)
-    many_runs(store, runs)
-    parts = size(url)
-    total = {name: (bytes_ - empty.get(name, 0)) / runs for name, bytes_ in parts.items()}
+    found |= many_runs(store, runs)
+    total = {name: (bytes_ - empty.get(name, 0)) / runs for name, bytes_ in size(url).items()}
     logged = sum(bytes_ for name, bytes_ in total.items() if name.startswith("points"))
-    show("database per run: everything", sum(total.values()), "B")
-    show("  its 10 points (what the user logged)", logged, "B")
-    show("  the rest", sum(total.values()) - logged, "B")
-    listings(store, runs)
-    sampled(store)
+    found["database per run, B"] = sum(total.values())
+    found["database per run without its points, B"] = sum(total.values()) - logged
+    found |= {**listings(store, runs), **sampled(store)}
     store.close()
+    return found
 
 
 def one_life(store, runs):
@@ -73,9 +106,10 @@ def one_life(store, runs):
         store.runs.add([(run, TEXT)], [an_event(run, "submitted", actor="a-client")])
         live(store, run, NOW_S + i, renewals=2)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    show("a run's life (add, claim, 6 steps, 2 renewals): CPU", cpu / runs * 1e3, "ms")
-    show("  wall", wall / runs * 1e3, "ms")
-    show("  steps applied", 6 * runs / wall, "/s")
+    return {
+        "a run's life (add, claim, 6 steps, 2 renewals), CPU, ms": cpu / runs * 1e3,
+        "a run's life, wall, ms": wall / runs * 1e3,
+    }
 
 
 def live(store, run, now_s, *, renewals=0):
@@ -108,7 +142,7 @@ def steps(run):
 
 def many_runs(store, runs):
     """``runs`` finished runs of one descriptor with ten points and five events each, a few of them otherwise."""
-    wall, cpu = time.perf_counter(), time.process_time()
+    cpu = time.process_time()
     plain = a_descriptor("hello", labels={"team": "vision"})
     rare = a_descriptor("rare", labels={"team": "speech"})
     for start in range(0, runs, 500):
@@ -119,8 +153,9 @@ def many_runs(store, runs):
         store.runs.add([(run, TEXT) for run in new], [an_event(run, "submitted", actor="me") for run in new])
         for held in store.leases.claim("host/boot/1/2/abcd", now_s=NOW_S + runs, lease_s=9e9, limit=500):
             finish(store, held)
-    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    show(f"{runs:,} runs added 500 at a time, claimed, 2 steps each: CPU per run", cpu / runs * 1e3, "ms")
+    return {
+        "a run of 500 added at a time, claimed, 2 steps, CPU, ms": (time.process_time() - cpu) / runs * 1e3
+    }
 
 
 def finish(store, held):
@@ -140,6 +175,7 @@ def finish(store, held):
 
 def listings(store, runs):
     end_s = NOW_S + runs
+    found = {}
     for title, conditions in {
         "the newest 50": {},
         "by name (1 in 1000)": {"name": "rare"},
@@ -157,18 +193,16 @@ def listings(store, runs):
             "since_s": NOW_S,
         },
     }.items():
-        show(f"find, {title}", best_ms(lambda c=conditions: store.runs.find(RunQuery(limit=50, **c))), "ms")
-    show("find, 1000 rows", best_ms(lambda: store.runs.find(RunQuery(limit=1000))), "ms")
+        found[f"find, {title}, ms"] = best_ms(lambda c=conditions: store.runs.find(RunQuery(limit=50, **c)))
+    found["find, 1000 rows, ms"] = best_ms(lambda: store.runs.find(RunQuery(limit=1000)))
     key = a_run(a_descriptor("hello", labels={"team": "vision"})).series_key
     length = len(store.points.history(key, "metric-3"))
-    show(
-        f"history of one series, {length:,} points",
-        best_ms(lambda: store.points.history(key, "metric-3")),
-        "ms",
-    )
+    history_ms = best_ms(lambda: store.points.history(key, "metric-3"))
+    return {**found, f"history of one series, {length:,} points, ms": history_ms}
 
 
 def sampled(store):
+    found = {}
     for length, series in ((1_000, 10), (50_000, 4)):
         blocks = tuple(block(f"samples-{i}", length) for i in range(series))
         runs = [a_run() for _ in range(5)]
@@ -178,12 +212,14 @@ def sampled(store):
         for run in held:
             store.leases.apply("me", run, Step(status=Status.COLLECT, samples=blocks), now_s=NOW_S)
         wall = time.perf_counter() - wall
-        title = f"samples in, {series} metrics of {length:,} in each step"
-        show(title, length * series * len(runs) / wall / 1e6, "M/s")
-        read = best_ms(lambda: store.points.samples(runs[0].id, "samples-0", most=500))  # noqa: B023  used at once
-        show(f"  one metric of {length:,} as 500", read, "ms")
-    read = best_ms(lambda: store.points.summaries(runs[0].id))
-    show(f"  summaries of its {series} metrics", read, "ms")
+        found[f"samples stored a second, {series} metrics of {length:,}, millions"] = (
+            length * series * len(runs) / wall / 1e6
+        )
+        found[f"one metric of {length:,} samples as 500 points, ms"] = best_ms(
+            lambda run=runs[0]: store.points.samples(run.id, "samples-0", most=500)
+        )
+    found["summaries of 4 metrics, ms"] = best_ms(lambda: store.points.summaries(runs[0].id))
+    return found
 
 
 def block(metric, length):
@@ -197,17 +233,13 @@ def block(metric, length):
     )
 
 
-def best_ms(call, times=9):
+def best_ms(call):
     best = math.inf
-    for _ in range(times):
+    for _ in range(BEST_OF):
         start = time.perf_counter()
         call()
         best = min(best, time.perf_counter() - start)
     return best * 1e3
-
-
-def show(title, value, unit):
-    print(f"{title:<66}{value:>12.3g} {unit}", flush=True)
 
 
 def sqlite_bytes(url):

@@ -24,3 +24,9 @@ def python_with(parent, name, *needed) -> Path | None:
         print(f"installing {', '.join(missing)} into {folder} ...", flush=True)
         subprocess.run([python, "-m", "pip", "install", "--quiet", *missing], check=True)
     return python
+
+
+def version_in(python, name) -> str:
+    """The version of a distribution in the environment of this interpreter."""
+    code = f"from importlib.metadata import version; print(version({name!r}))"
+    return subprocess.check_output([python, "-c", code], text=True).strip()

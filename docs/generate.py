@@ -18,7 +18,10 @@ from anubis.model import errors
 from anubis.model.cause import Cause
 
 DOCS = Path(__file__).parent
-PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+BENCHES = DOCS.parent / "benchmarks"
+PART = re.compile(r"(<!-- generated: ([\w.]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+#: Parts with this prefix are tables that a bench stored: bench.REPORT.TABLE.
+BENCH = "bench."
 #: Modules whose names are promised to others, in the order in which a reader wants them.
 PUBLIC = [
     "anubis.client.client",
@@ -117,6 +120,13 @@ PARTS = {
 PAGES = {"reference/cli.md": "anubis.cli.reference:markdown"}
 
 
+def part(name):
+    if name.startswith(BENCH):
+        sys.path.insert(0, str(BENCHES))
+        return import_module("report").published(name.removeprefix(BENCH))
+    return made(PARTS[name])
+
+
 def made(maker):
     if isinstance(maker, str):
         module, _, function = maker.partition(":")
@@ -128,7 +138,7 @@ def renewed(page, text):
     name = page.relative_to(DOCS).as_posix()
     if name in PAGES:
         return made(PAGES[name]) + "\n"
-    return PART.sub(lambda match: f"{match[1]}\n{made(PARTS[match[2]])}\n\n{match[3]}", text)
+    return PART.sub(lambda match: f"{match[1]}\n{part(match[2])}\n\n{match[3]}", text)
 
 
 def main():

@@ -88,6 +88,11 @@ def peers_injected(peers: Peers, seed: int, folder: Path | None, per_cell: int) 
     return results
 
 
+def ci_count(folder: Path) -> int:
+    """Number of labelled histories."""
+    return sum(1 for _ in labelled(folder))
+
+
 def ci_f1(folder: Path, find: Callable[[list[Case]], Sequence[Sequence[int]]]) -> Tally:
     cases = list(labelled(folder))
     return total(by_cell(cases, find(cases)).values())

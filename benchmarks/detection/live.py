@@ -115,10 +115,12 @@ def delays(seed: int, series: int, before: int = 100, after: int = 100) -> dict[
     }
 
 
-def peer_delays(peers: Peers, name: str, seed: int, series: int, before: int = 100) -> dict[str, float]:
+def peer_delays(
+    peers: Peers, name: str, seed: int, series: int, before: int = 100, after: int = 100
+) -> dict[str, float]:
     result = {}
     for shift in SHIFTS:
-        answer = peers.ask(name, "online", shifted(seed, shift, series, before, 40).tolist())
+        answer = peers.ask(name, "online", shifted(seed, shift, series, before, after).tolist())
         if answer is not None:
             result[shift] = median(first_report(told, before) for told in answer["alarms"])
     return result

@@ -6,6 +6,7 @@ Imports nothing of ours, so that the environment of the peers needs nothing of o
 import json
 import sys
 import time
+from importlib.metadata import version
 
 WINDOW = 150
 NEAR = 5
@@ -47,6 +48,12 @@ def ruptures():
 
 
 PEERS = {"otava": otava, "asv": asv, "mongodb": mongodb, "ruptures": ruptures}
+DISTRIBUTIONS = {
+    "otava": "apache-otava",
+    "asv": "asv",
+    "mongodb": "signal-processing-algorithms",
+    "ruptures": "ruptures",
+}
 
 
 def whole(find, series):
@@ -107,5 +114,5 @@ if __name__ == "__main__":
         answer = {"absent": str(error)}
     else:
         find([1.0, 2.0] * 20)
-        answer = mode(find, request["series"])
+        answer = {**mode(find, request["series"]), "version": version(DISTRIBUTIONS[request["peer"]])}
     json.dump(answer, sys.stdout)

@@ -7,6 +7,8 @@ import venv
 from pathlib import Path
 
 NAMES = ("otava", "asv", "mongodb", "ruptures")
+#: Peers that are also run again after every new point; the others take too long for as many series as ours.
+ONLINE = ("otava", "ruptures")
 WORKER = Path(__file__).with_name("peer_worker.py")
 #: MongoDB's package asks for an older numpy than Otava and works with the newer one, so numpy comes last.
 INSTALLS = (("signal-processing-algorithms",), ("apache-otava", "asv", "ruptures"), ("numpy==2.2.*",))
@@ -14,9 +16,11 @@ INSTALLS = (("signal-processing-algorithms",), ("apache-otava", "asv", "ruptures
 
 class Peers:
     def __init__(self, folder: Path | None) -> None:
-        self._python = None if folder is None else _environment(folder)
+        self._python = None if folder is None else _environment(folder.absolute() / "detection")
         #: name -> why it takes no part.
         self.absent: dict[str, str] = {}
+        #: name -> version of those that answered.
+        self.versions: dict[str, str] = {}
 
     def ask(self, name: str, mode: str, series: list[list[float]]) -> dict | None:
         """The worker's answer, or None where the peer is not installed."""
@@ -35,6 +39,7 @@ class Peers:
         if "absent" in answer:
             self.absent[name] = answer["absent"]
             return None
+        self.versions[name] = answer["version"]
         return answer
 
 

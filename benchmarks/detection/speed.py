@@ -1,4 +1,4 @@
-"""What the detector costs, in seconds of one core, the best of a few runs: the machine may be shared."""
+"""What the detector costs, in CPU seconds of one core. Whole calls are the best of ``BEST_OF``: the machine may be shared."""
 
 import time
 from collections.abc import Callable
@@ -10,9 +10,10 @@ from peers import Peers
 
 from anubis.analysis.changes.detection import find_changes, judge_many
 from anubis.analysis.changes.online import Detector
-from anubis.analysis.samples.compare import compare_many
 from anubis.model.series import Series
-from anubis.model.verdict import Sides
+
+#: Executions of one call, of which the quickest counts; the worker of the peers uses the same number.
+BEST_OF = 5
 
 
 def history(points: int, seed: int = 1, every: int = 200) -> list[float]:
@@ -22,16 +23,16 @@ def history(points: int, seed: int = 1, every: int = 200) -> list[float]:
     return (100 * np.exp(logs)).tolist()
 
 
-def best(call: Callable[[], object], repeats: int = 5) -> float:
+def best(call: Callable[[], object]) -> float:
     seconds = []
-    for _ in range(repeats):
+    for _ in range(BEST_OF):
         started = time.process_time()
         call()
         seconds.append(time.process_time() - started)
     return min(seconds)
 
 
-def one_more_point(seed: int, before: int = 450, counted: int = 50, series: int = 20) -> dict[str, float]:
+def one_more_point(seed: int, series: int, before: int = 450, counted: int = 50) -> dict[str, float]:
     """Seconds for one more point: noise alone, and the 50 points before and after a step."""
     quiet, stepped = [], []
     for one in range(series):
@@ -52,15 +53,16 @@ def _append_times(values: list[float], counted: int) -> list[float]:
     return seconds
 
 
-def peer_one_more_point(peers: Peers, seed: int) -> float | None:
-    series = [history(500, seed + one, every=10**6) for one in range(4)]
-    answer = peers.ask("otava", "appended", series)
-    return None if answer is None else median(answer["seconds"])
+def peer_one_more_point(peers: Peers, seed: int, series: int) -> dict[str, float] | None:
+    """The same for Otava in its incremental mode: noise alone."""
+    many = [history(500, seed + one, every=10**6) for one in range(series)]
+    answer = peers.ask("otava", "appended", many)
+    return answer and {"mean": mean(answer["seconds"]), "median": median(answer["seconds"])}
 
 
 def stateless(points: int) -> float:
     series = [Series(values=tuple(history(points)))]
-    return best(lambda: find_changes(series), 20)
+    return best(lambda: find_changes(series))
 
 
 def peer_stateless(peers: Peers, name: str, points: int) -> float | None:
@@ -72,33 +74,30 @@ def per_series_point(folder, per_cell: int) -> float:
     """Many series at once, all scenarios and kinds of noise, stage 2 included."""
     series = [Series(values=tuple(case.values.tolist())) for case in injected(1, folder, per_cell)]
     points = sum(len(one.values) for one in series)
-    return best(lambda: find_changes(series, min_effect=0.0), 3) / points
+    return best(lambda: find_changes(series, min_effect=0.0)) / points
 
 
 def cold(series: int = 200, points: int = 100) -> float:
     """Full verdicts, words and intervals included, of series that were never seen."""
     many = [Series(values=tuple(history(points, seed, every=60)), better="lower") for seed in range(series)]
-    return best(lambda: judge_many(many), 3)
+    return best(lambda: judge_many(many))
 
 
 def one_commit(series: int = 200, points: int = 100) -> tuple[float, float]:
-    """One new point for each of many series: typical, and in the commit that shifts every one of them by 10 %."""
+    """Seconds for one new point of each of many series: the median of some commits without a change, and the most
+    expensive of as many commits after a shift of every series by 14 %."""
     detectors = []
     for seed in range(series):
         detectors.append(Detector())
         for value in history(points, seed, every=60):
             detectors[-1].append(value)
-    usual = best(lambda: [detector.append(105.0) for detector in detectors], 3)
-    moved = best(lambda: [detector.append(120.0) for detector in detectors], 3)
-    return usual, moved
+    usual = [_commit(detectors, 105.0) for _ in range(BEST_OF)]
+    moved = [_commit(detectors, 120.0) for _ in range(BEST_OF)]
+    return median(usual), max(moved)
 
 
-def comparison(metrics: int = 3000) -> float:
-    """Two single runs, compared in every metric with 30 points of history each."""
-    random = np.random.default_rng(5)
-    values = 100 * np.exp(0.02 * random.standard_normal((metrics, 32)))
-    sides = [
-        Sides(metric=f"m{k}", baseline=(row[0],), contender=(row[1],), history=tuple(row[2:]), better="lower")
-        for k, row in enumerate(values.tolist())
-    ]
-    return best(lambda: compare_many(sides), 3)
+def _commit(detectors: list[Detector], value: float) -> float:
+    started = time.process_time()
+    for detector in detectors:
+        detector.append(value)
+    return time.process_time() - started

@@ -1,28 +1,37 @@
-"""The bars as a Markdown table."""
+"""The bars as rows of a table."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from peers import NAMES
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, kw_only=True)
 class Bar:
     name: str
     #: On the seeds the constants were chosen on.
     tuned: float
-    #: On seeds that were never used for choosing; None: the figure depends on no seed.
+    #: On seeds that were never used for choosing; None: the value depends on no seed.
     fresh: float | None = None
     most: float | None = None
     least: float | None = None
-    #: Peer -> its figure in this run; None where it was not asked.
+    #: Peer -> its value in this run, on the series of ``fresh``; peers that were not asked are absent.
     peers: Mapping[str, float | None] = field(default_factory=dict)
+    #: Number of series that every detector of the row got.
+    series: int
+    #: Differences from a peer below this are called ties.
+    tie: float = 0.0
+
+    @property
+    def judged(self) -> float:
+        return self.tuned if self.fresh is None else self.fresh
 
     @property
     def held(self) -> bool | None:
-        """Whether the figure that was not tuned on meets the target; None without one."""
-        judged = self.tuned if self.fresh is None else self.fresh
+        """Whether the value that was not tuned on meets the target; None without one."""
         if self.most is not None:
-            return judged <= self.most
-        return None if self.least is None else judged >= self.least
+            return self.judged <= self.most
+        return None if self.least is None else self.judged >= self.least
 
     @property
     def target(self) -> str:
@@ -30,18 +39,29 @@ class Bar:
             return f"<= {self.most:g}"
         return "" if self.least is None else f">= {self.least:g}"
 
+    def row(self) -> list[str]:
+        ours = f"**{number(self.judged)} (missed)**" if self.held is False else number(self.judged)
+        tuned = "" if self.fresh is None else number(self.tuned)
+        return [self.name, self.target, f"{self.series:,}", ours, tuned, *map(self._peer, NAMES)]
+
+    def _peer(self, name: str) -> str:
+        value = self.peers.get(name)
+        is_tie = value is not None and abs(value - self.judged) < self.tie
+        return f"{number(value)} (tie)" if is_tie else number(value)
+
 
 def number(value: float | None) -> str:
     if value is None:
         return ""
     if abs(value) >= 10**5:
         return "never"
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}"
 
 
-def show(bars: list[Bar]) -> None:
-    print("| bar | target | tuned seed | fresh seed | | peers in this run |\n|---|---|---|---|---|---|")
-    for bar in bars:
-        mark = {None: "", True: "held", False: "MISSED"}[bar.held]
-        peers = ", ".join(f"{name} {number(value)}" for name, value in bar.peers.items() if value is not None)
-        print(f"| {bar.name} | {bar.target} | {number(bar.tuned)} | {number(bar.fresh)} | {mark} | {peers} |")
+def rows(bars: list[Bar], versions: Mapping[str, str]) -> list[list[str]]:
+    """The rows of the table, titles first; ``versions`` are those of the peers that took part."""
+    peers = [" ".join((TITLES[name], versions.get(name, ""))).strip() for name in NAMES]
+    return [["", "bar", "series", "Anubis", "Anubis, tuned seed", *peers], *(bar.row() for bar in bars)]
+
+
+TITLES = {"otava": "Otava", "asv": "asv", "mongodb": "MongoDB", "ruptures": "ruptures"}

@@ -225,7 +225,21 @@ def test_the_terminals_signals_do_not_end_it(agents, told):
     assert agents.bytes("stdout") == b"loss=1\nsurvived\n"
 
 
-def test_the_benchmark_gets_the_signals_back_that_the_agent_ignores(agents):
-    agents.measure(command=["sh", "-c", "grep SigIgn /proc/self/status"])
+def ignore_signals():
+    """Like nohup, and like a shell that starts a command in the background."""
+    for number in (
+        signal.SIGHUP,
+        signal.SIGINT,
+        signal.SIGQUIT,
+        signal.SIGPIPE,
+        signal.SIGUSR1,
+        signal.SIGTSTP,
+    ):
+        signal.signal(number, signal.SIG_IGN)
+
+
+@pytest.mark.parametrize("preexec_fn", [None, ignore_signals], ids=["usual", "ignored by the starter"])
+def test_the_benchmark_ignores_no_signal_that_the_agent_or_its_starter_ignores(agents, preexec_fn):
+    agents.measure(command=["sh", "-c", "grep SigIgn /proc/self/status"], preexec_fn=preexec_fn)
     of_the_c_library = 0b11 << 31  # 32 and 33: whoever is started by posix_spawn(3) may ignore them
     assert int(agents.bytes("stdout").split()[1], 16) & ~of_the_c_library == 0

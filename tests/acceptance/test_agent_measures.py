@@ -109,12 +109,18 @@ def test_what_is_no_number_is_counted_not_kept(agents):
 
 
 def test_a_run_that_lasts_is_watched(agents):
-    code = "import time; print('loss=1', flush=True); t = time.monotonic() + 2.2\nwhile time.monotonic() < t: pass"
-    facts = agents.measure(command=python(code), patterns={"loss": r"loss=(\d)"})
+    """The benchmark lasts until three samples of the machine were written, however slow that is."""
+    code = (
+        "import os, sys\nprint('loss=1', flush=True)\nsizes = set()\n"
+        "while len(sizes) < 4:\n"
+        "    sizes.add(os.path.getsize(sys.argv[1]) if os.path.exists(sys.argv[1]) else 0)\n"
+    )
+    telemetry = str(agents.record / "telemetry")
+    facts = agents.measure(command=python(code, telemetry), patterns={"loss": r"loss=(\d)"})
     assert (facts["extraction"], facts["sampling"]) == ("complete", "complete")
     watched = Telemetry(agents.files)
-    assert len(watched) >= 1
-    assert watched.columns["tree_processes"][0] == 1
+    assert len(watched) >= 2
+    assert 1 in watched.columns["tree_processes"]
     assert watched.units["tree_memory"] == "B"
     assert facts["executions"][0]["peak_memory_bytes"] > 1_000_000
     assert list(samples.load(agents.files)["loss"].values) == [1]

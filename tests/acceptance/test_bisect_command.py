@@ -1,10 +1,10 @@
 """``anubis bisect`` in a real repository: a culprit among twelve commits, one that does not build, Ctrl-C."""
 
-import os
 import signal
-import subprocess
 
 import pytest
+
+from support.git import git
 
 BENCH = """\
 n=$(cat {counter} 2>/dev/null || echo 0)
@@ -31,15 +31,6 @@ pattern = 'rate=(\\S+)'
 better = "higher"
 """
 COMMITS, CULPRIT, BROKEN = 12, 9, 6
-
-
-def git(folder, *words):
-    identity = {"GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@example.org", "GIT_CONFIG_GLOBAL": os.devnull}
-    identity |= {name.replace("AUTHOR", "COMMITTER"): value for name, value in identity.items()}
-    answer = subprocess.run(
-        ["git", *words], cwd=folder, env=os.environ | identity, capture_output=True, text=True, check=True
-    )
-    return answer.stdout.strip()
 
 
 @pytest.fixture

@@ -79,13 +79,28 @@ def test_two_files_end_in_a_verdict(anubis):
     assert ended.returncode == 0, "a run says whether it ran; compare says what it thinks of it"
     assert "1 -> 2" in ended.stdout.replace(".000", "")
     assert "REGRESSION" in ended.stdout
+    assert anubis("run", anubis.write("other.toml", "true")).returncode == 0
     again = anubis("compare")
     assert again.returncode == 3
     assert "REGRESSION" in again.stdout
-    runs = anubis.json("history", "--family", "@last")
+    runs = anubis.json("history", "--family", "@last~1")
     rounds = [anubis.json("show", run["id"])["events"][0]["data"]["cell"] for run in reversed(runs)]
     names = [cell["file"] for cell in rounds]
     assert names == ["old.toml", "new.toml", "new.toml", "old.toml", "old.toml", "new.toml"]
+
+
+def test_without_a_comparison_that_can_be_judged_there_is_one_clear_error(anubis):
+    assert anubis("run", anubis.write("alone.toml", "true"), "--rounds", 2).returncode == 0
+    ended = anubis("compare")
+    assert ended.returncode == 2
+    assert "no comparison of two files is stored" in ended.stderr
+    broken = [anubis.write(f"{name}.toml", command) for name, command in (("old", "false"), ("new", "true"))]
+    assert anubis("run", *broken).returncode == 1
+    ended = anubis("compare")
+    assert ended.returncode == 2
+    assert (
+        "the last comparison, of old.toml and new.toml, has no successful runs on both sides" in ended.stderr
+    )
 
 
 def test_files_of_one_name_are_told_apart(anubis):

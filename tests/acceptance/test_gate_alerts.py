@@ -46,7 +46,10 @@ def test_the_life_of_an_alert(anubis, bench, shifted):
     assert decided == trail[-3:]
 
     bench.measure("3", 13, rounds=3)
-    assert anubis("check").returncode in {0, 4}, "the accepted level is the baseline"
+    checked = anubis.json("check")
+    judged = {verdict["metric"]: verdict for verdict in checked["weighings"][0]["verdicts"]}
+    assert abs(judged["latency"]["baseline"] - 13) < 0.2, "the accepted level is the baseline"
+    assert {verdict["judgement"] for verdict in judged.values()} <= {"unchanged", "undecided"}
     assert anubis.json("alerts") == []
 
 
@@ -82,6 +85,30 @@ def test_bad_input(anubis, words, sentence):
     ended = anubis("alerts", *words)
     assert ended.returncode == 2
     assert sentence in ended.stderr
+
+
+def test_a_first_failure_opens_no_alert_and_says_why(anubis, bench):
+    """A mistyped command is no news about the code under test; a failure after a success is."""
+    typo = anubis.write(
+        "typo.toml", "sh nosy.sh", more='[[notify]]\nto = "mailto:a@example.org"\non = ["failure"]\n'
+    )
+    assert anubis("run", typo).returncode == 1
+    assert anubis.json("alerts", "--all") == []
+    assert "no failure alert: no earlier run of this series succeeded" in anubis("show").stdout
+    bench.measure("1", 10)
+    bench.level("broken")
+    assert anubis("run", bench.file("2")).returncode == 1
+    (alert,) = anubis.json("alerts")
+    assert (alert["kind"], alert["benchmark"], alert["state"]) == ("failure", "noisy", "confirmed")
+
+
+def test_alerts_and_series_name_the_same_subjects(anubis, bench, shifted):
+    alert = anubis.json("alerts", "show", shifted)
+    row = alert["rows"][0]
+    (change,) = anubis.json("series", "show", "noisy", "--metric", row["metric"])["changes"]
+    names = ("last_old", "first_new", "earliest_old", "latest_new")
+    assert [alert[name] for name in names] == [change[name] for name in names]
+    assert (change["last_old"], change["first_new"]) == ("1", "2")
 
 
 def test_nothing_happened(anubis):

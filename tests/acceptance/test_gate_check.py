@@ -77,9 +77,43 @@ def test_branches_have_histories_of_their_own(anubis, bench):
 def test_a_first_measurement_cannot_be_judged(anubis, bench):
     bench.measure("1", 10)
     ended = anubis("check")
-    assert ended.returncode == 4
+    assert ended.returncode == 0, "undecided fails only on request"
     assert "this is the first measurement" in ended.stdout
+    assert anubis("check", "--fail-on", "undecided").returncode == 4
     assert anubis("check", "--fail-on", "regression").returncode == 0
+
+
+def test_an_undecided_gate_says_what_would_decide_it(anubis, bench):
+    bench.measure("1", 10, rounds=2)
+    bench.measure("2", 10.1)
+    ended = anubis("check")
+    assert ended.returncode == 0
+    assert "To decide: about 5 more runs for latency, about 5 more runs for rate." in ended.stdout
+    assert ended.stdout.splitlines()[-1] == "2 undecided"
+    assert "about 5 more runs for `latency`" in anubis("check", "--format", "markdown").stdout
+    assert "about 5 more runs for latency" in anubis.json("check")["to_decide"]
+
+
+def test_a_baseline_that_does_not_exist_is_refused_before_anything_is_measured(anubis, bench):
+    bench.level(10)
+    file = bench.file("1")
+    for words in (
+        ["--baseline-label", "branch=main"],
+        ["--baseline-subject", "0"],
+        ["--baseline", "@last"],
+        ["--baseline", "team=vision"],
+    ):
+        ended = anubis("check", file, *words)
+        assert ended.returncode == 2, ended
+        assert ended.stderr.count("error: ") == 1
+        assert anubis.json("history") == [], "nothing was run"
+    bench.measure("0", 10, rounds=2)
+    assert (
+        "no successful run of noisy has branch=main"
+        in anubis("check", file, "--baseline-label", "branch=main").stderr
+    )
+    answer = anubis.json("check", file, "--baseline", "@last~1,@last")
+    assert {verdict["n_baseline"] for verdict in answer["weighings"][0]["verdicts"]} == {2}
 
 
 def test_a_benchmark_that_fails_is_no_verdict(anubis, bench):
@@ -102,9 +136,10 @@ def test_baselines_are_named_by_runs_subject_or_label(anubis, bench):
     assert anubis("check", ",".join(new), "--baseline", ",".join(old)).returncode == 3
     assert anubis("check", *new, "--baseline-label", "branch=main").returncode == 3
     bench.measure("3", 12, rounds=4, more='[info.labels]\nbranch = "topic"\n')
-    ended = anubis("check", "--baseline-subject", "2")
-    assert ended.returncode in {0, 4}
+    ended = anubis("check", "--baseline-subject", "2", "--fail-on", "undecided")
+    assert ended.returncode == 0
     assert "2 -> 3" in ended.stdout
+    assert ended.stdout.splitlines()[-1] == "2 no change"
 
 
 @pytest.mark.parametrize(

@@ -211,3 +211,16 @@ def test_a_record_shipped_twice_is_the_same_record(agents, run, records):
             shipper.stderr.close()
             assert shipper.wait() == 0
     assert contents(records, run) == original(agents)
+
+
+def test_a_stopped_shipper_does_not_keep_its_agent(agents, run, records, tmp_path):
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    with receiving(records, run) as receiver:
+        command = ["sh", "-c", f"echo line; read line < {gate}"]
+        started = agents.start("--ship", receiver.url(), command=command, env=WITH_TOKEN)
+        (shipper,) = until(lambda: shippers(agents), "the shipper runs")
+        os.kill(shipper, signal.SIGSTOP)
+        gate.write_text("go\n")
+        assert started.wait() == 0
+    assert contents(records, run) == original(agents)

@@ -59,7 +59,7 @@ def test_series_are_listed(seen):
 def test_a_series_is_drawn_with_its_changes(seen):
     shown = seen("series", "show", "fft", "--metric", "time").stdout
     assert 10 <= shown.count("|") <= 12, "the bar of one change, as high as the picture but for its points"
-    assert "999.7 ms -> 1.250 s" in shown
+    assert "0.9997 -> 1.250 s" in shown
     assert "regressed (step)" in shown
     assert "ten more points" in shown
 

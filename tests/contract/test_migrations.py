@@ -1,17 +1,20 @@
 """Databases of earlier versions: nothing undelivered is lost, nothing delivered is delivered again."""
 
 import json
+from array import array
 
 import pytest
 
 from anubis.model.alert import AlertState
 from anubis.model.delivery import DeliveryStatus
+from anubis.model.descriptor import Measure
 from anubis.pipeline.relay import Relay
 from anubis.store import open_store
+from anubis.store.columns import pack
 from anubis.store.migrations.upgrade import upgrade
-from anubis.store.rows import alert_values, id_bytes, new_run_values
+from anubis.store.rows import alert_values, descriptor_values, id_bytes, new_run_values
 from anubis.store.sql.drivers import driver_for
-from anubis.testing import FakeClock, a_run
+from anubis.testing import FakeClock, a_descriptor, a_run
 from anubis.testing.contracts.alerts import an_alert
 
 #: Kinds of events and their numbers, beyond those that PostgreSQL will give.
@@ -28,6 +31,9 @@ INSERTS = {
     "events": ("seq", "run", "kind", "time_s", "data"),
     "alerts": ("id", "benchmark", "state", "opened_s", "body"),
     "cursors": ("name", "seq"),
+    "metrics": ("id", "name", "units"),
+    "samples": ("run", "metric", "start", "count", "body"),
+    "summaries": ("run", "metric", "count", "last", "min", "max", "sum"),
 }  # fmt: skip
 
 
@@ -190,6 +196,44 @@ def test_cells_of_old_runs_are_filled_in(old, database_url):
     assert {run_id: json.loads(cell) for run_id, cell in stored.items()} == {
         id_bytes(runs[number].id): cell for number, cell in cells.items()
     }
+
+
+def test_warm_ups_no_longer_count_in_summaries(old, database_url):
+    """Metric 1 has samples of both kinds in two segments, metric 2 only warm-ups; another run has no warm-ups."""
+    warmed = a_descriptor("warmed", measure=Measure(warmups=2))
+    words = {"me": 0, "fake": 0}
+    for number, descriptor in ((1, warmed), (2, a_descriptor("cold"))):
+        run = a_run(descriptor)
+        values = {"id": number, "series_key": 1, **descriptor_values(run)}
+        old.insert("descriptors", **{name: values[name] for name in INSERTS["descriptors"]})
+        stored = new_run_values(run, words | {run.owner: 0, run.engine: 0}, number, 1)
+        old.insert("runs", no=number, **{name: stored[name] for name in INSERTS["runs"][1:]})
+    for metric in (1, 2):
+        old.insert("metrics", id=metric, name=f"m{metric}", units="ms")
+    for run, metric, start, values, repeats in (
+        (1, 1, 0, [90.0, 3.0, float("nan")], [-2, 0, 0]),
+        (1, 1, 3, [80.0, 5.0], [-1, 1]),
+        (1, 2, 0, [70.0], [-1]),
+        (2, 1, 0, [60.0], [0]),
+    ):
+        rest = (array("d", values), array("q", [0] * len(values)), array("i", repeats))
+        body = pack((array("d", values), *rest))
+        old.insert("samples", run=run, metric=metric, start=start, count=len(values), body=body)
+    for run, metric in ((1, 1), (1, 2), (2, 1)):
+        old.insert("summaries", run=run, metric=metric, count=9, last=9.0, min=9.0, max=9.0, sum=9.0)
+    old.close()
+
+    open_store(database_url).close()
+
+    connection = driver_for(database_url).connect()
+    rows = connection.execute("SELECT run, metric, count, last, min, max, sum FROM summaries").fetchall()
+    connection.close()
+    found = {row[:2]: row[2:] for row in map(tuple, rows)}
+    assert found.keys() == {(1, 1), (2, 1)}
+    count, last, least, most, total = found[1, 1]
+    assert (count, last, least, most) == (3, 5.0, 3.0, 5.0)
+    assert total is None or total != total, "not a number, which SQLite keeps as NULL"
+    assert found[2, 1] == (9, 9.0, 9.0, 9.0, 9.0)
 
 
 def test_runs_of_an_earlier_schema_have_no_overrides(old, database_url):

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from anubis.agent import process_tree
+from anubis.engines import process
 from anubis.engines.process import ProcessEngine, ProcessSettings
 from anubis.model.cause import Cause
 from anubis.model.errors import NoCapacityError, StageError
@@ -240,3 +242,76 @@ def test_what_it_says_when_there_is_no_record(engine, run):
     assert b"".join(engine.logs(placement)) == b"words\n"
     gone = replace(placement, details={"record": "/no/such/record"})
     assert b"".join(engine.logs(gone)) == b""
+
+
+def start_stopped(engine, run, folder):
+    """Place a run whose agent is stopped before its first instruction; its process id."""
+    (replica,) = a_launch(engine, run, ("sh", "-c", f"echo executed > {folder}/executed")).replicas
+    words = ("sh", "-c", 'kill -STOP $$; exec "$@"', "sh", *replica.argv)
+    engine.place(run, Launch(replicas=(replace(replica, argv=words),)))
+    pid = engine._started[engine.placed(run).name].pid
+    until(lambda: " T " in Path(f"/proc/{pid}/stat").read_text(), "it has stopped")
+    return pid
+
+
+def test_an_agent_that_was_given_up_never_executes_the_benchmark(an_engine, run, tmp_path, monkeypatch):
+    first, second = an_engine(), an_engine()
+    pid = start_stopped(first, run, tmp_path)
+    placement = second.placed(run)
+    assert second.observe([placement])[placement.name].seen is Seen.WAITING
+    monkeypatch.setattr(process, "APPEAR_S", -1.0)
+    monkeypatch.setattr(process_tree, "agents_of", lambda record: [])  # as if the kill came too late
+    lost = second.observe([placement])[placement.name]
+    assert (lost.seen, "did not start" in lost.reason) == (Seen.LOST, True)
+    os.kill(pid, signal.SIGCONT)
+    until(lambda: first._started[placement.name].poll() is not None, "the agent has ended")
+    assert not (tmp_path / "executed").exists()
+    assert an_engine().observe([placement])[placement.name].seen is Seen.LOST
+    assert start(second, a_run(engine="process"), ("true",)), "the slot is free"
+
+
+def test_an_agent_that_was_given_up_frees_its_slot_at_once(an_engine, run, tmp_path, monkeypatch):
+    first, second = an_engine(), an_engine()
+    start_stopped(first, run, tmp_path)
+    placement = second.placed(run)
+    monkeypatch.setattr(process, "APPEAR_S", -1.0)
+    assert second.observe([placement])[placement.name].seen is Seen.LOST
+    assert until(lambda: _room(second, ("true",)), "the slot is free")
+
+
+def test_an_agent_that_appears_while_it_is_given_up_is_running(engine, run, monkeypatch):
+    placement = start(engine, run, ("sleep", "600"))
+    seen(engine, placement, Seen.RUNNING)
+    assert host_record.give_up(record_of(placement), "it is late").seen is Seen.RUNNING
+    engine.cancel(placement)
+    seen(engine, placement, Seen.ENDED)
+
+
+@pytest.mark.parametrize("jump_s", [-3600.0, 3600.0])
+def test_a_wall_clock_that_jumps_delays_and_hastens_nothing(an_engine, run, tmp_path, monkeypatch, jump_s):
+    """Neither the wait for an agent nor that for its end depends on the wall clock."""
+    first, second = an_engine(), an_engine()
+    pid = start_stopped(first, run, tmp_path)
+    wall_s = process.time.time
+    monkeypatch.setattr(process.time, "time", lambda: wall_s() + jump_s)
+    placement = second.placed(run)
+    os.utime(record_of(placement), (wall_s() + jump_s,) * 2)
+    assert second.observe([placement])[placement.name].seen is Seen.WAITING
+    second.cancel(placement)
+    os.utime(record_of(placement) / layout.CANCEL, (wall_s() - jump_s,) * 2)
+    os.kill(pid, signal.SIGCONT)
+    ended = seen(second, placement, Seen.ENDED)
+    assert ended.cause is Cause.CANCELLED, "the agent was asked, not killed"
+    assert not (tmp_path / "executed").exists()
+
+
+def test_one_placement_that_cannot_be_observed_hides_no_other(engine, run, monkeypatch):
+    bad, good = start(engine, run, ("true",)), a_run(engine="process")
+    seen(engine, bad, Seen.ENDED)
+    good = start(engine, good, ("true",))
+    seen(engine, good, Seen.ENDED)
+    observed = host_record.observed
+    monkeypatch.setattr(
+        host_record, "observed", lambda record: 1 / 0 if str(run.id) in str(record) else observed(record)
+    )
+    assert set(engine.observe([bad, good])) == {good.name}

@@ -23,6 +23,8 @@ SCHEMA_OF = {
         FROM pg_constraint WHERE connamespace = current_schema()::regnamespace
         ORDER BY 1, 2, 3""",
 }
+#: Revision of a migration that does not exist yet.
+NEXT = f"{int(opening.VERSION) + 1:04}"
 OPEN_THEM = """
 import sys
 from anubis.store import open_store
@@ -99,19 +101,17 @@ def test_an_older_database_is_migrated_and_keeps_its_runs(database_url, tmp_path
     store.close()
     folder = tmp_path / "migrations"
     shutil.copytree(Path(upgrade.__file__).parent, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    following = f"{int(opening.VERSION) + 1:04}"
-    (folder / "versions" / f"m{following}_more.py").write_text(
-        "from alembic import op\nimport sqlalchemy as sa\n"
-        f"revision = '{following}'\ndown_revision = '{opening.VERSION}'\n"
+    (folder / "versions" / f"m{NEXT}_more.py").write_text(
+        f"from alembic import op\nimport sqlalchemy as sa\nrevision = {NEXT!r}\ndown_revision = {opening.VERSION!r}\n"
         "def upgrade():\n    op.create_table('more', sa.Column('id', sa.Integer, primary_key=True))\n"
     )
     monkeypatch.setattr(upgrade, "FOLDER", folder)
-    monkeypatch.setattr(opening, "VERSION", following)
+    monkeypatch.setattr(opening, "VERSION", NEXT)
     for _ in range(2):
         store = open_store(database_url)
         assert store.runs.get(run.id) == run
         store.close()
-    assert statements_on(database_url, "SELECT version_num FROM alembic_version") == [(following,)]
+    assert statements_on(database_url, "SELECT version_num FROM alembic_version") == [(NEXT,)]
     assert statements_on(database_url, "SELECT count(*) FROM more") == [(0,)]
 
 
@@ -120,15 +120,13 @@ def test_a_migration_that_fails_changes_nothing(database_url, tmp_path, monkeypa
     before = schema_of(database_url)
     folder = tmp_path / "migrations"
     shutil.copytree(Path(upgrade.__file__).parent, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    following = f"{int(opening.VERSION) + 1:04}"
-    (folder / "versions" / f"m{following}_more.py").write_text(
-        "from alembic import op\nimport sqlalchemy as sa\n"
-        f"revision = '{following}'\ndown_revision = '{opening.VERSION}'\n"
+    (folder / "versions" / f"m{NEXT}_more.py").write_text(
+        f"from alembic import op\nimport sqlalchemy as sa\nrevision = {NEXT!r}\ndown_revision = {opening.VERSION!r}\n"
         "def upgrade():\n    op.create_table('more', sa.Column('id', sa.Integer, primary_key=True))\n"
         "    raise ArithmeticError\n"
     )
     monkeypatch.setattr(upgrade, "FOLDER", folder)
-    monkeypatch.setattr(opening, "VERSION", following)
+    monkeypatch.setattr(opening, "VERSION", NEXT)
     with pytest.raises(ArithmeticError):
         open_store(database_url)
     assert schema_of(database_url) == before

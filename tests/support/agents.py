@@ -25,14 +25,30 @@ def interpreter(version):
     """A Python of this version ("3.8"), or the one that runs the tests; skips when it is not installed."""
     if version == "this":
         return sys.executable
-    found = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python{version}"))
-    candidate = str(found[-1]) if found else shutil.which(f"python{version}")
-    if (
-        candidate
-        and subprocess.run([candidate, "-c", "pass"], check=False, capture_output=True).returncode == 0
-    ):
-        return candidate
-    return pytest.skip(f"needs Python {version}")
+    for candidate in candidates(version):
+        answer = subprocess.run(
+            [candidate, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"],
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        if answer.returncode == 0 and answer.stdout.strip() == version:
+            return candidate
+    return pytest.skip(f"needs Python {version}: install it, for example with pyenv")
+
+
+def candidates(version):
+    """Programs that may be this Python: beside the one that runs the tests, of pyenv, on the PATH.
+
+    pyenv's shim on the PATH starts only the versions that pyenv has selected, so its folders are looked at first.
+    """
+    folders = [Path(sys.base_prefix).parent, Path.home() / ".pyenv" / "versions"]
+    if root := os.environ.get("PYENV_ROOT"):
+        folders.append(Path(root, "versions"))
+    for folder in dict.fromkeys(folders):
+        yield from sorted(map(str, folder.glob(f"{version}.*/bin/python{version}")), reverse=True)
+    if found := shutil.which(f"python{version}"):
+        yield found
 
 
 class Agents:

@@ -16,7 +16,7 @@ from anubis.model.problem import Problem, Severity
 from anubis.model.run import Event, Placement
 from anubis.model.series import ChangeKind, ChangePoint, ChangeState, SeriesVerdict
 from anubis.model.status import Status
-from anubis.model.verdict import Comparison, Judgement
+from anubis.model.verdict import Comparison, CrossedBound, Judgement
 from anubis.reporting.gate_report import BenchmarkComparison, Report
 from anubis.testing.builders import NOW_S, a_descriptor, a_run
 from support.alerts import a_verdict, an_alert
@@ -106,10 +106,25 @@ def compared(*verdicts):
 
 
 COMPARISON = compared(VERDICT, UNKNOWN)
+CROSSED = CrossedBound(
+    metric="throughput",
+    units="img/s",
+    bound="change",
+    value=871.9,
+    reference=912.4,
+    noise_floor=0.011,
+    note="-4.4 % from its level of 912.4 img/s (limit 3.0 %)",
+)
 REPORT = Report(
     comparisons=(
         BenchmarkComparison(
-            benchmark="resnet50-train", baseline="beef", contender="c0ffee", comparison=COMPARISON
+            benchmark="resnet50-train",
+            baseline="beef",
+            contender="c0ffee",
+            comparison=COMPARISON,
+            crossed=(CROSSED,),
+            disturbed_baseline=2,
+            disturbed_contender=1,
         ),
         BenchmarkComparison(
             benchmark="bert", baseline="", contender="c0ffee", failure="it failed", note="no history"

@@ -73,7 +73,13 @@ def leave_record(house):
             }
             for repeat in range(repeats)
         ]
-        last = {"code": 0, "cause": None, "reason": "", "executions": executions} | changes
+        last = {
+            "code": 0,
+            "cause": None,
+            "reason": "",
+            "executions": executions,
+            "extraction": "none",
+        } | changes
         files.records.replace(files.key, "facts.json", json.dumps({"fingerprint": "machine"}).encode())
         files.records.replace(files.key, "exit.json", json.dumps(last).encode())
         return files

@@ -5,6 +5,11 @@ from __future__ import annotations
 import os
 from signal import SIGKILL
 
+from anubis.record import layout
+
+#: The verbs whose processes end with their record; a shipper continues to send what was written.
+_VERBS = {b"exec", b"extract", b"sample"}
+
 
 def table() -> dict[int, list[bytes]]:
     """Every process by id: the fields of /proc/PID/stat from the state onwards (proc(5)); empty without /proc."""
@@ -76,8 +81,32 @@ def of_record(record: str) -> list[int]:
     return pids
 
 
+def agents_of(record: str) -> list[int]:
+    """The agent of this record and its sidecars, by their command lines; also those that are stopped."""
+    folder = os.fsencode(record)
+    names = {folder, folder + b"/" + layout.OPTIONS.encode()}
+    pids = []
+    for pid in table():
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                words = file.read().split(b"\0")
+        except OSError:  # it has ended
+            continue
+        words = words[: words.index(b"--")] if b"--" in words else words
+        starts_agent = any(b"anubis.agent.entry" in word for word in words)
+        if (
+            starts_agent
+            and not _VERBS.isdisjoint(words)
+            and not names.isdisjoint(words)
+            and pid != os.getpid()
+        ):
+            pids.append(pid)
+    return pids
+
+
 def end_orphans(record: str) -> int:
-    """Kill the benchmark processes that a killed agent left running; returns their number."""
+    """Kill the agent of a record, its sidecars and the benchmark processes left; returns the number of the latter."""
+    signal_all(agents_of(record), 0, SIGKILL)  # first, since an agent starts benchmark processes
     ended: set[int] = set()
     for _ in range(10):  # a process may start another one meanwhile
         pids = of_record(record)

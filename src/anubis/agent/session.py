@@ -65,7 +65,7 @@ def run(options: Options) -> int:
     lock = liveness.claim(options.record)
     if lock is None:
         return 0
-    session = Session(options)
+    session = Session(options, lock)
     try:
         session.measure()
     except Exception as error:  # noqa: BLE001  every run must end with a cause
@@ -105,9 +105,11 @@ def _make_folder(path: str) -> None:
 class Session:
     """The executions of one run and their common result."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, lock: int) -> None:
         self._options = options
         self._record = options.record
+        #: Descriptor of the file that claims the record.
+        self._lock = lock
         self._events = os.open(
             f"{self._record}/{layout.EVENTS}", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644
         )
@@ -193,8 +195,7 @@ class Session:
         return code if isinstance(code, int) else 1
 
     def _execute(self, repeat: int) -> None:
-        if SIGTERM in _ARRIVED:
-            self.note_cause("cancelled", "The run was cancelled.")
+        if not self._may_execute():
             return
         phase = "warmup" if repeat < 0 else "measure"
         self._capture.repeat = repeat
@@ -223,6 +224,16 @@ class Session:
             leftovers=execution.facts["leftovers"],
         )
         self._judge(execution, kills_before)
+
+    def _may_execute(self) -> bool:
+        """Whether the run is neither cancelled nor given up by its engine, checked right before each execution."""
+        if SIGTERM in _ARRIVED or os.path.lexists(f"{self._record}/{layout.CANCEL}"):
+            self.note_cause("cancelled", "The run was cancelled.")
+            return False
+        if not liveness.holds(self._record, self._lock):
+            self.note_cause("lost", "The record was claimed by another process, or its claim was deleted.")
+            return False
+        return True
 
     def _watch(self, execution: Execution) -> None:
         options = self._options

@@ -67,6 +67,7 @@ class Shipping:
         """Wait until the receiver has the whole record or refuses it."""
         while True:
             while self._pid not in self._family.ended and self._family.reap():
+                os.kill(self._pid, signal.SIGCONT)  # a stopped shipper would keep the agent for ever
                 capture.pump(time.monotonic_ns() + _RESTART_NS)
             if not self._was_killed():
                 return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from signal import SIGKILL, SIGTERM
+from signal import SIGCONT, SIGKILL, SIGTERM
 from time import monotonic_ns
 
 from anubis.agent.execute.capture import Capture
@@ -75,6 +75,11 @@ class Sidecars:
         for pid in self._running.values():
             if pid not in self._family.ended:
                 os.kill(pid, SIGTERM)
+                os.kill(pid, SIGCONT)  # a stopped process ends too
+        if self._syncing and not self._family.forget(self._syncing):
+            os.kill(
+                self._syncing, SIGKILL
+            )  # the files are synced below; a stopped process would keep the slot
         self._sync_now([spool.file for spool in self._capture.spools if spool.size])
         size = sum(spool.size for spool in self._capture.spools)
         self._wait(60.0 + size / _SLOWEST_BYTES_PER_S)

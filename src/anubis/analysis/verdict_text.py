@@ -2,7 +2,8 @@
 
 import math
 
-from anubis.model.verdict import Judgement, Verdict
+from anubis.analysis.quantities import apart, effect_between, levels_text, percent
+from anubis.model.verdict import CrossedBound, Judgement, Verdict
 
 _NAMES = {
     Judgement.REGRESSED: "REGRESSION",
@@ -18,15 +19,36 @@ def render(verdict: Verdict) -> str:
     """
     parts = [
         verdict.metric,
-        f"{level_text(verdict.baseline)} -> {level_text(verdict.contender)}{_unit(verdict.units)}",
+        levels_text(verdict.baseline, verdict.contender, verdict.units),
     ]
     if verdict.effect is not None:
-        parts.append(effect_text(verdict.effect, verdict.interval))
+        parts.append(verdict_effect(verdict))
     if verdict.p is not None:
         parts.append(_p(verdict.p))
     parts.append(f"n={verdict.n_baseline}+{verdict.n_contender} runs")
     parts.append(_conclusion(verdict))
     return "  ".join(parts)
+
+
+def verdict_effect(verdict: Verdict) -> str:
+    """The effect beside the two levels, in per cent; "none" without one."""
+    if verdict.effect is None:
+        return "none"
+    return effect_between(
+        verdict.baseline, verdict.contender, verdict.effect, verdict.interval, verdict.estimator
+    )
+
+
+def bound_text(crossed: CrossedBound) -> str:
+    """The line of a crossed bound: ``rate  45 img/s  below its minimum of 50 img/s  THRESHOLD``."""
+    value, _ = apart(crossed.value, crossed.reference, crossed.units)
+    return f"{crossed.metric}  {value}  {crossed.note}  THRESHOLD"
+
+
+def crossed_sentence(crossed: CrossedBound) -> str:
+    """A crossed bound as a sentence: ``rate is 45 img/s, below its minimum of 50 img/s``."""
+    value, _ = apart(crossed.value, crossed.reference, crossed.units)
+    return f"{crossed.metric} is {value}, {crossed.note}"
 
 
 def next_step(verdict: Verdict) -> str:
@@ -39,15 +61,6 @@ def next_step(verdict: Verdict) -> str:
     return (
         noise + "Look at what changed between the two subjects, or accept the contender as the new baseline."
     )
-
-
-def percent(ratio: float, *, sign: bool = False, digits: int = 1) -> str:
-    """A ratio in per cent, without the percent sign: -0.0441 is "-4.4"."""
-    value = 100 * ratio
-    if abs(value) >= 1e5:
-        return f"{value:+.2g}" if sign else f"{value:.2g}"
-    text = f"{value:+.{digits}f}" if sign else f"{value:.{digits}f}"
-    return text if float(text) else f"{0:.{digits}f}"
 
 
 def _open_step(verdict: Verdict) -> str:
@@ -87,16 +100,6 @@ def _conclusion(verdict: Verdict) -> str:
     return f"unclear, about {verdict.more_runs} more run{'s' * (verdict.more_runs != 1)}"
 
 
-def effect_text(effect: float, interval: tuple[float, float] | None) -> str:
-    """An effect with its interval, in per cent: ``-4.4 % [-5.8, -3.1]``."""
-    digits = 1 if abs(effect) >= 0.001 or effect == 0 else 2
-    text = f"{percent(effect, sign=True, digits=digits)} %"
-    if interval is None:
-        return text
-    low, high = (percent(end, sign=True, digits=digits) for end in interval)
-    return f"{text} [{low}, {high}]"
-
-
 def _min_effect(verdict: Verdict) -> str:
     return f"{100 * verdict.min_effect:g} %"
 
@@ -107,20 +110,3 @@ def _p(p: float) -> str:
     digits = 4 if p < 0.001 else 3 if p < 0.1 else 2
     text = f"{p:.{digits}f}"
     return f"p={text.removeprefix('0')}" if text.startswith("0") else "p=1"
-
-
-def level_text(value: float | None) -> str:
-    """A value with four significant digits or its whole part; with an exponent only if it is very large or small."""
-    if value is None:
-        return "none"
-    size = abs(value)
-    if value == 0:
-        return "0"
-    if not 1e-4 <= size < 1e12:
-        return f"{value:.4g}"
-    decimals = max(0, 3 - math.floor(math.log10(size)))
-    return f"{value:.{decimals}f}"
-
-
-def _unit(units: str) -> str:
-    return "" if units in ("", "none") else f" {units}"

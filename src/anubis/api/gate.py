@@ -1,13 +1,16 @@
 """Reports of a gate."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from anubis.analysis.samples.multiplicity import mean_effect
+from anubis.analysis.verdict_text import bound_text
 from anubis.api.json_values import Json
 from anubis.api.verdicts import verdict_from_json, verdict_to_json
-from anubis.model.verdict import Comparison, Verdict
-from anubis.reporting.gate_report import BenchmarkComparison, Report, title, verdicts
+from anubis.model.plain import from_plain
+from anubis.model.verdict import Comparison, CrossedBound, Verdict
+from anubis.reporting.gate_report import BenchmarkComparison, Report, title, verdicts, what_decides
 
 
 def report_to_json(report: Report) -> Json:
@@ -18,6 +21,7 @@ def report_to_json(report: Report) -> Json:
         "mean_effect": mean.mean_effect,
         "mean_interval": mean.mean_interval,
         "mean_count": mean.mean_count,
+        "to_decide": what_decides(report),
         "weighings": [_benchmark_to_json(benchmark) for benchmark in report.comparisons],
     }
 
@@ -39,6 +43,9 @@ def _benchmark_to_json(benchmark: BenchmarkComparison) -> Json:
         "contender": benchmark.contender,
         "failure": benchmark.failure,
         "note": benchmark.note,
+        "crossed": [{**asdict(bound), "text": bound_text(bound)} for bound in benchmark.crossed],
+        "disturbed_baseline": benchmark.disturbed_baseline,
+        "disturbed_contender": benchmark.disturbed_contender,
         "verdicts": [
             verdict_to_json(verdict)
             for verdict in (benchmark.comparison.verdicts if benchmark.comparison else ())
@@ -55,6 +62,9 @@ def _benchmark_from_json(plain: Mapping[str, Any]) -> BenchmarkComparison:
         comparison=_comparison(judged) if judged else None,
         failure=plain["failure"],
         note=plain["note"],
+        crossed=tuple(from_plain(CrossedBound, bound) for bound in plain["crossed"]),
+        disturbed_baseline=plain["disturbed_baseline"],
+        disturbed_contender=plain["disturbed_contender"],
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from anubis.api.json_values import Json
 from anubis.api.points import point_from_json, point_to_json
+from anubis.judging.series import subject_range
 from anubis.judging.series_overview import SeriesOverview, SeriesState
 from anubis.model.plain import from_plain
 from anubis.model.series import ChangePoint, SeriesVerdict
@@ -54,12 +55,7 @@ def series_from_json(plain: Mapping[str, Any]) -> SeriesOverview:
     )
 
 
-def subject_range(series: SeriesOverview, change: ChangePoint) -> tuple[str, str]:
-    """The last subject that certainly has the old level, and the first that certainly has the new one."""
-    return series.points[max(0, change.earliest - 1)].subject, series.points[change.latest].subject
-
-
 def _change_to_json(series: SeriesOverview, change: ChangePoint) -> Json:
-    old, new = subject_range(series, change)
+    subjects = asdict(subject_range(series.points, change))
     run_id = series.points[change.index].run_id
-    return {**asdict(change), "last_old": old, "first_new": new, "run_id": run_id}
+    return {**asdict(change), **subjects, "run_id": run_id}

@@ -101,8 +101,8 @@ def from_alert(
     repo = Repository(folder)
     return BisectRequest(
         repository=repo,
-        good=repo.commit(alert.last_old.removesuffix(DIRTY)),
-        bad=repo.commit(alert.first_new.removesuffix(DIRTY)),
+        good=repo.commit((alert.earliest_old or alert.last_old).removesuffix(DIRTY)),
+        bad=repo.commit((alert.latest_new or alert.first_new).removesuffix(DIRTY)),
         metric=metric or _largest_change(alert, run).metric,
         submission=submission,
         below=_below(Path(run.folder or ""), repo),

@@ -35,7 +35,7 @@ def two_files(cells: Sequence[Cell[T]]) -> Iterator[tuple[Key, list[str], list[s
 
     Runs that did not succeed are left out. Yields nothing for other families.
     """
-    files = list(dict.fromkeys(dict(cell.key).get("file") for cell in cells))
+    files = files_of(cells)
     if len(files) != 2:
         return
     sides: dict[Key, dict[object, list[str]]] = {}
@@ -47,6 +47,11 @@ def two_files(cells: Sequence[Cell[T]]) -> Iterator[tuple[Key, list[str], list[s
         old, new = (by_file.get(file, []) for file in files)
         if old and new:
             yield rest, old, new
+
+
+def files_of(cells: Sequence[Cell[T]]) -> list[str]:
+    """The names of the descriptor files of a family, in order; empty for a family of one file."""
+    return list(dict.fromkeys(str(values["file"]) for cell in cells if "file" in (values := dict(cell.key))))
 
 
 def key_text(key: Key) -> str:

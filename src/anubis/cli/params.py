@@ -84,6 +84,15 @@ def json_option(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts.")(function)
 
 
+def mean_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--mean``: the geometric mean, also over metrics that have no common unit or direction."""
+    return click.option(
+        "--mean",
+        is_flag=True,
+        help="Show the geometric mean even of metrics with different units or directions.",
+    )(function)
+
+
 def run_filters(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options that select runs of a listing: name, labels, status, times, family."""
     options = (

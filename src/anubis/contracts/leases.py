@@ -14,7 +14,8 @@ class Leases(Protocol):
     ) -> Sequence[Run]:
         """Lease up to ``limit`` due runs without a lease, highest priority and oldest first.
 
-        Skips runs of the engines ``without``.
+        Skips runs of the engines ``without``. A due time more than ``LONGEST_PAUSE_S`` ahead, or a lease longer than
+        that and than twice ``lease_s``, does not count: it was written before the wall clock was set back.
         """
         ...
 

@@ -10,7 +10,7 @@ from anubis.model.points import Point, PointBlock, SampleBlock
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricSummary:
-    """Statistics of the samples of one metric of one run."""
+    """Statistics of the samples of one metric of one run, without those of warm-ups."""
 
     metric: str
     units: str
@@ -72,5 +72,5 @@ class Points(Protocol):
         ...
 
     def summaries(self, run_id: str) -> Sequence[MetricSummary]:
-        """One row for each metric of the run."""
+        """One row for each metric of the run that has samples outside warm-ups."""
         ...

@@ -1,6 +1,6 @@
 """The records of runs: files that are read and appended to by offset, independent of where they are stored."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -10,6 +10,7 @@ from anubis.record.layout import BENCHMARK, FIRST_RANK
 
 if TYPE_CHECKING:
     from anubis.record.reading import Record
+    from anubis.record.samples import Columns
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -35,7 +36,10 @@ class RecordFile:
 
 
 class Records(Protocol):
-    """The records of runs. Methods raise ValueError for a name that no record can have, StoreError if the store fails."""
+    """The records of runs. Methods raise ValueError for a name that no record can have, StoreError if the store fails.
+
+    ``read`` and ``state`` raise DamagedError for a file that the benchmark made unreadable.
+    """
 
     def append(self, key: RecordKey, file: str, offset: int, data: bytes) -> int:
         """Append bytes to a file; returns the new size. Bytes that are stored already are compared and skipped.
@@ -98,7 +102,12 @@ class RoleFiles:
 
 
 def sample_blocks(record: "Record") -> list[SampleBlock]:
-    """Every sample of a record, one block for each metric."""
+    """Every sample of a record, one block for each metric. Raises DamagedError."""
+    return blocks_of(record.samples())
+
+
+def blocks_of(samples: "Mapping[str, Columns]") -> list[SampleBlock]:
+    """These columns as blocks."""
     return [
         SampleBlock(
             metric=metric,
@@ -108,5 +117,5 @@ def sample_blocks(record: "Record") -> list[SampleBlock]:
             steps=columns.steps,
             repeats=columns.repeats,
         )
-        for metric, columns in record.samples().items()
+        for metric, columns in samples.items()
     ]

@@ -4,8 +4,8 @@ An agent is one Python interpreter in a separate session. Slots prevent measured
 slot is a lock file that the agent holds through an inherited descriptor, so the kernel frees it when the agent ends.
 """
 
-import contextlib
 import fcntl
+import logging
 import os
 import shutil
 import socket
@@ -27,10 +27,15 @@ from anubis.pipeline import host_record
 from anubis.pipeline.host_files import not_startable, prepare
 from anubis.pipeline.launch import HOST_AGENT
 from anubis.record import layout, liveness
+from anubis.record.files import FolderFiles
 from anubis.settings import load, setting
 
-#: An agent without a liveness file this long after its start has failed to start.
+log = logging.getLogger(__name__)
+
+#: An agent of another process that has not appeared this long after it was first observed has failed to start.
 APPEAR_S = 15.0
+#: Bytes at the end of an agent's own output that are read.
+_LONGEST_LOG = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +67,8 @@ class ProcessEngine:
     def __init__(self, settings: ProcessSettings) -> None:
         self._settings = settings
         self._started: dict[str, subprocess.Popen[bytes]] = {}
+        #: Placement -> monotonic time since which its agent is expected to appear.
+        self._expected_s: dict[str, float] = {}
         self.capabilities = Capabilities(
             strategies=frozenset({Strategy.SINGLE_NODE}),
             mounting=Mounting(
@@ -92,15 +99,25 @@ class ProcessEngine:
         return placement
 
     def observe(self, placements: Sequence[Placement]) -> Mapping[str, Observation]:
-        return {placement.name: self._look(placement) for placement in placements if self._is_here(placement)}
+        """See the contract. Leaves out also a placement that cannot be observed now, for example for lack of memory."""
+        seen = {}
+        for placement in placements:
+            if self._is_here(placement):
+                try:
+                    seen[placement.name] = self._look(placement)
+                except Exception:  # affects no other placement
+                    log.exception("cannot observe placement %s", placement.name)
+        return seen
 
     def cancel(self, placement: Placement) -> None:
         if self._is_here(placement):  # elsewhere the process id in the record is that of another process
             host_record.cancel(Path(placement.details["record"]))
 
     def logs(self, placement: Placement) -> Iterator[bytes]:
-        with contextlib.suppress(FileNotFoundError):
-            yield (Path(placement.details["record"]) / layout.AGENT_LOG).read_bytes()
+        files = FolderFiles(placement.details["record"])
+        state = files.state(layout.AGENT_LOG)
+        start = max(0, state.size_bytes - _LONGEST_LOG) if state else 0
+        yield files.read(layout.AGENT_LOG, start, _LONGEST_LOG)
 
     def _placement(self, run: Run, record: str) -> Placement:
         name = f"{run.id}.{run.attempt}"
@@ -148,13 +165,20 @@ class ProcessEngine:
         runs = started is not None and started.poll() is None
         if not runs:
             self._started.pop(placement.name, None)
-        if observation := host_record.observed(record):
-            return observation
-        if runs:
-            return Observation(seen=Seen.WAITING)
-        if started is None and record.exists() and time.time() - record.stat().st_mtime < APPEAR_S:
-            return Observation(seen=Seen.WAITING)
-        return Observation(seen=Seen.LOST, reason=f"the agent did not start: {self._last_message(placement)}")
+        observation = host_record.observed(record)
+        if observation is None:
+            if runs or (started is None and self._may_appear(placement, record)):
+                return Observation(seen=Seen.WAITING)
+            observation = host_record.give_up(
+                record, f"the agent did not start: {self._last_message(placement)}"
+            )
+        self._expected_s.pop(placement.name, None)
+        return observation or Observation(seen=Seen.WAITING)
+
+    def _may_appear(self, placement: Placement, record: Path) -> bool:
+        """Whether an agent that another process started may still appear. The wall clock may jump, so it does not count."""
+        now_s = time.monotonic()
+        return record.exists() and now_s - self._expected_s.setdefault(placement.name, now_s) < APPEAR_S
 
     def _last_message(self, placement: Placement) -> str:
         text = b"".join(self.logs(placement)).decode(errors="replace").strip()

@@ -5,9 +5,9 @@ Pure functions: from series verdicts and the stored alerts to the new or changed
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
-from anubis.judging.series import RECENT
+from anubis.judging.series import RECENT, subject_range
 from anubis.model.alert import SEVERITY_ORDER, Alert, AlertKind, AlertRow, AlertState
 from anubis.model.points import Point
 from anubis.model.series import ChangeKind, ChangePoint, ChangeState, SeriesVerdict
@@ -149,7 +149,7 @@ def _known(judged: JudgedSeries, change: ChangePoint, alerts: Iterable[Alert]) -
 def _new(
     benchmark: str, judged: JudgedSeries, change: ChangePoint, alerts: dict[str, Alert], now_s: float
 ) -> Alert:
-    first, last = judged.points[change.index], judged.points[change.index - 1]
+    first = judged.points[change.index]
     identity = alert_id(benchmark, "shift", first.subject or first.run_id)
     return alerts.get(identity) or Alert(
         id=identity,
@@ -158,8 +158,7 @@ def _new(
         state=AlertState.SUSPECTED,
         rows=(),
         run_id=first.run_id,
-        last_old=last.subject,
-        first_new=first.subject,
+        **asdict(subject_range(judged.points, change)),
         opened_s=now_s,
         changed_s=now_s,
     )
@@ -174,8 +173,8 @@ def _with(
     rows = rows if updated in rows else (*rows, updated)
     current = replace(alert, rows=rows, kind=most_severe(rows))
     if rows[0] is updated:  # late points may have narrowed the position
-        first, last = judged.points[change.index], judged.points[change.index - 1]
-        current = replace(current, run_id=first.run_id, last_old=last.subject, first_new=first.subject)
+        subjects = asdict(subject_range(judged.points, change))
+        current = replace(current, run_id=judged.points[change.index].run_id, **subjects)
     is_confirmed = change.state is ChangeState.CONFIRMED and not judged.unstable
     # An alert that a person resolved (it has an actor) stays resolved: the data are the same.
     can_be_confirmed = current.state is AlertState.SUSPECTED or (

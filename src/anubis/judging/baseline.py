@@ -29,6 +29,8 @@ class Level:
     values: tuple[float, ...]
     #: Subject of the newest.
     subject: str
+    #: Runs during which the machine was disturbed.
+    disturbed: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +64,27 @@ def baseline_levels(
     }
     # The metrics of a run share its order and subject, and therefore the positions of the points that are used.
     positions = cache(_positions)
-    chosen: dict[Key, Series] = {}
+    chosen: dict[Key, tuple[Series, PointBlock, list[int]]] = {}
     for block in blocks:
         machine = (block.series_key, block.fingerprint)
         if machine in contenders:
             alert = alerts.get((*machine, block.metric))
             kept = positions(contenders[machine], alert, block.run_ids, block.orders_s, block.subjects)
             if numbers := [at for at in kept if isfinite(block.values[at])]:
-                chosen[key_of(block)] = _series(block, numbers)
-    changes = find_changes(list(chosen.values()))
+                chosen[key_of(block)] = _series(block, numbers), block, numbers
+    changes = find_changes([series for series, _, _ in chosen.values()])
     return {
-        key: Level(series.values[starts[-1] if starts else 0 :][-LEVEL_POINTS:], series.subjects[-1])
-        for (key, series), starts in zip(chosen.items(), changes, strict=True)
+        key: _level(block, numbers[starts[-1] if starts else 0 :][-LEVEL_POINTS:])
+        for (key, (_, block, numbers)), starts in zip(chosen.items(), changes, strict=True)
     }
+
+
+def _level(block: PointBlock, positions: Sequence[int]) -> Level:
+    return Level(
+        tuple(block.values[at] for at in positions),
+        block.subjects[positions[-1]],
+        frozenset(block.run_ids[at] for at in positions if block.contaminated[at]),
+    )
 
 
 def _positions(

@@ -7,8 +7,10 @@ from math import inf, isfinite, nextafter
 
 from anubis.analysis.samples.compare import compare_many
 from anubis.analysis.samples.multiplicity import mean_effect
+from anubis.analysis.samples.spread import ROBUST_FROM
 from anubis.contracts.world import World
 from anubis.judging.baseline import LOOKBACK_POINTS, ContenderRuns, Key, Level, baseline_levels
+from anubis.judging.gate_bounds import BoundedMetric, check_bounds
 from anubis.judging.series import in_order, judged_metrics
 from anubis.model.alert import AlertState
 from anubis.model.identity import series_key
@@ -16,7 +18,7 @@ from anubis.model.ids import short_id
 from anubis.model.points import Point, PointBlock
 from anubis.model.run import Run
 from anubis.model.status import Status
-from anubis.model.verdict import Comparison, Sides
+from anubis.model.verdict import Comparison, CrossedBound, Sides
 from anubis.reporting.gate_report import BenchmarkComparison, Report
 
 #: Smallest effect that counts, unless the descriptor sets another one.
@@ -43,8 +45,11 @@ class _Group:
     run: Run
     points: dict[str, list[Point]] = field(default_factory=lambda: defaultdict(list))
     sides: list[Sides] = field(default_factory=list)
+    crossed: tuple[CrossedBound, ...] = ()
     #: Subject of the newest point of the baseline.
     baseline: str = ""
+    #: Runs of the baseline during which the machine was disturbed.
+    disturbed: set[str] = field(default_factory=set)
     note: str = ""
 
     @property
@@ -79,6 +84,9 @@ def compare_sides(
                 baseline=group.baseline,
                 contender=newest.subject,
                 comparison=comparison if of_group else None,
+                crossed=group.crossed,
+                disturbed_baseline=len(group.disturbed),
+                disturbed_contender=len({point.run_id for point in group.all_points if point.contaminated}),
                 note=group.note,
             )
         )
@@ -121,7 +129,13 @@ def _compared_groups(sides: GateSides, world: World, min_effect: float | None) -
         measured[block.series_key, block.metric].add(block.fingerprint)
     for group in groups:
         _add_sides(group, baselines, before, min_effect)
-        group.note = _note(group, measured, is_given=baselines is not before)
+        bounds = check_bounds(_bounded_metrics(group, baselines, before))
+        group.crossed = bounds.crossed
+        notes = [
+            _note(group, measured, is_given=baselines is not before),
+            _not_checked(bounds.without_noise),
+        ]
+        group.note = "; ".join(note for note in notes if note)
     return groups
 
 
@@ -178,7 +192,11 @@ def _given_levels(runs: Sequence[Run], groups: Sequence[_Group], world: World) -
         for point in in_order([point for other in same for point in by_series[other]]):
             by_key[key, point.fingerprint, point.metric, point.units].append(point)
     return {
-        key: Level(tuple(point.value for point in points), points[-1].subject)
+        key: Level(
+            tuple(point.value for point in points),
+            points[-1].subject,
+            frozenset(point.run_id for point in points if point.contaminated),
+        )
         for key, points in by_key.items()
     }
 
@@ -214,6 +232,7 @@ def _add_sides(
         effect = min_effect if min_effect is not None else threshold.min_effect if threshold else None
         few = min(len(points), len(baseline.values)) < FEW_RUNS
         group.baseline = baseline.subject
+        group.disturbed |= baseline.disturbed
         group.sides.append(
             Sides(
                 metric=name,
@@ -225,6 +244,29 @@ def _add_sides(
                 history=before[key].values if few and key in before else (),
             )
         )
+
+
+def _bounded_metrics(
+    group: _Group, baselines: dict[Key, Level], before: dict[Key, Level]
+) -> Iterator[BoundedMetric]:
+    for metric in group.run.descriptor.output.metrics:
+        if metric.threshold is None or metric.name not in group.points:
+            continue
+        points = group.points[metric.name]
+        key = (group.series_key, group.fingerprint, metric.name, points[-1].units)
+        yield BoundedMetric(
+            metric=metric,
+            values=tuple(point.value for point in points),
+            units=points[-1].units,
+            baseline=baselines.get(key),
+            history=before.get(key),
+        )
+
+
+def _not_checked(metrics: Sequence[str]) -> str:
+    if not metrics:
+        return ""
+    return f"sigma of {', '.join(metrics)} was not checked: it needs at least {ROBUST_FROM} earlier values"
 
 
 def _note(group: _Group, measured: Mapping[tuple[str, str], set[str]], *, is_given: bool) -> str:

@@ -3,10 +3,11 @@
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from anubis.model.descriptor import Descriptor
 from anubis.model.points import OWN_METRICS, Point
-from anubis.model.series import Series, SeriesVerdict
+from anubis.model.series import ChangePoint, Series, SeriesVerdict
 
 #: Changes within this many newest points are recent; older changes raise no alert.
 RECENT = 40
@@ -37,6 +38,28 @@ def series_of(points: Sequence[Point]) -> Series:
         metric=latest.metric,
         units=latest.units,
         better=latest.better,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectRange:
+    """The subjects between which a level changed; empty texts where they are unknown."""
+
+    #: On both sides of the most probable position.
+    last_old: str
+    first_new: str
+    #: The range that contains the position with 95 % confidence; empty if it is the same.
+    earliest_old: str
+    latest_new: str
+
+
+def subject_range(points: Sequence[Point], change: ChangePoint) -> SubjectRange:
+    """The subjects between which a change of a series lies."""
+    last_old, first_new = points[change.index - 1].subject, points[change.index].subject
+    wide = points[max(0, change.earliest - 1)].subject, points[change.latest].subject
+    earliest_old, latest_new = ("", "") if wide == (last_old, first_new) else wide
+    return SubjectRange(
+        last_old=last_old, first_new=first_new, earliest_old=earliest_old, latest_new=latest_new
     )
 
 

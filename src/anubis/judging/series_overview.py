@@ -105,7 +105,14 @@ def _shown(metrics: Sequence[str]) -> set[str]:
 
 def _points(block: PointBlock) -> list[Point]:
     columns = zip(
-        block.run_ids, block.values, block.spreads, block.counts, block.orders_s, block.subjects, strict=True
+        block.run_ids,
+        block.values,
+        block.spreads,
+        block.counts,
+        block.orders_s,
+        block.subjects,
+        block.contaminated,
+        strict=True,
     )
     return [
         Point(
@@ -120,8 +127,9 @@ def _points(block: PointBlock) -> list[Point]:
             better=block.better,
             order_s=order_s,
             subject=subject,
+            contaminated=contaminated,
         )
-        for run_id, value, spread, count, order_s, subject in columns
+        for run_id, value, spread, count, order_s, subject, contaminated in columns
         if isfinite(value)
     ]
 

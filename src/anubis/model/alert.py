@@ -89,7 +89,8 @@ class Alert:
     rows: tuple[AlertRow, ...]
     #: Run of the first point of the new level.
     run_id: str
-    #: Subject range: the last of the old level, the first of the new one (commit or version; empty when unknown).
+    #: Most probable position: the last subject of the old level, the first of the new one (commit or version; empty when
+    #: unknown).
     last_old: str
     first_new: str
     #: UTC, seconds since 1970.
@@ -105,3 +106,6 @@ class Alert:
     ordered: bool = False
     #: Repository of the subject, for links; empty when unknown.
     repository: str = ""
+    #: Wider range that contains the change with 95 % confidence; empty if it is that of ``last_old`` and ``first_new``.
+    earliest_old: str = ""
+    latest_new: str = ""

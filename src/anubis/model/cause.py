@@ -19,6 +19,8 @@ class Cause(StrEnum):
     PREEMPTED = "preempted"
     IMAGE_PULL = "image_pull"
     DATA = "data"
+    EXTRACTION_FAILED = "extraction_failed"
+    RECORD_DAMAGED = "record_damaged"
     INTERNAL = "internal"
 
     @property
@@ -41,5 +43,7 @@ _REMEDIES = {
     Cause.PREEMPTED: "run it again, or choose capacity that cannot be preempted",
     Cause.IMAGE_PULL: "check the name of env.docker_image and the registry's credentials",
     Cause.DATA: "check data.sources: the address, the digest and the network",
+    Cause.EXTRACTION_FAILED: "check the disk and the memory of the machine, then run it again: the output is in the record",
+    Cause.RECORD_DAMAGED: "run it again; a benchmark must not change the files of its record",
     Cause.INTERNAL: "report this defect of Anubis with the record of the run",
 }

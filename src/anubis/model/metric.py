@@ -30,7 +30,7 @@ class Summary(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Threshold:
-    """Bounds of a metric; all are optional."""
+    """Bounds of a metric; all are optional. A crossed bound opens an alert and fails ``anubis check``."""
 
     #: Smallest acceptable value, in the metric's unit.
     min: float | None = None
@@ -61,7 +61,7 @@ class Metric:
     summary: Summary = Summary.LAST
     #: A required metric without a sample fails the run with cause `metric_missing`.
     required: bool = True
-    #: Bounds; all are optional.
+    #: Bounds; all are optional. A crossed bound opens an alert and fails `anubis check`.
     threshold: Threshold | None = None
 
 

@@ -21,7 +21,7 @@ class Sample:
 
 
 #: Metrics that the agent records for every run from its own accounting.
-OWN_METRICS = ("wall_time", "cpu_time", "peak_memory")
+OWN_METRICS = ("wall_time", "cpu_time", "peak_memory", "peak_process_memory")
 
 #: Value for "no step" in a SampleBlock, whose columns hold only numbers.
 NO_STEP = -(2**63)
@@ -91,3 +91,5 @@ class PointBlock:
     orders_s: tuple[float, ...]
     #: Commit or version of each value; empty if unknown.
     subjects: tuple[str, ...]
+    #: Whether the machine was disturbed while each value was measured.
+    contaminated: tuple[bool, ...]

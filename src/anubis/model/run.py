@@ -11,6 +11,12 @@ from anubis.model.descriptor import Descriptor
 from anubis.model.points import Point, SampleBlock
 from anubis.model.status import Status
 
+#: Kinds of events about the values of a run: a crossed bound of the descriptor, values that were not recorded.
+CROSSED_EVENT, REJECTED_EVENT = "threshold", "rejected"
+#: A run is due again at most this long after its last step, seconds. A later time in the database was written before
+#: the wall clock was set back, and does not count.
+LONGEST_PAUSE_S = 300.0
+
 
 class Seen(StrEnum):
     """The state of a placement as the engine reports it. LOST is not ENDED; unknown is not LOST."""
@@ -50,7 +56,7 @@ class Event:
     """An append-only record of something that happened to a run; timeline and audit trail consist of events."""
 
     run_id: str
-    #: submitted, placed, running, ended, final, cancel_requested, note, ...
+    #: submitted, placed, running, ended, final, cancel_requested, threshold, rejected, note, ...
     kind: str
     #: UTC, seconds since 1970.
     time_s: float
@@ -111,7 +117,7 @@ class Step:
     """The decision of a stage, applied in one transaction or not at all."""
 
     status: Status
-    #: Seconds until the next step of the run.
+    #: Seconds until the next step of the run, at most ``LONGEST_PAUSE_S``.
     again_after_s: float = 0.0
     events: tuple[Event, ...] = ()
     points: tuple[Point, ...] = ()
@@ -130,6 +136,11 @@ class Step:
     next_attempt: bool = False
 
 
+def longest_lease_s(lease_s: float) -> float:
+    """The longest rest of a lease that counts, for drivers whose leases last ``lease_s``; see ``LONGEST_PAUSE_S``."""
+    return max(LONGEST_PAUSE_S, 2 * lease_s)
+
+
 def stepped(run: Run, step: Step, *, now_s: float) -> Run:
     """The run after the step, as every store writes it.
 
@@ -142,7 +153,7 @@ def stepped(run: Run, step: Step, *, now_s: float) -> Run:
     return replace(
         run,
         status=step.status,
-        due_s=now_s + step.again_after_s,
+        due_s=now_s + min(step.again_after_s, LONGEST_PAUSE_S),
         attempt=run.attempt + 1 if is_new else run.attempt,
         placement=placement,
         placed_s=now_s if placement and placed_s is None else placed_s,

@@ -14,6 +14,15 @@ class Judgement(StrEnum):
     UNDECIDED = "undecided"
 
 
+class Estimator(StrEnum):
+    """How an effect is estimated; except for MEDIANS it may differ from the ratio of the medians beside it."""
+
+    MEDIANS = "medians"
+    HODGES_LEHMANN = "Hodges-Lehmann"
+    GEOMETRIC_MEANS = "geometric means"
+    MEANS = "means"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """Comparison of contender and baseline for one metric."""
@@ -46,6 +55,26 @@ class Verdict:
     better: str = "none"
     #: ``p`` adjusted for the metrics judged together; None if the metric was judged alone.
     adjusted_p: float | None = None
+    #: How ``effect`` was estimated.
+    estimator: Estimator = Estimator.MEDIANS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrossedBound:
+    """A bound in the ``threshold`` of a metric that a value crosses."""
+
+    metric: str
+    units: str
+    #: "min", "max", "sigma" or "change".
+    bound: str
+    #: In the metric's unit.
+    value: float
+    #: What the value is compared with, in the metric's unit: the bound, or the level of the series (sigma, change).
+    reference: float
+    #: Relative noise of the series, as a ratio; None if unknown or not used.
+    noise_floor: float | None = None
+    #: How the value crosses the bound, for example "below its minimum of 50 ms".
+    note: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,8 +25,8 @@ class Held:
     run: Run
     #: When its stage is due.
     look_s: float
-    #: When it was placed; before the placement, when it was claimed.
-    placed_s: float
+    #: When it was placed; before the placement, when it was submitted.
+    since_s: float
 
     @property
     def needs_room(self) -> bool:
@@ -104,12 +104,13 @@ class HeldRuns:
         for run in self._leases.claim(
             self._owner, now_s=wall_s, lease_s=self._lease_s, limit=limit, without=full
         ):
-            placed_s = now_s - max(0.0, wall_s - run.placed_s) if run.placed_s else now_s
+            # From here on the monotonic clock counts: later jumps of the wall clock end no wait early or late.
+            since_s = now_s - max(0.0, wall_s - (run.placed_s or run.created_s))
             # A held run can be claimed again: its lease expires in the database if the wall clock jumps.
             # If another owner held it meanwhile, it has changed, and pending answers about it do not count.
             known = self._by_id.get(run.id)
             if known is None or (known.run.status, known.run.attempt) != (run.status, run.attempt):
-                self._by_id[run.id] = Held(run, look_s=now_s, placed_s=placed_s)
+                self._by_id[run.id] = Held(run, look_s=now_s, since_s=since_s)
             self.keeper.hold(run.id, now_s)
 
     def note_cancellations(self, *, at_once: bool = False) -> bool:

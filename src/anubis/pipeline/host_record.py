@@ -1,15 +1,17 @@
 """Observe and cancel an agent through its record, for engines whose agents run on this machine."""
 
 import contextlib
+import json
 import os
 import time
 from pathlib import Path
 
 from anubis.agent import process_tree
-from anubis.model.cause import Cause
 from anubis.model.run import Observation, Seen
+from anubis.pipeline.record_result import RecordResult, damaged, result_of
 from anubis.record import layout, liveness
-from anubis.record.files import FolderFiles, read_json
+from anubis.record.files import FolderFiles, read_json, replace
+from anubis.record.reading import Record
 
 #: Disk space that a run reserves, so that the store can still write its result on a full disk.
 BALLAST_BYTES = 2 << 20
@@ -27,17 +29,37 @@ def take_ballast(record: Path) -> None:
 def observed(record: Path) -> Observation | None:
     """The state of the agent according to its record; None: the agent has not started yet.
 
-    Repeats a requested cancellation. Kills the processes that a lost agent left behind.
+    Repeats a requested cancellation. Kills the processes that a lost agent left behind. Never blocks, whatever the
+    record contains: a benchmark can write to it.
     """
-    if end := _ended(record):
-        return end
+    result = _result(record)
+    if result and not result.is_damaged:
+        return _ended(record, result)
     state = liveness.state(str(record))
-    if state == liveness.ABSENT:
-        return None
-    if state == liveness.ALIVE:
+    if state == liveness.ALIVE:  # the agent replaces a damaged exit.json at its end
         _insist(record)
         return Observation(seen=Seen.RUNNING)
-    return _ended(record) or _lost(record)  # it may have ended between the two checks
+    if result := _result(record):  # it may have ended between the two checks
+        return _ended(record, result)
+    if state == liveness.DAMAGED:
+        problem = FolderFiles(str(record)).problem(layout.ALIVE) or f"{layout.ALIVE} cannot be read"
+        return _ended(record, damaged(problem))
+    if state == liveness.DEAD:
+        return _lost(record)
+    if _requested_s(record) > FORCE_S:
+        return give_up(record, "the agent had not started when the run was cancelled")
+    return None
+
+
+def give_up(record: Path, reason: str) -> Observation | None:
+    """Declare an agent lost that has not appeared. It never executes the benchmark, even if it was only stopped.
+
+    None: it has appeared meanwhile.
+    """
+    _drop_ballast(record)
+    if record.exists() and not liveness.revoke(str(record)):
+        return observed(record)
+    return _lost(record, reason)
 
 
 def cancel(record: Path) -> None:
@@ -45,45 +67,73 @@ def cancel(record: Path) -> None:
 
     Only for agents in this machine's process namespace: the record contains the agent's process id.
     """
-    with contextlib.suppress(OSError):  # no record, or the disk is full: the signal is not repeated
-        (record / layout.CANCEL).touch(exist_ok=False)
-    liveness.cancel(str(record))
+    if not os.path.lexists(record / layout.CANCEL):
+        _note_request(record)
+    with contextlib.suppress(OSError):
+        liveness.cancel(str(record))
 
 
-def _ended(record: Path) -> Observation | None:
-    last = read_json(FolderFiles(str(record)), layout.EXIT)
-    if not last:
-        return None
+def _result(record: Path) -> RecordResult | None:
+    files = FolderFiles(str(record))
+    if problem := files.problem(layout.EXIT):
+        return damaged(problem)
+    return result_of(Record(files))
+
+
+def _ended(record: Path, result: RecordResult) -> Observation:
+    if result.is_damaged:
+        process_tree.end_orphans(str(record))
     _drop_ballast(record)
-    cause = last.get("cause")
-    return Observation(
-        seen=Seen.ENDED,
-        exit_code=last.get("code"),
-        reason=last.get("reason", ""),
-        cause=Cause(cause) if cause else None,
-    )
+    return Observation(seen=Seen.ENDED, exit_code=result.exit_code, reason=result.reason, cause=result.cause)
 
 
-def _lost(record: Path) -> Observation:
+def _lost(record: Path, reason: str = "") -> Observation:
     left = process_tree.end_orphans(str(record))
     _drop_ballast(record)
+    if not reason:
+        is_revoked = liveness.is_revoked(str(record))
+        reason = (
+            "the agent did not start"
+            if is_revoked
+            else "the agent vanished without writing the result of the run"
+        )
     ended = f"; processes it left behind were killed: {left}" if left else ""
-    return Observation(
-        seen=Seen.LOST, reason=f"the agent vanished without writing the result of the run{ended}"
-    )
+    return Observation(seen=Seen.LOST, reason=reason + ended)
 
 
 def _drop_ballast(record: Path) -> None:
-    (record / layout.BALLAST).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # it is gone, or the benchmark replaced it
+        (record / layout.BALLAST).unlink()
 
 
 def _insist(record: Path) -> None:
     """Repeat a cancellation; kill an agent that has not ended after ``FORCE_S`` seconds."""
-    try:
-        asked_s = (record / layout.CANCEL).stat().st_mtime
-    except FileNotFoundError:
-        return
-    if time.time() - asked_s > FORCE_S:
+    waited_s = _requested_s(record)
+    if waited_s > FORCE_S:
         liveness.kill_session(str(record))
-    else:
+    elif waited_s >= 0:
         liveness.cancel(str(record))
+
+
+def _requested_s(record: Path) -> float:
+    """Seconds since the cancellation; -1 without one.
+
+    By the monotonic clock of the machine: it does not jump, and all processes since the start of the machine share it.
+    """
+    if not os.path.lexists(record / layout.CANCEL):
+        return -1.0
+    asked_s, now_s = read_json(FolderFiles(str(record)), layout.CANCEL).get("monotonic_s"), time.monotonic()
+    if isinstance(asked_s, int | float) and asked_s <= now_s:
+        return now_s - asked_s
+    _note_request(record)  # by an earlier release, or damaged
+    return 0.0
+
+
+def _note_request(record: Path) -> None:
+    """Store the time of a cancellation; an empty file, which needs no space, if the disk is full."""
+    content = json.dumps({"monotonic_s": time.monotonic()}).encode() + b"\n"
+    with contextlib.suppress(OSError):  # no record, or no space for a file: the request is not repeated
+        try:
+            replace(str(record), layout.CANCEL, content)
+        except OSError:
+            (record / layout.CANCEL).touch()

@@ -12,7 +12,7 @@ _PROCESS_IDS = Path("/proc/self/ns/pid")
 def new_owner() -> str:
     """``host/boot/pid/start/nonce`` of this process."""
     pid = os.getpid()
-    return "/".join([_host(), _boot(), str(pid), _start(pid) or "0", secrets.token_hex(4)])
+    return "/".join([_host(), boot(), str(pid), _start(pid) or "0", secrets.token_hex(4)])
 
 
 def is_dead(owner: str) -> bool:
@@ -20,8 +20,8 @@ def is_dead(owner: str) -> bool:
     parts = owner.rsplit("/", 4)
     if len(parts) != 5 or parts[0] != _host():
         return False
-    _, boot, pid, start, _ = parts
-    if boot != _boot():
+    _, boot_id, pid, start, _ = parts
+    if boot_id != boot():
         return True
     now = _start(int(pid))
     return now is None or start not in {"0", now}
@@ -35,7 +35,8 @@ def _host() -> str:
         return socket.gethostname()
 
 
-def _boot() -> str:
+def boot() -> str:
+    """Distinguishes this start of the machine from earlier ones and from other machines."""
     try:
         return _BOOT_ID.read_text().strip()[:8]
     except OSError:

@@ -177,7 +177,7 @@ class Reconciler:
                     continue
                 if held.needs_room:
                     self._note_cancellations(at_once=True)  # a cancelled run must not start
-                self._call(pool.stages, [held], partial(ask, held.run, self.world))
+                self._call(pool.stages, [held], partial(ask, held.run, self.world, now_s - held.since_s))
 
     def _watch(self, pool: EnginePool, engine: str, due: Sequence[Held]) -> None:
         if not due:
@@ -186,7 +186,7 @@ class Reconciler:
             pool.stop.set()  # the runs watched now are watched again together with these
             return
         pool.stop.clear()
-        placed_s = {held.run.id: held.placed_s for held in due}
+        placed_s = {held.run.id: held.since_s for held in due}
         runs = [held.run for held in due]
         self._call(pool.watches, due, partial(observe, engine, placed_s, runs, self.world, pool.stop))
 
@@ -241,6 +241,9 @@ class Reconciler:
                 self.held.busy.add(asked.id)
                 self._answers.appendleft((held, asked, answer))
                 raise
+            except Exception:  # affects no other run
+                log.exception("cannot apply the answer of a stage about run %s", asked.id)
+                held.look_s = self._clock.monotonic_s() + UNWRITABLE_S
 
     def _settle(self, held: Held, asked: Run, answer: Answer) -> None:
         """Apply one answer, or note when to ask again."""
@@ -297,14 +300,17 @@ class Reconciler:
             reason = f"{type(error).__name__}: {error}"
             return self._apply(held, fail(held.run, self.world, Cause.INTERNAL, reason), rescue=True)
         if run.placement != held.run.placement:
-            held.placed_s = now_s
+            held.since_s = now_s
         held.run, held.look_s = run, now_s + step.again_after_s
         if run.status.final:
             self.held.forget(held)
         if step.alerts:
             self.chores.ask(now_s)
         if self.changed:
-            self.changed(run)
+            try:
+                self.changed(run)
+            except Exception:  # a defect of a view stops no driver
+                log.exception("cannot show a change of run %s", run.id)
         return True
 
     def _write(self, run: Run, step: Step) -> Run:

@@ -20,19 +20,18 @@ Answer = Step | Pause | NoCapacityError | StoreError
 
 #: Maximum duration of one call of stage watch while no run changes, seconds.
 PATIENT_S = 0.25
-#: The stages that take one run. Only stage watch takes many at once.
+#: The stages that take one run, except place, which depends on how long the run has waited. Stage watch takes many.
 STAGES: dict[Status, Callable[[Run, World], Step]] = {
     Status.FETCH: fetch.fetch,
-    Status.PLACE: place.place,
     Status.COLLECT: collect.collect,
     Status.ANALYSE: analyse.analyse,
     Status.ALERT: alert.alert,
 }
 
 
-def ask(run: Run, world: World) -> Mapping[str, Answer]:
-    """The answer of the stage that is due, by run id."""
-    return {run.id: _answer(run, world)}
+def ask(run: Run, world: World, waited_s: float) -> Mapping[str, Answer]:
+    """The answer of the stage that is due, by run id. ``waited_s``: seconds since the submission of a run to place."""
+    return {run.id: _answer(run, world, waited_s)}
 
 
 def observe(
@@ -49,7 +48,8 @@ def observe(
     next_s: dict[str, float] = dict.fromkeys(placed_s, 0.0)
     while True:
         now_s = clock.monotonic_s()
-        answers = _look([run for run in runs if next_s[run.id] <= now_s], engine, world)
+        waited_s = {run_id: now_s - at_s for run_id, at_s in placed_s.items()}
+        answers = _look([run for run in runs if next_s[run.id] <= now_s], engine, world, waited_s)
         now_s = clock.monotonic_s()
         for run_id in [run_id for run_id, answer in answers.items() if answer == Pause()]:
             next_s[run_id] = now_s + back_off_s(now_s - placed_s[run_id])
@@ -61,18 +61,20 @@ def observe(
         clock.wait(stop, soonest_s - now_s)
 
 
-def _look(runs: Sequence[Run], engine: str, world: World) -> dict[str, Answer]:
+def _look(runs: Sequence[Run], engine: str, world: World, waited_s: Mapping[str, float]) -> dict[str, Answer]:
     try:
-        return dict(watch.watch(engine, runs, world))
+        return dict(watch.watch(engine, runs, world, waited_s))
     except BaseException:  # also SystemExit from a plug-in
         log.exception("cannot watch the runs of engine %s", engine)
         return {run.id: Pause(again_after_s=LATEST_S) for run in runs}
 
 
-def _answer(run: Run, world: World) -> Answer:
+def _answer(run: Run, world: World, waited_s: float) -> Answer:
     try:
         if run.cancel_requested and run.status in {Status.FETCH, Status.PLACE}:
             return _call_off(run, world)
+        if run.status is Status.PLACE:
+            return place.place(run, world, waited_s)
         return STAGES[run.status](run, world)
     except ElsewhereError:
         return Pause(elsewhere=True)

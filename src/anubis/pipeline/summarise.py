@@ -41,8 +41,10 @@ class Measured:
     repeat: int
     wall_s: float
     cpu_s: float
-    #: None if the machine cannot measure it.
-    peak_memory_bytes: float | None
+    #: Peak memory of its largest process; None if the machine cannot measure it.
+    peak_process_bytes: float | None
+    #: Largest sampled memory of all its processes together; None without telemetry.
+    peak_tree_bytes: float | None = None
     #: Descriptions of what disturbed the machine during the execution.
     disturbances: tuple[str, ...] = ()
 
@@ -100,10 +102,22 @@ def _per_repeat(block: SampleBlock, kept: set[int], declared: Mapping[str, Metri
 
 
 def _agent_metrics(measured: Sequence[Measured]) -> list[tuple[Metric, list[float]]]:
-    peaks = [execution.peak_memory_bytes for execution in measured if execution.peak_memory_bytes is not None]
+    """The metrics of the agent.
+
+    The peak memory is that of the process tree, and never less than that of its largest process. If the tree of an
+    execution is unknown, it is that of the largest process in all of them, because their values are summarised together.
+    """
+    processes = [one.peak_process_bytes for one in measured if one.peak_process_bytes is not None]
+    trees = [
+        max(one.peak_tree_bytes, one.peak_process_bytes or 0.0)
+        for one in measured
+        if one.peak_tree_bytes is not None
+    ]
+    is_complete = len(trees) == len(measured)
     lower = Better.LOWER
     return [
         (Metric(name="wall_time", units="s", better=lower), [execution.wall_s for execution in measured]),
         (Metric(name="cpu_time", units="s", better=lower), [execution.cpu_s for execution in measured]),
-        (Metric(name="peak_memory", units="bytes", better=lower), peaks),
+        (Metric(name="peak_memory", units="bytes", better=lower), trees if is_complete else processes),
+        (Metric(name="peak_process_memory", units="bytes", better=lower), processes),
     ]

@@ -74,6 +74,18 @@ class FolderFiles:
                 os.close(folder)
         return FileState(found.st_size, found.st_mtime) if stat.S_ISREG(found.st_mode) else None
 
+    def problem(self, file: str) -> str:
+        """Why this name cannot be a file of the record; empty for a regular file, and where there is none."""
+        if os.path.islink(self.folder) or (os.path.lexists(self.folder) and not os.path.isdir(self.folder)):
+            return "the record is not a folder"
+        try:
+            mode = os.lstat(f"{self.folder}/{file}").st_mode
+        except FileNotFoundError:
+            return ""
+        except OSError as error:
+            return f"{file} cannot be read: {error.strerror}"
+        return "" if stat.S_ISREG(mode) else f"{file} is not a regular file"
+
 
 def open_below(folder: str, file: str, flags: int) -> int:
     """Open a file below a folder; no link in the name of the file is followed."""
@@ -153,9 +165,9 @@ def read_whole(files: Files, file: str) -> bytes:
 
 
 def read_json(files: Files, file: str) -> Mapping[str, Any]:
-    """The object in a JSON file; empty where the file is missing or damaged."""
+    """The object in a JSON file of at most ``READ_BYTES``; empty where the file is missing or damaged."""
     try:
-        content = json.loads(read_whole(files, file))
+        content = json.loads(files.read(file, 0, READ_BYTES))
     except (ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}

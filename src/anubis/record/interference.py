@@ -50,4 +50,4 @@ def disturbances(telemetry: Telemetry, started_s: float, ended_s: float) -> Sequ
 
 def _known(telemetry: Telemetry, column: str, rows: Sequence[int]) -> list[float]:
     values = telemetry.columns.get(column)
-    return [values[row] for row in rows if not math.isnan(values[row])] if values else []
+    return [values[row] for row in rows if math.isfinite(values[row])] if values else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from anubis.record import layout
-from anubis.record.files import read_json
+from anubis.record.validation import exit_problems, facts_problems, metrics_problems, read_checked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Execution:
         self.ended_s: float = facts["ended_s"]
         self.wall_s: float = facts["wall_s"]
         self.cpu_s: float = facts["user_s"] + facts["system_s"]
-        #: None where the system does not report it.
+        #: Of its largest process; None where the system does not report it.
         self.peak_memory_bytes: float | None = facts["peak_memory_bytes"]
 
     @property
@@ -40,20 +40,41 @@ class Execution:
 
 
 class Record:
-    """The record of one role and rank. A missing file counts as empty, because an agent that is killed writes only some."""
+    """The record of one role and rank. A missing file counts as empty, because an agent that is killed writes only some.
+
+    A file with content that the agent cannot have written counts as empty too; ``damage`` describes it.
+    """
 
     def __init__(self, files: Files) -> None:
         self.files = files
 
     @cached_property
-    def exit(self) -> Mapping[str, Any]:
-        """The result of the run (exit.json); empty when the agent was killed before it wrote the file."""
-        return read_json(self.files, layout.EXIT)
+    def _exit(self) -> tuple[Mapping[str, Any], str]:
+        return read_checked(self.files, layout.EXIT, exit_problems)
 
     @cached_property
+    def _facts(self) -> tuple[Mapping[str, Any], str]:
+        return read_checked(self.files, layout.FACTS, facts_problems)
+
+    @property
+    def exit(self) -> Mapping[str, Any]:
+        """The result of the run (exit.json); empty when the agent was killed before it wrote the file."""
+        return self._exit[0]
+
+    @property
     def facts(self) -> Mapping[str, Any]:
         """The machine and the environment (facts.json)."""
-        return read_json(self.files, layout.FACTS)
+        return self._facts[0]
+
+    @property
+    def exit_damage(self) -> str:
+        """What is wrong with exit.json; empty: nothing."""
+        return self._exit[1]
+
+    @property
+    def damage(self) -> str:
+        """What is wrong with exit.json and facts.json; empty: nothing."""
+        return "; ".join(filter(None, (self._exit[1], self._facts[1])))
 
     @property
     def fingerprint(self) -> str:
@@ -68,7 +89,8 @@ class Record:
     @cached_property
     def metrics(self) -> Mapping[str, Any]:
         """The extractor's report on each metric (metrics.json): counts, rejected values, most similar lines."""
-        reports: Mapping[str, Any] = read_json(self.files, layout.METRICS).get("metrics", {})
+        content, _ = read_checked(self.files, layout.METRICS, metrics_problems)
+        reports: Mapping[str, Any] = content.get("metrics", {})
         return reports
 
     @cached_property
@@ -88,10 +110,27 @@ class Record:
 
         return disturbances(self.telemetry, execution.started_s, execution.ended_s)
 
-    def samples(self) -> Mapping[str, Columns]:
-        """All samples, by metric."""
-        if not self.files.state(layout.SAMPLES):
-            return {}
-        from anubis.record import samples  # most runs of a large sweep have none
+    def peak_tree_bytes(self, execution: Execution) -> float | None:
+        """The largest sampled memory of all processes of an execution; None for one that was too short for a sample."""
+        if self.telemetry is None:
+            return None
+        return self.telemetry.largest("tree_memory", execution.started_s, execution.ended_s)
 
-        return samples.load(self.files)
+    def samples(self) -> Mapping[str, Columns]:
+        """All samples, by metric. Raises DamagedError."""
+        return self.extracted()[0]
+
+    def extracted(self) -> tuple[Mapping[str, Columns], bool]:
+        """All samples, by metric, and whether the extractor had read the whole output. Raises DamagedError."""
+        if not self.files.state(layout.SAMPLES):
+            return {}, False
+        from anubis.record.samples import SampleFile  # most runs of a large sweep have none
+
+        file = SampleFile(self.files)
+        return file.read_new(), file.complete
+
+    @property
+    def has_output(self) -> bool:
+        """Whether the benchmark printed or emitted anything."""
+        states = [self.files.state(stream) for stream in layout.STREAMS]
+        return any(state is not None and state.size_bytes for state in states)

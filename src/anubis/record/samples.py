@@ -19,10 +19,11 @@ from struct import Struct
 
 from anubis.record.files import READ_BYTES, reader
 from anubis.record.layout import SAMPLES
+from anubis.record.validation import DamagedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import BinaryIO, Iterator, Mapping, NamedTuple
+    from typing import Any, BinaryIO, Iterator, Mapping, NamedTuple
 
     from anubis.record.files import Files
 else:
@@ -120,13 +121,18 @@ def block(number: int, columns: Columns) -> bytes:
 
 
 class SampleFile:
-    """Reads a record's samples, also while they are being written: each call returns the new samples."""
+    """Reads a record's samples, also while they are being written: each call returns the new samples.
+
+    The methods raise DamagedError for content that no extractor writes.
+    """
 
     def __init__(self, files: Files) -> None:
         self._files = files
-        self._offset = len(HEADER)
+        self._offset = 0
         #: Series by id: metric, units, labels.
         self._series: dict[int, tuple[str, str, dict[str, str]]] = {}
+        #: The frames read so far end with the state of an extractor that has read the whole output.
+        self.complete = False
 
     def read_new(self) -> dict[str, Columns]:
         """Columns of the samples since the last call, by metric; labels are left out."""
@@ -151,14 +157,48 @@ class SampleFile:
                 )
 
     def _blocks(self) -> Iterator[tuple[int, int, memoryview]]:
+        if not self._offset and not self._starts():
+            return
         for kind, payload in frames(reader(self._files, SAMPLES, self._offset)):
             self._offset += _FRAME.size + len(payload)
-            if kind == SERIES:
-                facts = json.loads(payload)
-                self._series[facts["id"]] = (facts["metric"], facts["units"], facts["labels"])
-            elif kind == BLOCK:
-                number, count = _BLOCK.unpack_from(payload)
-                yield number, count, memoryview(payload)[_BLOCK.size :]
+            self.complete = False
+            try:
+                if kind == SERIES:
+                    self._declare(json.loads(payload))
+                elif kind == BLOCK:
+                    yield self._block(memoryview(payload))
+                elif kind == STATE:
+                    state = json.loads(payload)
+                    self.complete = isinstance(state, dict) and state.get("complete") is True
+                else:
+                    raise ValueError(f"a frame has the kind {kind}")
+            except (ValueError, LookupError, TypeError, RecursionError) as error:
+                raise DamagedError(f"{SAMPLES} is damaged before byte {self._offset}: {error!r}") from None
+
+    def _starts(self) -> bool:
+        """Whether the file has its header; False while it is being created. Raises DamagedError."""
+        start = self._files.read(SAMPLES, 0, len(HEADER))
+        if not HEADER.startswith(start):
+            raise DamagedError(f"{SAMPLES} does not start with its header")
+        if len(start) < len(HEADER):
+            return False
+        self._offset = len(HEADER)
+        return True
+
+    def _declare(self, facts: dict[str, Any]) -> None:
+        number, metric, units, labels = (facts[name] for name in ("id", "metric", "units", "labels"))
+        texts = [metric, units, *labels, *(labels[name] for name in labels)]
+        if not all(isinstance(text, str) for text in texts) or not metric:
+            raise ValueError("a name is not text")
+        self._series[number] = metric, units, labels
+
+    def _block(self, payload: memoryview) -> tuple[int, int, memoryview]:
+        if len(payload) < _BLOCK.size:
+            raise ValueError("a block is too short")
+        number, count = _BLOCK.unpack_from(payload)
+        if len(payload) != _BLOCK.size + count * _ROW_BYTES or number not in self._series:
+            raise ValueError("a block has a wrong size or an unknown series")
+        return number, count, payload[_BLOCK.size :]
 
 
 def frames(file: BinaryIO) -> Iterator[tuple[int, bytes]]:

@@ -13,15 +13,16 @@ from array import array
 
 from anubis.record.files import reader
 from anubis.record.layout import TELEMETRY
+from anubis.record.validation import DamagedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from anubis.record.files import Files
 
 VERSION = 1
 _LONGEST_HEADER = 1 << 20
+#: A larger file is not read: three weeks have 1.8 million rows of about 200 bytes.
+_LARGEST_BYTES = 1 << 29
 
 
 def header(columns: list[tuple[str, str]], period_s: float) -> bytes:
@@ -57,7 +58,7 @@ def _row_bytes(columns: int) -> int:
 
 
 class Telemetry:
-    """A record's telemetry as columns of equal length; empty when the run was too short."""
+    """A record's telemetry as columns of equal length; empty when the run was too short. Raises DamagedError."""
 
     def __init__(self, files: Files) -> None:
         self.times_s = array("d")
@@ -65,14 +66,31 @@ class Telemetry:
         self.columns: dict[str, array[float]] = {}
         self.units: dict[str, str] = {}
         stream = reader(files, TELEMETRY)
-        first = stream.readline()
+        first = stream.readline(_LONGEST_HEADER)
         if first.endswith(b"\n"):
-            self._read(json.loads(first)["columns"], stream.read())
+            state = files.state(TELEMETRY)
+            if state and state.size_bytes > _LARGEST_BYTES:
+                raise DamagedError(
+                    f"{TELEMETRY} has {state.size_bytes} bytes; at most {_LARGEST_BYTES} are read"
+                )
+            self._read(_columns(first), stream.read())
+        elif len(first) == _LONGEST_HEADER:
+            raise DamagedError(f"{TELEMETRY} does not start with its header")
 
     def __len__(self) -> int:
         return len(self.times_s)
 
-    def _read(self, columns: list[dict[str, Any]], data: bytes) -> None:
+    def largest(self, column: str, after_s: float, until_s: float) -> float | None:
+        """The largest known value of a column between two times (UTC seconds); None if there is none."""
+        values = self.columns.get(column, ())
+        known = [
+            value
+            for time_s, value in zip(self.times_s, values)
+            if after_s < time_s <= until_s and value == value  # noqa: PLR0124  NaN
+        ]
+        return max(known, default=None)
+
+    def _read(self, columns: list[tuple[str, str]], data: bytes) -> None:
         size = _row_bytes(len(columns))
         count = len(data) // size
         figures = array("f")
@@ -82,6 +100,17 @@ class Telemetry:
         if sys.byteorder == "big":
             self.times_s.byteswap()
             figures.byteswap()
-        for number, column in enumerate(columns):
-            self.columns[column["name"]] = figures[number :: len(columns)]
-            self.units[column["name"]] = column["unit"]
+        for number, (name, unit) in enumerate(columns):
+            self.columns[name] = figures[number :: len(columns)]
+            self.units[name] = unit
+
+
+def _columns(first: bytes) -> list[tuple[str, str]]:
+    """Names and units of the columns in the first line."""
+    try:
+        columns = [(column["name"], column["unit"]) for column in json.loads(first)["columns"]]
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
+        raise DamagedError(f"the header of {TELEMETRY} is damaged: {error!r}") from None
+    if not all(isinstance(text, str) for column in columns for text in column):
+        raise DamagedError(f"the header of {TELEMETRY} is damaged: a name is not text")
+    return columns

@@ -8,10 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from anubis.analysis.verdict_text import effect_text, level_text, percent
+from anubis.analysis.quantities import effect_between, levels_text, percent
 from anubis.model.alert import SEVERITY_ORDER, Alert, AlertKind, AlertRow, AlertState
 from anubis.reporting.markup import code, one_line, short_subject
 
+#: How the effect of a level shift is estimated from the points on both sides.
+ESTIMATOR = "clipped means"
 #: Rows shown; the others are only counted.
 MAX_ROWS = 10
 _STATE_TEXTS = {
@@ -172,11 +174,10 @@ def _most_severe_first(alert: Alert) -> list[AlertRow]:
 
 
 def _line(row: AlertRow) -> Line:
-    units = "" if row.units in ("", "none") else f" {one_line(row.units, 20)}"
     return Line(
         metric=one_line(row.metric, 80),
-        levels=f"{level_text(row.before)} -> {level_text(row.after)}{units}",
-        effect=effect_text(row.effect, row.interval),
+        levels=levels_text(row.before, row.after, one_line(row.units, 20)),
+        effect=effect_between(row.before, row.after, row.effect, row.interval, ESTIMATOR),
         points=f"{row.n_before}+{row.n_after}",
         noise="not known yet" if row.noise_floor is None else f"{percent(row.noise_floor)} %",
         kind=str(row.kind),
@@ -206,7 +207,11 @@ def _range(alert: Alert, mark: Mark) -> str:
     new = mark(short_subject(alert.first_new))
     if alert.last_old and alert.first_new:
         old = mark(short_subject(alert.last_old))
-        return f"Between {old} (last old) and {new} (first new); first seen in {run}."
+        text = f"Between {old} (last old) and {new} (first new)"
+        if alert.earliest_old and alert.latest_new:
+            wide = [mark(short_subject(subject)) for subject in (alert.earliest_old, alert.latest_new)]
+            text += f", with 95 % confidence between {wide[0]} and {wide[1]}"
+        return f"{text}; first seen in {run}."
     if alert.first_new:
         return f"First seen at {new}, in {run}; no older subject is known."
     return f"First seen in {run}; the descriptor has no subject, so the range of commits is unknown."

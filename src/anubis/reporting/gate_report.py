@@ -1,13 +1,17 @@
 """The report of a gate, and its text for people."""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from anubis.analysis.verdict_text import effect_text, level_text, next_step, percent
-from anubis.model.verdict import Comparison, Judgement, Verdict
+from anubis.analysis.quantities import levels_text, percent
+from anubis.analysis.verdict_text import bound_text, next_step, verdict_effect
+from anubis.model.verdict import Comparison, CrossedBound, Judgement, Verdict
 from anubis.reporting.markup import code, one_line, short_subject
 
 MAX_ROWS = 10
+#: Undecided metrics that are named with the number of runs that would decide them.
+MAX_NAMED = 3
 
 _SEVERITY_ORDER = [
     Judgement.REGRESSED,
@@ -39,6 +43,11 @@ class BenchmarkComparison:
     failure: str = ""
     #: Which metrics were not compared and why, one sentence; empty when all were.
     note: str = ""
+    #: The bounds of the descriptor that the contender crosses.
+    crossed: tuple[CrossedBound, ...] = ()
+    #: Numbers of compared runs during which the machine was disturbed.
+    disturbed_baseline: int = 0
+    disturbed_contender: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +58,9 @@ class Report:
 
     @property
     def is_bad(self) -> bool:
-        """Whether there is a regression or a failure."""
-        return any(entry.failure for entry in self.comparisons) or Judgement.REGRESSED in self._judgements()
+        """Whether there is a failure, a crossed bound or a regression."""
+        is_known = any(entry.failure or entry.crossed for entry in self.comparisons)
+        return is_known or Judgement.REGRESSED in self._judgements()
 
     @property
     def is_undecided(self) -> bool:
@@ -60,7 +70,7 @@ class Report:
 
     @property
     def has_changes(self) -> bool:
-        """Whether a metric changed or a benchmark failed: a reason for a new comment."""
+        """Whether a metric changed, a bound is crossed or a benchmark failed: a reason for a new comment."""
         changed = {Judgement.REGRESSED, Judgement.IMPROVED, Judgement.CHANGED}
         return self.is_bad or bool(changed & set(self._judgements()))
 
@@ -89,9 +99,37 @@ def title(report: Report) -> str:
         for kind in _SEVERITY_ORDER
         if counts[kind]
     ]
+    if crossed := sum(len(entry.crossed) for entry in report.comparisons):
+        parts.insert(0, f"{crossed} threshold{'s' * (crossed != 1)} crossed")
     if failures := sum(bool(entry.failure) for entry in report.comparisons):
         parts.insert(0, f"{failures} benchmark{'s' * (failures != 1)} failed")
     return ", ".join(parts) or "nothing was compared"
+
+
+def disturbance(entry: BenchmarkComparison) -> str:
+    """During how many of the compared runs the machine was disturbed; empty if during none."""
+    sides = ((entry.disturbed_baseline, "baseline"), (entry.disturbed_contender, "contender"))
+    parts = [f"{count} {side} run{'s' * (count != 1)}" for count, side in sides if count]
+    return f"the machine was disturbed during {' and '.join(parts)}: see anubis show RUN" if parts else ""
+
+
+def what_decides(report: Report, mark: Callable[[str], str] = one_line) -> str:
+    """How many more runs would decide the undecided metrics, most runs first; empty if none can be named."""
+    needed = {
+        verdict.metric: verdict.more_runs
+        for _, verdict in sorted(verdicts(report), key=lambda pair: pair[1].more_runs or 0)
+        if verdict.judgement is Judgement.UNDECIDED and verdict.more_runs
+    }
+    if not needed:
+        return ""
+    ordered = sorted(needed.items(), key=lambda item: -item[1])
+    parts = [
+        f"about {count} more run{'s' * (count != 1)} for {mark(metric)}"
+        for metric, count in ordered[:MAX_NAMED]
+    ]
+    if len(ordered) > MAX_NAMED:
+        parts.append(f"fewer for {len(ordered) - MAX_NAMED} more")
+    return f"To decide: {', '.join(parts)}."
 
 
 def markdown(report: Report) -> str:
@@ -101,6 +139,13 @@ def markdown(report: Report) -> str:
     parts += [f"{code(entry.benchmark)} failed: {code(entry.failure)}" for entry in failed[:MAX_ROWS]]
     if len(failed) > MAX_ROWS:
         parts.append(f"and {len(failed) - MAX_ROWS} more failed")
+    crossed = [(entry, bound) for entry in report.comparisons for bound in entry.crossed]
+    parts += [
+        f"{code(entry.benchmark)} crosses a threshold: {code(bound_text(bound))}"
+        for entry, bound in crossed[:MAX_ROWS]
+    ]
+    if len(crossed) > MAX_ROWS:
+        parts.append(f"and {len(crossed) - MAX_ROWS} more thresholds crossed")
     if shown := verdicts(report)[:MAX_ROWS]:
         rows = [
             "| Benchmark | Metric | Before, after | Effect | n | Noise | Verdict |",
@@ -111,6 +156,10 @@ def markdown(report: Report) -> str:
             parts.append(f"and {more} more")
         worst = shown[0][1]
         parts.append(f"{code(worst.metric)}: {next_step(worst)}")
+    if decides := what_decides(report, code):
+        parts.append(decides)
+    disturbed = [(entry, text) for entry in report.comparisons if (text := disturbance(entry))]
+    parts += [f"{code(entry.benchmark)}: {text}" for entry, text in disturbed[:MAX_ROWS]]
     noted = [entry for entry in report.comparisons if entry.note]
     parts += [f"{code(entry.benchmark)}: {code(entry.note, 200)}" for entry in noted[:MAX_ROWS]]
     compared = [entry for entry in report.comparisons if entry.comparison]
@@ -123,12 +172,11 @@ def markdown(report: Report) -> str:
 
 
 def _row(benchmark: str, verdict: Verdict) -> str:
-    units = "" if verdict.units in ("", "none") else f" {one_line(verdict.units, 20)}"
     cells = [
         code(benchmark, 60),
         code(verdict.metric, 80),
-        code(f"{level_text(verdict.baseline)} -> {level_text(verdict.contender)}{units}"),
-        "none" if verdict.effect is None else effect_text(verdict.effect, verdict.interval),
+        code(levels_text(verdict.baseline, verdict.contender, one_line(verdict.units, 20))),
+        verdict_effect(verdict),
         f"{verdict.n_baseline}+{verdict.n_contender}",
         "not known yet" if verdict.noise_floor is None else f"{percent(verdict.noise_floor)} %",
         _NAMES[verdict.judgement],

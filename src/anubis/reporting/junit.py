@@ -3,19 +3,19 @@
 import re
 from xml.etree import ElementTree as ET
 
-from anubis.analysis.verdict_text import next_step, render
-from anubis.model.verdict import Judgement, Verdict
-from anubis.reporting.gate_report import BenchmarkComparison, Report, title
+from anubis.analysis.verdict_text import bound_text, next_step, render
+from anubis.model.verdict import CrossedBound, Judgement, Verdict
+from anubis.reporting.gate_report import BenchmarkComparison, Report, disturbance, title
 
 #: Characters that XML 1.0 does not allow, even escaped (https://www.w3.org/TR/xml/#charsets).
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit(report: Report) -> str:
-    """One suite for each benchmark, one case for each metric.
+    """One suite for each benchmark, one case for each metric and for each crossed bound.
 
-    A regression is a failure, an undecided metric is skipped, a failed benchmark is an error. Every case contains its
-    verdict and the next step.
+    A regression and a crossed bound are failures, an undecided metric is skipped, a failed benchmark is an error. Every
+    case contains its verdict, the next step, and during how many runs the machine was disturbed.
     """
     root = ET.Element("testsuites", name=_legal(f"Anubis: {title(report)}"))
     for comparison in report.comparisons:
@@ -28,9 +28,11 @@ def junit(report: Report) -> str:
 
 def _suite(comparison: BenchmarkComparison) -> ET.Element:
     name = _legal(comparison.benchmark)
-    cases = [
-        _case(name, verdict) for verdict in (comparison.comparison.verdicts if comparison.comparison else ())
-    ]
+    verdicts = comparison.comparison.verdicts if comparison.comparison else ()
+    disturbed = _legal(disturbance(comparison))
+    note = f"\nNote: {disturbed}" if disturbed else ""
+    cases = [_case(name, verdict, note) for verdict in verdicts]
+    cases += [_bound_case(name, bound, note) for bound in comparison.crossed]
     if comparison.failure:
         failed = ET.Element("testcase", classname=name, name="the benchmark runs", time="0")
         ET.SubElement(failed, "error", message=_legal(comparison.failure), type="failed")
@@ -49,9 +51,17 @@ def _suite(comparison: BenchmarkComparison) -> ET.Element:
     return suite
 
 
-def _case(benchmark: str, verdict: Verdict) -> ET.Element:
+def _bound_case(benchmark: str, bound: CrossedBound, note: str) -> ET.Element:
+    name = _legal(f"{bound.metric} threshold {bound.bound}")
+    case = ET.Element("testcase", classname=benchmark, name=name, time="0")
+    line = _legal(bound_text(bound))
+    ET.SubElement(case, "failure", message=line, type="threshold").text = f"{line}{note}"
+    return case
+
+
+def _case(benchmark: str, verdict: Verdict, note: str) -> ET.Element:
     case = ET.Element("testcase", classname=benchmark, name=_legal(verdict.metric), time="0")
-    line, advice = _legal(render(verdict)), _legal(next_step(verdict))
+    line, advice = _legal(render(verdict)), _legal(next_step(verdict)) + note
     if verdict.judgement is Judgement.REGRESSED:
         failure = ET.SubElement(case, "failure", message=line, type="regression")
         failure.text = f"{line}\n{advice}"

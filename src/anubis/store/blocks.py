@@ -33,6 +33,8 @@ class _Figures(NamedTuple):
     spreads: tuple[float | None, ...]
     counts: tuple[int, ...]
     betters: tuple[int, ...]
+    #: 1 for a disturbed machine, else 0.
+    contaminated: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -120,11 +122,11 @@ def _blocks(
     for metrics, rows in alike.items():
         own = _Runs(rows)
         of_runs = [points[run.no] for run in rows]
-        values = zip(*(each.value for each in of_runs), strict=True)
-        spreads = zip(*(each.spread for each in of_runs), strict=True)
-        counts = zip(*(each.count for each in of_runs), strict=True)
-        betters = zip(*(each.better for each in of_runs), strict=True)
-        for metric, *figures in zip(metrics, values, spreads, counts, betters, strict=True):
+        columns = (
+            zip(*(getattr(each, name) for each in of_runs), strict=True)
+            for name in ("value", "spread", "count", "better", "contaminated")
+        )
+        for metric, *figures in zip(metrics, *columns, strict=True):
             if metric in names:
                 parts[metric].append((own, _Figures._make(figures)))
     for metric, several in parts.items():
@@ -156,4 +158,5 @@ def _block(runs: _Runs, figures: _Figures, metric: tuple[str, str], machine: tup
         counts=figures.counts,
         orders_s=runs.orders_s,
         subjects=runs.subjects,
+        contaminated=tuple(map(bool, figures.contaminated)),
     )

@@ -13,6 +13,7 @@ import zstandard
 from anubis.contracts.records import RecordFile, RecordKey
 from anubis.record import appending, files, layout, packing
 from anubis.record.files import FileState, FolderFiles
+from anubis.record.validation import DamagedError
 from anubis.store.folders import disk_error
 
 _LEVEL = 9
@@ -54,7 +55,7 @@ class FolderRecords:
     def read(self, key: RecordKey, file: str, offset: int, length: int) -> bytes:
         """See the contract."""
         place = self._files(key, file)
-        with self._failures(key.run_id):
+        with self._failures(key.run_id), self._unreadable(file):
             data = place.read(file, offset, length)
             if not data and self._unpack(key.run_id, key.attempt):
                 data = place.read(file, offset, length)
@@ -63,7 +64,7 @@ class FolderRecords:
     def state(self, key: RecordKey, file: str) -> FileState | None:
         """See the contract."""
         place = self._files(key, file)
-        with self._failures(key.run_id):
+        with self._failures(key.run_id), self._unreadable(file):
             found = place.state(file)
             if found is None and self._unpack(key.run_id, key.attempt):
                 found = place.state(file)
@@ -128,6 +129,16 @@ class FolderRecords:
         if not layout.is_run_id(run_id):
             raise ValueError(f"{run_id!r} is not a run id")
         return self._folder / run_id
+
+    @contextlib.contextmanager
+    def _unreadable(self, file: str) -> Iterator[None]:
+        """Missing permissions for a file of one record are damage of this record, unless they are missing for all."""
+        try:
+            yield
+        except PermissionError as error:
+            if not os.access(self._folder, os.R_OK | os.X_OK):
+                raise
+            raise DamagedError(f"{file}: {error.strerror}") from error
 
     @contextlib.contextmanager
     def _failures(self, run_id: str) -> Iterator[None]:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from anubis.model.errors import LeaseLostError
-from anubis.model.run import Run, Step, stepped
+from anubis.model.run import LONGEST_PAUSE_S, Run, Step, longest_lease_s, stepped
 from anubis.store.deliveries import write_deliveries
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import event_words, write_events
@@ -32,6 +32,7 @@ class StoredLeases:
         if limit <= 0:
             return []
         values = {"owner": owner, "now_s": now_s, "until_s": now_s + lease_s, "most": limit}
+        values |= {"latest_s": now_s + LONGEST_PAUSE_S, "latest_lease_s": now_s + longest_lease_s(lease_s)}
         if without:
             words = self._dictionaries.words(without)
             engines = [words[clean(engine)] for engine in without]

@@ -29,7 +29,7 @@ _EMPTY: Columns = (array("d"), array("d"), array("q"), array("i"))
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The summary row of a metric; numbers may be NaN."""
+    """The summary row of a metric, without warm-ups; numbers may be NaN."""
 
     count: int
     last: float
@@ -55,6 +55,14 @@ def _extreme(choose: Callable[..., float], *values: float) -> float:
     return choose((value for value in values if not isnan(value)), default=nan)
 
 
+def measured_values(columns: Columns) -> "array[float]":
+    """The values outside warm-ups."""
+    values, _, _, repeats = columns
+    if not values or min(repeats) >= 0:
+        return values
+    return array("d", [value for value, repeat in zip(values, repeats, strict=True) if repeat >= 0])
+
+
 def summary_of(values: "array[float]") -> Summary:
     """The summary of values: NaN values are ignored in min and max, and make the sum NaN."""
     if not values:
@@ -76,7 +84,7 @@ class SampleWriter:
         if len({len(column) for column in self._columns}) != 1:
             raise ValueError(f"the columns of {block.metric} have different lengths")
         self._segments = _segments(self._columns, block.start)
-        self._summary = summary_of(block.values)
+        self._summary = summary_of(measured_values(self._columns))
 
     def write(self, session: Session, run: int) -> None:
         """Store the block and replace the samples from its start on.
@@ -92,11 +100,11 @@ class SampleWriter:
         if stored > self._start > 0:
             kept = [column[: self._start] for column in _stored(session, run, self._name)]
             whole = tuple(old + new for old, new in zip(kept, self._columns, strict=True))
-            segments, summary = _segments(whole, 0), summary_of(whole[0])
+            segments, summary = _segments(whole, 0), summary_of(measured_values(whole))
         elif self._start:
-            row = session.row("summary", run=run, name=self._name)
-            before = Summary(row.count, *map(number, (row.last, row.min, row.max, row.sum)))
-            summary = before.followed_by(summary)
+            for row in session.rows("summary", run=run, name=self._name):  # none after warm-ups only
+                before = Summary(row.count, *map(number, (row.last, row.min, row.max, row.sum)))
+                summary = before.followed_by(summary)
         if stored:
             session.write("remove_summary", run=run, name=self._name)
         if stored > self._start:

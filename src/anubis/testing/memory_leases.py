@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from anubis.model.errors import LeaseLostError
-from anubis.model.run import Run, Step, stepped
+from anubis.model.run import LONGEST_PAUSE_S, Run, Step, longest_lease_s, stepped
 from anubis.testing.memory_state import Lease, MemoryState
 
 
@@ -22,7 +22,8 @@ class FakeLeases:
                 run
                 for run in self._shelf.runs.values()
                 if not run.status.final
-                and max(run.due_s, self._ready_s(run)) <= now_s
+                and not now_s < run.due_s <= now_s + LONGEST_PAUSE_S
+                and not now_s < self._ready_s(run) <= now_s + longest_lease_s(lease_s)
                 and run.engine not in without
             ]
             ready.sort(key=lambda run: (-run.descriptor.info.priority, self._ready_s(run)))

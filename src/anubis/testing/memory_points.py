@@ -84,20 +84,25 @@ class FakePoints:
 
     def summaries(self, run_id: str) -> Sequence[MetricSummary]:
         return [
-            _summary(block)
+            _summary(block, values)
             for (owner_id, _), block in sorted(self._shelf.samples.items())
-            if owner_id == run_id and len(block.values)
+            if owner_id == run_id and (values := _measured(block))
         ]
 
 
-def _summary(block: SampleBlock) -> MetricSummary:
-    numbers = [value for value in block.values if not isnan(value)]
+def _measured(block: SampleBlock) -> list[float]:
+    """The values outside warm-ups."""
+    return [value for value, repeat in zip(block.values, block.repeats, strict=True) if repeat >= 0]
+
+
+def _summary(block: SampleBlock, values: list[float]) -> MetricSummary:
+    numbers = [value for value in values if not isnan(value)]
     return MetricSummary(
         metric=block.metric,
         units=block.units,
-        count=len(block.values),
-        last=block.values[-1],
+        count=len(values),
+        last=values[-1],
         min=min(numbers, default=float("nan")),
         max=max(numbers, default=float("nan")),
-        mean=sum(block.values) / len(block.values),
+        mean=sum(values) / len(values),
     )

@@ -54,16 +54,26 @@ def test_what_is_not_understood_is_counted(buffers, emitted, line):
     assert buffers.with_samples() == []
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        b'{"anubis":1,"m":3}',
-        b'{"anubis":1,"m":{"loss":1},"t":"x","s":[],"u":3,"l":4}',
-        b'{"anubis":1,"m":{"a":{}}}',
-    ],
-)
-def test_odd_lines_of_the_extended_protocol_break_nothing(emitted, line):
-    emitted.take(line, 9.0, 0)
+@pytest.mark.parametrize("metrics", [b"3", b"null", b"[]", b'"loss"'])
+def test_an_extended_line_without_metrics_is_counted(buffers, emitted, metrics):
+    emitted.take(b'{"anubis":1,"m":' + metrics + b"}", 9.0, 0)
+    assert emitted.bad_lines == 1
+    assert buffers.with_samples() == []
+
+
+def test_fields_of_other_types_are_ignored(buffers, emitted):
+    """Time and step are those of the arrival; units and labels are absent."""
+    emitted.take(b'{"anubis":1,"m":{"loss":1},"t":"x","s":[],"u":3,"l":4}', 9.0, 0)
+    assert taken(buffers) == [(1.0, 9.0, NO_STEP, 0)]
+    assert emitted.bad_lines == 0
+
+
+@pytest.mark.parametrize("value", [b"{}", b'"fast"', b"null"])
+def test_a_value_that_is_no_number_is_rejected(buffers, emitted, value):
+    emitted.take(b'{"anubis":1,"m":{"a":' + value + b',"b":2}}', 9.0, 0)
+    assert taken(buffers, "a") == []
+    assert taken(buffers, "b") == [(2.0, 9.0, NO_STEP, 0)]
+    assert buffers.reports["a"].rejected == {"not a number": 1}
 
 
 def test_what_a_writer_gave_up_is_counted(buffers, emitted):

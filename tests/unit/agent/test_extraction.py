@@ -4,9 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anubis.agent.extract import extraction
 from anubis.agent.extract.extraction import Extraction
 from anubis.agent.extract.pattern_scan import LONGEST_LINE, Lines
-from anubis.record import samples
+from anubis.agent.options import PRIORITY_TOO_LOW, Options
+from anubis.record import liveness, samples
 from anubis.record.files import FolderFiles
 from anubis.record.index_writer import EMIT, STDERR
 from anubis.record.time_index import is_complete
@@ -91,17 +93,72 @@ def test_what_stands_on_both_sides_of_lost_bytes_is_no_line(tmp_path):
     assert list(found["loss"].values) == [1, 4]
 
 
-@pytest.mark.parametrize("parts", [1, 3, 50])
-def test_only_the_beginning_of_an_endless_line_counts(tmp_path, parts):
+def test_the_rest_of_a_line_whose_start_is_lost_does_not_count_at_the_end_either(tmp_path):
     record = HandmadeRecord(tmp_path)
+    record.write(b"loss=1\nlos")
+    record.mark_gap()
+    record.write(b"s=2 loss=3")
+    record.end()
+    found, _ = record.extract({"loss": r"loss=(\d+)"})
+    assert list(found["loss"].values) == [1]
+
+
+@pytest.mark.parametrize(
+    ("can_raise", "code", "values"), [(True, 0, [1.0, 2.0]), (False, PRIORITY_TOO_LOW, None)]
+)
+def test_at_the_end_of_the_benchmark_the_priority_is_raised_or_a_new_extractor_asked_for(
+    tmp_path, monkeypatch, can_raise, code, values
+):
+    record = HandmadeRecord(tmp_path)
+    record.write(b"loss=1\n")
+    (tmp_path / "patterns.json").write_text('{"loss": {"pattern": "loss=(.)", "units": "1"}}')
+
+    def set_priority(policy):
+        """The benchmark ends as soon as the extractor has lowered its priority."""
+        if policy == "SCHED_IDLE":
+            record.write(b"loss=2\n")
+            record.end()
+        return policy == "SCHED_IDLE" or can_raise
+
+    monkeypatch.setattr(extraction, "_set_priority", set_priority)
+    monkeypatch.setattr(extraction, "wake_at_sigterm", lambda: None)
+    monkeypatch.setattr(extraction.RegexTimeout, "start", lambda _self: None)  # ends with the process
+    monkeypatch.setattr(liveness, "state", lambda _record: liveness.ALIVE)
+    options = Options(["--record", str(tmp_path), "--patterns", str(tmp_path / "patterns.json")])
+    assert extraction.run(options) == code
+    if values:
+        assert list(samples.load(FolderFiles(str(tmp_path)))["loss"].values) == values
+
+
+@pytest.mark.parametrize("parts", [1, 3, 50])
+@pytest.mark.parametrize("at_once", [True, False], ids=["read at once", "read as it arrives"])
+def test_only_the_beginning_of_an_endless_line_counts(tmp_path, parts, at_once):
+    record = HandmadeRecord(tmp_path)
+    reader = Extraction(str(tmp_path), {"loss": {"pattern": r"loss=(\d)", "units": "1"}})
     line = b"loss=1 " + b"x" * 100_000 + b" loss=2"
     size = len(line) // parts + 1
     for at in range(0, len(line), size):
         record.write(line[at : at + size])
+        while not at_once and reader.advance():
+            pass
     record.write(b"\nloss=3\n")
     record.end()
+    while reader.advance():
+        pass
+    reader.finish()
+    assert list(samples.load(FolderFiles(str(tmp_path)))["loss"].values) == [1, 3]
+
+
+@pytest.mark.parametrize("is_lost", [True, False], ids=["lost bytes", "endless line"])
+def test_an_unfinished_line_of_one_execution_costs_the_next_nothing(tmp_path, is_lost):
+    record = HandmadeRecord(tmp_path)
+    record.write(b"loss=1\n" + b"x" * (1 if is_lost else 100_000), repeat=0)
+    if is_lost:
+        record.mark_gap(repeat=0)
+    record.write(b"loss=2\n", repeat=1)
+    record.end()
     found, _ = record.extract({"loss": r"loss=(\d)"})
-    assert list(found["loss"].values) == [1, 3]
+    assert list(found["loss"].values) == [1, 2]
 
 
 def test_an_interrupted_extraction_goes_on_where_it_stopped(tmp_path):

@@ -1,5 +1,6 @@
 import math
 import os
+import subprocess
 
 from anubis.agent.observe.gauges import COLUMNS, Gauges
 from anubis.agent.observe.sampler import Synced, _append
@@ -45,12 +46,23 @@ def test_a_row_is_written_whole_or_not_at_all(tmp_path):
 
 
 def test_gauges_of_this_machine():
+    """This process is the agent; a child that waits for its input is a benchmark."""
     gauges = Gauges(os.getpid(), "/record")
-    row = dict(zip([name for name, _ in COLUMNS], gauges.sample(), strict=True))
-    assert row["memory_available"] > 0
-    assert row["cpu_idle"] >= 0
-    assert row["tree_processes"] >= 0
-    assert row["tree_cpus"] >= 0
+
+    def sample():
+        return dict(zip([name for name, _ in COLUMNS], gauges.sample(), strict=True))
+
+    before = sample()
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as child:
+        row = sample()
+        child.stdin.close()
+    assert row["tree_processes"] - before["tree_processes"] == 1
+    assert row["tree_threads"] - before["tree_threads"] == 1
+    assert row["tree_memory"] > before["tree_memory"]
+    assert 0 < row["memory_available"] < os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    assert all(
+        math.isfinite(row[name]) for name in ("load1", "cpu_user", "cpu_idle", "tree_cpus", "others_cpus")
+    )
 
 
 def test_the_benchmarks_processes_are_those_below_the_agent(monkeypatch):

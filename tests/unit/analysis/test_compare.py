@@ -1,6 +1,7 @@
 """Two samples: the three ways to judge, and what must hold for all inputs."""
 
 import math
+import statistics
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from anubis.analysis.samples.compare import compare, compare_many
 from anubis.model.errors import BadInputError
-from anubis.model.verdict import Judgement, Sides
+from anubis.model.verdict import Estimator, Judgement, Sides
 
 QUIET = [100.0, 100.4, 99.7, 100.2, 99.9, 100.1, 99.6, 100.3]
 
@@ -181,9 +182,7 @@ def test_one_change_among_many_metrics_must_hold_among_all_of_them():
     )
     still = [Sides(metric=f"m{k}", baseline=tuple(QUIET[:6]), contender=tuple(QUIET[1:7])) for k in range(60)]
     alone, among = compare_many([weak]), compare_many([weak, *still])
-    assert (
-        alone.verdicts[0].judgement is Judgement.UNDECIDED or alone.verdicts[0].judgement is Judgement.CHANGED
-    )
+    assert alone.verdicts[0].judgement is Judgement.CHANGED
     assert among.verdicts[0].judgement is Judgement.UNDECIDED
     assert among.verdicts[0].adjusted_p > alone.verdicts[0].adjusted_p
     assert among.verdicts[0].more_runs >= 1
@@ -199,3 +198,39 @@ def test_the_mean_turns_ratios_so_that_up_is_better():
     assert together.mean_interval is None
     assert compare_many([]).mean_effect is None
     assert compare_many([neutral] * 3).mean_interval == pytest.approx((89.0, 89.0))
+
+
+@pytest.mark.parametrize("spike", [20.0, 1000.0, 1e-3])
+@pytest.mark.parametrize(("level", "judgement"), [(105.0, Judgement.REGRESSED), (100.0, Judgement.UNCHANGED)])
+def test_a_spike_in_the_history_does_not_move_the_baseline_of_few_runs(spike, level, judgement):
+    past = [100.0 * (1 + 0.002 * math.sin(7.3 * at)) for at in range(20)]
+    past[9] = spike
+    for runs in ([level], [level, level]):
+        verdict = compare("m", past, runs, better="lower", history=past)
+        assert verdict.judgement is judgement
+        assert verdict.effect == pytest.approx(level / 100 - 1, abs=0.001)
+
+
+@given(
+    st.lists(st.floats(1, 1e6), min_size=1, max_size=2), st.lists(st.floats(1, 1e6), min_size=1, max_size=2)
+)
+def test_with_few_runs_the_effect_is_the_ratio_of_the_medians(old, new):
+    verdict = compare("m", old, new)
+    assert verdict.estimator is Estimator.MEDIANS
+    assert verdict.effect == pytest.approx(
+        statistics.median(new) / statistics.median(old) - 1, rel=1e-9, abs=1e-9
+    )
+
+
+@pytest.mark.parametrize(
+    ("n", "low", "estimator"),
+    [
+        (6, 1.0, Estimator.HODGES_LEHMANN),
+        (5, 1.0, Estimator.GEOMETRIC_MEANS),
+        (5, 0.0, Estimator.MEANS),
+        (2, 0.0, Estimator.MEDIANS),
+    ],
+)
+def test_a_verdict_names_its_estimator(n, low, estimator):
+    values = [low + at for at in range(n)]
+    assert compare("m", values, [value + 1 for value in values]).estimator is estimator

@@ -116,6 +116,13 @@ def test_a_slope_is_called_drift_and_steps_are_not():
     assert [change.kind for change in changes] == [ChangeKind.STEP] * 3
 
 
+def test_slopes_in_opposite_directions_are_two_drifts():
+    tent = np.concatenate([np.linspace(0, 0.12, 150), np.linspace(0.12, 0, 150)])
+    changes = judge_series(series(noisy(6, n=300) * np.exp(tent))).changes
+    assert {change.kind for change in changes} == {ChangeKind.DRIFT}
+    assert {change.effect > 0 for change in changes} == {True, False}
+
+
 def test_known_errors_of_repeats_find_what_equal_weights_miss():
     noise = np.random.default_rng(8)
     errors = np.exp(noise.uniform(np.log(0.002), np.log(0.3), 150))

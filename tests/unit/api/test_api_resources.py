@@ -38,7 +38,7 @@ from support.tree import ROOT
 
 RECORDED = ROOT / "tests" / "recorded" / "json"
 #: Sentences for people, which may change in any release.
-SENTENCES = {"text", "next_step", "title"}
+SENTENCES = {"text", "next_step", "title", "to_decide"}
 GARBAGE = Garbage("record", Path("/home/x"), 512)
 
 

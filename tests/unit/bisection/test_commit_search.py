@@ -169,6 +169,18 @@ def test_counts_signs_and_ties(good, bad, values, side):
     assert side_of(values, good, bad)[0] is side
 
 
+NOISY, QUIET = [85.0, 100.0, 117.0], [129.8, 130.0, 130.2]
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "side"), [(NOISY, QUIET, Side.BAD), (QUIET, NOISY, Side.GOOD)], ids=["good", "bad"]
+)
+def test_either_reference_may_decide(good, bad, side):
+    """The other one is too noisy: against it alone the commit is undecided."""
+    values = [129.9, 130.1, 130.0]
+    assert side_of(values, good, bad)[0] is side
+
+
 def test_runs_are_added_by_need_and_within_the_limit():
     assert next_runs(1, None, 10) == 2
     assert next_runs(2, 1, 10) == 3

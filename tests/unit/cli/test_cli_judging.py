@@ -69,3 +69,15 @@ def test_runs_of_different_machines_and_disturbed_ones_are_told(capsys):
     told = capsys.readouterr().err
     assert "different machines" in told
     assert "disturbed during 6 of the runs" in told
+
+
+def test_unlike_metrics_have_no_mean_unless_it_is_asked_for(capsys):
+    sides = [
+        Sides(metric=metric, baseline=(1.0, 1.1, 1.2), contender=(2.0, 2.1, 2.2), units=units, better=better)
+        for metric, units, better in (("time", "s", "lower"), ("rate", "1/s", "higher"))
+    ]
+    unlike = comparison_view.Judged([], [], [], [], compare_many(sides))
+    comparison_view.show(unlike, plot=False)
+    assert "geometric mean of" not in capsys.readouterr().out
+    comparison_view.show(unlike, plot=False, mean=True)
+    assert "geometric mean of 2 metrics" in capsys.readouterr().out

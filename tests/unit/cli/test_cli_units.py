@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anubis.analysis import quantities
 from anubis.cli.views import units
 
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600, "d": 86_400}
@@ -85,12 +86,12 @@ def test_a_size_says_what_it_stands_for(count):
     [(42.0, "42"), (0.0, "0"), (-3.0, "-3"), (912.44, "912.4"), (0.12345, "0.1235"), (1.5e-9, "1.5e-09"), (math.nan, "nan"), (math.inf, "inf"), (1e300, "1e+300")],
 )  # fmt: skip
 def test_a_number(value, text):
-    assert units.number(value) == text
+    assert quantities.number(value) == text
 
 
 @given(st.floats(-1e300, 1e300))
 def test_a_number_keeps_four_digits(value):
-    assert float(units.number(value)) == pytest.approx(value, rel=1e-3)
+    assert float(quantities.number(value)) == pytest.approx(value, rel=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,41 @@ def test_something_behind_the_data_is_an_error(tmp_path, read):
     assert [problem.line for problem in findings.problems] == [1]
 
 
+def test_data_that_is_not_text_in_utf_8_is_an_error(tmp_path, read):
+    path = tmp_path / "data.js"
+    path.write_bytes(b"window.BENCHMARK_DATA = " + json.dumps(document("a", 1)).encode("utf-16"))
+    rows, findings = read(path)
+    assert rows == []
+    assert len(findings.problems) == 1
+
+
+def test_broken_data_is_an_error_with_its_line(tmp_path, read):
+    path = tmp_path / "data.js"
+    path.write_text('window.BENCHMARK_DATA = {\n  "entries": {"suite": [}\n}')
+    rows, findings = read(path)
+    assert rows == []
+    assert [(problem.line, problem.remedy) for problem in findings.problems] == [
+        (2, "fetch data.js again from the pages branch")
+    ]
+
+
+def test_data_nested_too_deeply_is_an_error(tmp_path, read):
+    path = tmp_path / "data.js"
+    path.write_text("window.BENCHMARK_DATA = " + "[" * 200_000)
+    rows, findings = read(path)
+    assert rows == []
+    assert len(findings.problems) == 1
+
+
+def test_an_entry_without_a_suite_has_no_label_of_one(tmp_path, read):
+    data = document("a", 1)
+    data["entries"] = {"": data["entries"]["suite"], "named": data["entries"]["suite"]}
+    path = tmp_path / "data.js"
+    path.write_text(json.dumps(data))
+    rows, _ = read(path)
+    assert [row.labels.get("suite") for row in rows] == [None, "named"]
+
+
 def test_a_name_given_twice_is_kept_once(tmp_path, read):
     data = document("a", 1)
     data["entries"]["suite"][0]["benches"].append({"name": "a", "value": 2, "unit": "ms"})

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from anubis.analysis.samples.compare import compare
 from anubis.judging.gate import GateSides, compare_sides
 from anubis.model.alert import AlertState
 from anubis.model.cause import Cause
@@ -12,7 +13,7 @@ from anubis.model.descriptor import Info, Subject
 from anubis.model.metric import Better, Metric, Output, Threshold
 from anubis.model.run import Step
 from anubis.model.status import Status
-from anubis.model.verdict import Judgement
+from anubis.model.verdict import Estimator, Judgement
 from anubis.testing import a_descriptor, a_point, a_run
 from support.alerts import a_row, an_alert
 
@@ -204,6 +205,23 @@ def test_a_named_baseline_of_one_run_takes_its_noise_from_history(bench):
     assert verdict.n_baseline == 1
 
 
+def test_a_named_baseline_of_one_run_needs_no_history(bench):
+    old = bench.run(100.0, descriptor=labelled(bench, "main"))
+    report = bench.check(bench.run(90.0, descriptor=labelled(bench, "topic")), baseline=[old])
+    assert set(judgements(report).values()) == {Judgement.UNDECIDED}
+
+
+def test_four_runs_a_side_are_compared_without_the_history(bench, house):
+    """The history has a zero, for which there is no ratio; the values of both sides have ratios."""
+    bench.history(*[100.0] * 8, 0.0, *[100.0] * 3)
+    old = bench.history(*[100.0] * 4, subject="old", order_s=90.0)
+    new = bench.history(*[80.0, 70.0, 80.0, 90.0], subject="new", order_s=91.0)
+    for verdict in only(bench.check(*new, baseline=old)).comparison.verdicts:
+        points = house.points.of([run.id for run in (*old, *new)])
+        values = [point.value for point in points if point.metric == verdict.metric]
+        assert verdict.effect == compare(verdict.metric, values[:4], values[4:]).effect
+
+
 def test_a_failed_baseline_is_told(bench):
     bench.history(*[100.0] * 8)
     report = bench.check(bench.run(), baseline=[bench.run(cause=Cause.OUT_OF_MEMORY)])
@@ -277,6 +295,24 @@ def test_runs_of_the_accepted_subject_itself_are_compared_with_its_earlier_ones(
     assert (verdict.judgement, verdict.n_baseline) == (Judgement.UNCHANGED, 6)
 
 
+def test_what_came_after_a_contender_is_no_baseline_of_an_accepted_level_either(bench, house):
+    bench.history(*[100.0] * 12)
+    first = bench.run(90.0, subject="meant")
+    accepted(bench, first, house)
+    contender = bench.run(90.0)
+    bench.history(*[80.0] * 3)
+    assert only(bench.check(contender)).comparison.verdicts[0].n_baseline == 1
+
+
+def test_other_runs_of_the_contenders_subject_are_no_baseline_of_an_accepted_level(bench, house):
+    bench.history(*[100.0] * 12)
+    first = bench.run(90.0, subject="meant")
+    accepted(bench, first, house)
+    bench.history(*[90.0] * 3, subject="new", order_s=50.0)
+    contender = bench.run(90.0, subject="new", order_s=50.0)
+    assert only(bench.check(contender)).comparison.verdicts[0].n_baseline == 1
+
+
 def test_values_that_are_no_numbers_are_left_out(bench, house):
     bench.history(*[100.0] * 8)
     run = bench.run(float("nan"))
@@ -293,3 +329,114 @@ def test_all_metrics_of_a_gate_are_adjusted_together(bench):
         for verdict in weighing.comparison.verdicts:
             assert verdict.adjusted_p >= verdict.p
     assert not report.is_bad
+
+
+def bounded(bench, **bounds):
+    metric = replace(METRICS[0], threshold=Threshold(**bounds))
+    return replace(bench.descriptor, output=Output(metrics=(metric, METRICS[1])))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "level", "bound"),
+    [
+        ({"min": 95.0}, 90.0, "min"),
+        ({"max": 105.0}, 110.0, "max"),
+        ({"change": 0.05}, 90.0, "change"),
+        ({"sigma": 5.0}, 90.0, "sigma"),
+        ({"min": 85.0, "max": 105.0, "change": 0.15, "sigma": 50.0}, 90.0, None),
+    ],
+)
+def test_bounds_are_checked_against_the_median_of_the_contender(bench, bounds, level, bound):
+    bench.history(*[100.0] * 8)
+    descriptor = bounded(bench, **bounds)
+    runs = [bench.run(each, subject="new", descriptor=descriptor) for each in (level, level, 100.0)]
+    report = bench.check(*runs, min_effect=0.5)
+    assert [each.bound for each in only(report).crossed] == ([] if bound is None else [bound])
+    assert report.is_bad == (bound is not None)
+    assert report.has_changes == (bound is not None)
+
+
+def test_one_run_beyond_a_bound_among_several_does_not_cross_it(bench):
+    descriptor = bounded(bench, min=95.0)
+    runs = [bench.run(each, subject="new", descriptor=descriptor) for each in (10.0, 100.0, 100.0)]
+    assert only(bench.check(*runs)).crossed == ()
+
+
+def test_absolute_bounds_need_no_baseline_and_relative_ones_are_not_checked_without(bench):
+    report = bench.check(bench.run(90.0, descriptor=bounded(bench, min=95.0, change=0.01, sigma=1.0)))
+    assert [each.bound for each in only(report).crossed] == ["min"]
+    assert "first measurement" in only(report).note
+
+
+def test_sigma_without_a_known_noise_is_mentioned(bench):
+    bench.history(*[100.0] * 5)
+    descriptor = bounded(bench, sigma=1.0)
+    entry = only(bench.check(bench.run(50.0, descriptor=descriptor)))
+    assert entry.crossed == ()
+    assert entry.note == "sigma of throughput was not checked: it needs at least 6 earlier values"
+    bench.history(*[100.0] * 2)
+    entry = only(bench.check(bench.run(50.0, descriptor=descriptor)))
+    assert [each.bound for each in entry.crossed] == ["sigma"]
+    assert entry.note == ""
+
+
+def test_the_noise_of_sigma_comes_from_the_history_beside_a_given_baseline(bench):
+    *_, old = bench.history(*[100.0] * 8)
+    entry = only(bench.check(bench.run(90.0, descriptor=bounded(bench, sigma=5.0)), baseline=[old]))
+    assert [each.bound for each in entry.crossed] == ["sigma"]
+
+
+def test_a_bound_of_a_metric_that_was_not_measured_is_not_checked(bench):
+    bench.history(*[100.0] * 8)
+    run = bench.run(100.0)
+    more = (*METRICS, Metric(name="absent", threshold=Threshold(min=1.0)))
+    changed = replace(run, descriptor=replace(run.descriptor, output=Output(metrics=more)))
+    assert only(bench.check(changed)).crossed == ()
+
+
+def test_few_runs_without_a_history_of_their_own_are_compared_without_a_test(bench):
+    """A named baseline of another series gives no noise to a first measurement."""
+    old = bench.run(100.0, descriptor=labelled(bench, "main"))
+    new = bench.run(50.0, descriptor=labelled(bench, "topic"), subject="new")
+    verdict = only(bench.check(new, baseline=[old])).comparison.verdicts[0]
+    assert (verdict.judgement, verdict.interval) == (Judgement.UNDECIDED, None)
+    assert verdict.effect == pytest.approx(-0.5, abs=0.02)
+
+
+def test_the_history_has_no_part_in_a_comparison_of_enough_runs(bench):
+    """A zero in the history must not change the scale on which the runs are compared."""
+    bench.history(*[0.0] * 8)
+    old = bench.history(*[100.0] * 3, subject="old")
+    new = bench.history(*[200.0] * 3, subject="new")
+    verdict = only(bench.check(*new, baseline=old)).comparison.verdicts[0]
+    assert verdict.estimator is Estimator.GEOMETRIC_MEANS
+
+
+def test_disturbed_runs_of_both_sides_are_counted(bench, house):
+    descriptor = replace(bench.descriptor, output=Output(metrics=METRICS[:1]))
+    runs = []
+    for at in range(9):
+        run = a_run(
+            replace(descriptor, subject=Subject(version=f"v{at}")), status=Status.SUCCEEDED, order_s=float(at)
+        )
+        point = a_point(
+            run,
+            "throughput",
+            100.0 + at % 2,
+            order_s=float(at),
+            subject=f"v{at}",
+            contaminated=at in {1, 2, 8},
+        )
+        house.runs.add_finished([(run, "")], [point])
+        runs.append(run)
+    entry = only(bench.check(runs[8]))
+    assert (entry.disturbed_baseline, entry.disturbed_contender) == (2, 1)
+    entry = only(bench.check(runs[7], baseline=[runs[1], runs[3]]))
+    assert (entry.disturbed_baseline, entry.disturbed_contender) == (1, 0)
+
+
+def test_a_failure_names_the_subject_of_its_runs(bench):
+    failed = bench.run(cause=Cause.TIMEOUT, subject="v2")
+    assert only(bench.check(failed)).contender == "v2"
+    of_commit = replace(failed, descriptor=replace(failed.descriptor, subject=Subject(commit="c0ffee")))
+    assert only(bench.check(of_commit)).contender == "c0ffee"

@@ -342,3 +342,28 @@ def test_a_bound_that_no_descriptor_lists_any_more_is_gone_with_its_alert(histor
     [found] = history.add(100.0)
 
     assert (found.state, found.why) == (AlertState.RESOLVED, "the descriptor no longer declares this bound")
+
+
+def test_a_series_that_never_succeeded_opens_no_failure_alert_and_says_why(history, house):
+    history.add(100.0, 2, cause=Cause.USER_ERROR)
+    assert house.store.alerts.find() == []
+    assert history.told() == []
+    notes = [event.message for event in house.events.read(history.run.id) if event.kind == "note"]
+    assert notes == ["no failure alert: no earlier run of this series succeeded"]
+
+
+def test_a_cancelled_run_needs_no_reason_for_its_silence(history, house):
+    run = a_run(history.descriptor, status=Status.ANALYSE, cause=Cause.CANCELLED)
+    step = analyse(replace(run, cancel_requested=True), house.world)
+    assert [event.kind for event in step.events] == ["final"]
+
+
+def test_a_crossed_bound_is_in_the_timeline_of_each_run_that_crosses_it(history, house):
+    history.descriptor = with_threshold(history, min=90.0)
+    for level, expected in ((80.0, 1), (80.0, 1), (100.0, 0)):
+        history.add(level)
+        events = [event for event in house.events.read(history.run.id) if event.kind == "threshold"]
+        assert len(events) == expected
+        for event in events:
+            assert event.data == {"metric": "throughput", "bound": "min"}
+            assert "below its minimum of 90 ms" in event.message

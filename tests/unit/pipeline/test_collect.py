@@ -9,8 +9,10 @@ from anubis.model.cause import Cause
 from anubis.model.metric import Metric, Output
 from anubis.model.status import Status
 from anubis.pipeline.stages.collect import collect
-from anubis.record import samples
+from anubis.record import samples, telemetry
+from anubis.record.validation import DamagedError
 from anubis.testing import a_descriptor, a_run
+from anubis.testing.builders import NOW_S
 
 THROUGHPUT = Metric(name="throughput", pattern=r"Speed: (\d+)", units="img/s")
 
@@ -25,12 +27,13 @@ def write_samples(files, metric, values):
         columns.append(value, 0.0, samples.NO_STEP, 0)
     series = json.dumps({"id": 0, "metric": metric, "units": "img/s", "labels": {}}).encode()
     content = samples.HEADER + samples.frame(samples.SERIES, series) + samples.block(0, columns)
+    content += samples.frame(samples.STATE, json.dumps({"complete": True}).encode())
     files.records.append(files.key, "samples", 0, content)
 
 
 def test_a_good_run_gives_samples_and_points(house, leave_record):
     run = a_measured_run(THROUGHPUT)
-    write_samples(leave_record(run), "throughput", [900.0, 912.0])
+    write_samples(leave_record(run, extraction="complete"), "throughput", [900.0, 912.0])
 
     step = collect(run, house.world)
 
@@ -43,7 +46,8 @@ def test_a_good_run_gives_samples_and_points(house, leave_record):
 
 def test_a_failed_run_keeps_its_samples_and_gives_no_points(house, leave_record):
     run = a_measured_run(THROUGHPUT)
-    write_samples(leave_record(run, code=1, cause="user_error", reason="exit code 1"), "throughput", [900.0])
+    files = leave_record(run, code=1, cause="user_error", reason="exit code 1", extraction="complete")
+    write_samples(files, "throughput", [900.0])
 
     step = collect(run, house.world)
 
@@ -115,8 +119,8 @@ def test_a_lost_run_that_was_to_be_cancelled_is_cancelled(house):
     ("free", "cause"),
     [
         ({"disk_free_bytes": 4096}, Cause.DISK_FULL),
-        ({"disk_free_bytes": 1 << 30}, Cause.INTERNAL),
-        ({}, Cause.INTERNAL),
+        ({"disk_free_bytes": 1 << 30}, Cause.EXTRACTION_FAILED),
+        ({}, Cause.EXTRACTION_FAILED),
     ],
 )
 def test_a_failed_extraction_is_a_full_disk_where_the_agent_had_no_space(house, leave_record, free, cause):
@@ -124,3 +128,73 @@ def test_a_failed_extraction_is_a_full_disk_where_the_agent_had_no_space(house, 
     leave_record(run, extraction="failed", **free)
 
     assert collect(run, house.world).cause is cause
+
+
+def write_metrics(files, **rejected):
+    counters = {"count": 1, "rejected": rejected, "rejected_example": "nan"}
+    metrics = json.dumps({"metrics": {"throughput": counters}}).encode()
+    files.records.replace(files.key, "metrics.json", metrics)
+
+
+@pytest.mark.parametrize(
+    ("rejected", "messages"),
+    [
+        ({}, []),
+        ({"bad step": 2}, []),
+        ({"not finite": 1}, ["1 value of throughput not recorded: 1 not finite; the first: 'nan'"]),
+        (
+            {"not finite": 1, "not a number": 2},
+            ["3 values of throughput not recorded: 1 not finite, 2 not a number; the first: 'nan'"],
+        ),
+        ({"not finite": 1, "bad step": 2}, ["1 value of throughput not recorded: 1 not finite"]),
+    ],
+)
+def test_values_that_were_not_recorded_are_in_the_timeline(house, leave_record, rejected, messages):
+    run = a_measured_run(THROUGHPUT)
+    files = leave_record(run)
+    write_samples(files, "throughput", [900.0])
+    write_metrics(files, **rejected)
+
+    step = collect(run, house.world)
+
+    assert [event.message for event in step.events if event.kind == "rejected"] == messages
+
+
+def test_the_memory_of_the_tree_comes_from_telemetry(house, leave_record):
+    run = a_measured_run()
+    files = leave_record(run)
+    rows = [telemetry.row(NOW_S + at, [size]) for at, size in ((0.5, 5000.0), (1.0, 6000.0), (9.0, 9e9))]
+    content = telemetry.header([("tree_memory", "B")], 1.0) + b"".join(rows)
+    files.records.append(files.key, "telemetry", 0, content)
+
+    values = {point.metric: point.value for point in collect(run, house.world).points}
+
+    assert (values["peak_memory"], values["peak_process_memory"]) == (6000.0, 1000.0)
+
+
+def test_a_record_that_cannot_be_read_ends_its_run(house, leave_record, monkeypatch):
+    run = a_measured_run(THROUGHPUT)
+    files = leave_record(run)
+
+    def refuse(*_):
+        raise DamagedError("Permission denied")
+
+    for name in ("read", "state"):
+        monkeypatch.setattr(files.records, name, refuse)
+    step = collect(run, house.world)
+    assert (step.status, step.cause, step.samples, step.points) == (
+        Status.ANALYSE,
+        Cause.RECORD_DAMAGED,
+        (),
+        (),
+    )
+    assert "exit.json cannot be read: Permission denied" in step.reason
+
+
+def test_telemetry_that_is_damaged_ends_its_run(house, leave_record):
+    run = a_measured_run()
+    files = leave_record(run)
+    files.records.append(files.key, "telemetry", 0, b"{}\n")
+    step = collect(run, house.world)
+    assert (step.cause, step.points) == (Cause.RECORD_DAMAGED, ())
+    assert "telemetry" in step.reason

@@ -9,10 +9,12 @@ from anubis.model.cause import Cause
 from anubis.model.descriptor import OnContamination
 from anubis.model.errors import NoCapacityError, PlugInError, StageError, StoreError
 from anubis.model.hardware import Hardware
+from anubis.model.points import OWN_METRICS
 from anubis.model.run import Event as RunEvent
 from anubis.model.run import Seen, Step
 from anubis.model.status import Status
 from anubis.pipeline.reconciler import Reconciler
+from anubis.pipeline.stage_call import STAGES
 from anubis.testing import FakeEngine, a_descriptor, a_run
 from anubis.testing.contracts.engine import start
 from anubis.wiring import WallClock
@@ -51,7 +53,7 @@ def test_a_run_walks_from_submission_to_its_end(house, reconciler, leave_record)
     ended = house.runs.get(run.id)
     assert (ended.status, ended.cause) == (Status.SUCCEEDED, None)
     assert [event.kind for event in house.events.read(run.id)] == ["placed", "ended", "final"]
-    assert {point.metric for point in house.points.of([run.id])} == {"wall_time", "cpu_time", "peak_memory"}
+    assert {point.metric for point in house.points.of([run.id])} == set(OWN_METRICS)
 
 
 def test_runs_wait_for_room_in_the_order_of_their_submission(house, reconciler, leave_record):
@@ -142,11 +144,11 @@ def test_a_stage_without_an_answer_is_asked_again_later(house, reconciler):
     assert house.runs.get(run.id).status is Status.WATCH
 
 
-def test_a_defect_in_a_stage_ends_its_run_with_a_named_cause(house, reconciler, leave_record):
+def test_a_defect_in_a_stage_ends_its_run_with_a_named_cause(house, reconciler, monkeypatch):
     run = a_run()
     add(house, run)
     turn(reconciler, house)
-    leave_record(run, executions=[{"wall_s": "not a number"}])
+    monkeypatch.setitem(STAGES, Status.COLLECT, lambda run, world: 1 / 0)
     house.engine.end(house.runs.get(run.id).placement)
 
     turn(reconciler, house)
@@ -656,7 +658,12 @@ def test_a_chore_that_hangs_stalls_neither_runs_nor_the_end(house, new_reconcile
 def test_a_step_that_concerns_alerts_gives_chores_a_turn_at_once(
     house, reconciler, new_reconciler, leave_record
 ):
-    run = a_run()
+    before, run = a_run(), a_run()
+    add(house, before)
+    turn(reconciler, house, times=7)
+    leave_record(before)
+    house.engine.end(house.runs.get(before.id).placement)
+    turn(reconciler, house, times=7)
     add(house, run)
     reconciler.close()
     chore = Chore()
@@ -695,3 +702,45 @@ def test_with_threads_of_the_system_a_stage_that_hangs_stops_neither_other_runs_
     assert house.leases.owners() == ["one"]
     assert house.runs.get(hanging.id).status is Status.PLACE
     end.set()
+
+
+@pytest.mark.parametrize("jump_s", [-3600.0, 3600.0])
+def test_a_wall_clock_that_jumps_neither_ends_nor_extends_a_wait_for_capacity(house, reconciler, jump_s):
+    house.engine.room = 0
+    add(house, run := a_run(a_descriptor(hardware=Hardware(instance_type="local", max_wait_s=60.0))))
+    turn(reconciler, house)
+    house.clock.jump(jump_s)
+    turn(reconciler, house, times=50)
+    assert house.runs.get(run.id).status is Status.PLACE
+    turn(reconciler, house, times=20)
+    assert house.runs.get(run.id).cause is Cause.NO_CAPACITY
+
+
+def test_a_clock_that_is_set_back_delays_no_run_of_a_new_driver(house, new_reconciler, leave_record):
+    first, second = new_reconciler("first"), new_reconciler("second")
+    add(house, run := a_run())
+    turn(first, house)
+    house.clock.jump(-3600.0)
+    turn(second, house)
+    leave_record(run)
+    house.engine.end(house.runs.get(run.id).placement)
+    turn(second, house)
+    assert house.runs.get(run.id).status is Status.SUCCEEDED
+
+
+def test_a_view_that_breaks_stops_no_driver(house, new_reconciler):
+    reconciler = new_reconciler("one", changed=lambda run: 1 / 0)
+    add(house, first := a_run(), second := a_run())
+    turn(reconciler, house)
+    assert [house.runs.get(run.id).status for run in (first, second)] == [Status.WATCH] * 2
+
+
+def test_an_answer_that_cannot_be_applied_affects_no_other_run(house, reconciler, monkeypatch):
+    add(house, bad := a_run(), good := a_run())
+    fetch = STAGES[Status.FETCH]
+    monkeypatch.setitem(
+        STAGES, Status.FETCH, lambda run, world: None if run.id == bad.id else fetch(run, world)
+    )
+    turn(reconciler, house)
+    assert house.runs.get(good.id).status is Status.WATCH
+    assert house.runs.get(bad.id).status is Status.FETCH

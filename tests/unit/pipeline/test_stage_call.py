@@ -7,15 +7,17 @@ import pytest
 
 from anubis.model.cause import Cause
 from anubis.model.errors import AnubisError, ElsewhereError, NoCapacityError, StageError, StoreError
-from anubis.model.run import Step
+from anubis.model.hardware import Hardware
+from anubis.model.run import Observation, Seen, Step
 from anubis.model.status import Status
 from anubis.pipeline.stage_call import PATIENT_S, ask, observe
+from anubis.pipeline.stages import watch
 from anubis.pipeline.stages.watch import Pause
-from anubis.testing import a_run
+from anubis.testing import a_descriptor, a_run
 
 
 def answer(run, world):
-    (one,) = ask(run, world).values()
+    (one,) = ask(run, world, 0.0).values()
     return one
 
 
@@ -98,7 +100,7 @@ def test_old_placements_are_not_looked_at_as_often_as_new_ones(house, monkeypatc
     now_s, seen = house.clock.monotonic_s(), []
     monkeypatch.setattr(
         "anubis.pipeline.stages.watch.watch",
-        lambda engine, runs, world: seen.append(len(runs)) or {run.id: Pause() for run in runs},
+        lambda engine, runs, world, waited_s: seen.append(len(runs)) or {run.id: Pause() for run in runs},
     )
 
     observe("fake", {old.id: now_s - 100.0, new.id: now_s}, runs, house.world, Event())
@@ -124,3 +126,31 @@ def test_one_run_that_cannot_be_looked_at_harms_no_other(house, monkeypatch):
 
     assert isinstance(answers[bad.id], Pause)
     assert isinstance(answers[good.id], Step)
+
+
+def test_a_run_that_makes_the_bulk_query_fail_hides_no_other(house, monkeypatch):
+    bad, good = watched(house, 2)
+    house.engine.end(good.placement)
+    observe_all = house.engine.observe
+
+    def observe_good(placements):
+        if bad.placement in placements:
+            raise ValueError("its data is damaged")
+        return observe_all(placements)
+
+    monkeypatch.setattr(house.engine, "observe", observe_good)
+    answers = look(house, [bad, good])
+    assert answers[bad.id] == Pause(again_after_s=1.0)
+    assert answers[good.id].status is Status.COLLECT
+
+
+@pytest.mark.parametrize("jump_s", [-3600.0, 3600.0])
+def test_the_longest_wait_for_a_machine_is_measured_by_the_monotonic_clock(house, jump_s):
+    hardware = Hardware(instance_type="local", max_wait_s=60.0)
+    run = replace(watched(house)[0], descriptor=a_descriptor(hardware=hardware), placed_s=house.clock.now_s())
+    house.engine.seen[run.placement.name] = Observation(seen=Seen.WAITING, reason="no machine yet")
+    house.clock.jump(jump_s)
+    answers = watch.watch("fake", [run], house.world, {run.id: 59.0})
+    assert answers[run.id].status is Status.WATCH
+    answers = watch.watch("fake", [run], house.world, {run.id: 61.0})
+    assert answers[run.id].cause is Cause.NO_CAPACITY

@@ -54,7 +54,8 @@ def a_block(metric, by_repeat):
 
 def executions(count, **changes):
     return [
-        Measured(repeat=n, wall_s=1.0 + n, cpu_s=0.5, peak_memory_bytes=None, **changes) for n in range(count)
+        Measured(repeat=n, wall_s=1.0 + n, cpu_s=0.5, peak_process_bytes=None, **changes)
+        for n in range(count)
     ]
 
 
@@ -119,3 +120,29 @@ def test_a_disturbed_repeat_marks_the_points():
 
     assert all(point.contaminated for point in points)
     assert {point.subject for point in points} == {"abc"}
+
+
+@pytest.mark.parametrize(
+    ("process", "tree", "expected"),
+    [
+        (100, 300.0, {"peak_memory": 300, "peak_process_memory": 100}),
+        (100, 80.0, {"peak_memory": 100, "peak_process_memory": 100}),
+        (100, None, {"peak_memory": 100, "peak_process_memory": 100}),
+        (None, 300.0, {"peak_memory": 300}),
+        (None, None, {}),
+    ],
+)
+def test_peak_memory_is_that_of_the_tree_beside_its_largest_process(process, tree, expected):
+    measured = [Measured(repeat=0, wall_s=1.0, cpu_s=0.5, peak_process_bytes=process, peak_tree_bytes=tree)]
+    points = points_of(a_run(), [], measured, "machine")
+    assert {p.metric: p.value for p in points if p.metric.startswith("peak")} == expected
+
+
+def test_the_tree_counts_only_if_it_is_known_for_every_repeat():
+    sizes = [(100, 300.0), (110, None), (120, 310.0)]
+    measured = [
+        Measured(repeat=at, wall_s=1.0, cpu_s=0.5, peak_process_bytes=process, peak_tree_bytes=tree)
+        for at, (process, tree) in enumerate(sizes)
+    ]
+    values = {point.metric: point.value for point in points_of(a_run(), [], measured, "machine")}
+    assert values["peak_memory"] == values["peak_process_memory"] == 110

@@ -1,11 +1,13 @@
 from array import array
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from anubis.record import samples
 from anubis.record.files import FolderFiles
 from anubis.record.samples import NO_STEP, Columns, block, frame
+from anubis.record.validation import DamagedError
 
 ROWS = st.lists(
     st.tuples(
@@ -111,3 +113,53 @@ def test_the_settled_end_is_that_of_the_last_state(tmp_path):
         assert samples.settled_end(files, len(content)) == len(content)
     (tmp_path / "samples").write_bytes(content + state)
     assert samples.settled_end(files, len(content)) == len(content + state)
+
+
+@pytest.mark.parametrize("size", range(len(samples.HEADER)))
+def test_a_header_under_construction_has_no_samples_yet(tmp_path, size):
+    content = samples.HEADER + series(0, "loss") + block(0, columns_of([(0.5, 1.0, 7, 0)]))
+    (tmp_path / "samples").write_bytes(content[:size])
+    file = samples.SampleFile(FolderFiles(str(tmp_path)))
+    assert file.read_new() == {}
+    (tmp_path / "samples").write_bytes(content)
+    assert list(file.read_new()["loss"].values) == [0.5]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"another header 1",
+        samples.HEADER + frame(0, b""),
+        samples.HEADER + frame(samples.SERIES, b"{}"),
+        samples.HEADER + frame(samples.SERIES, b"[" * 100_000),
+        samples.HEADER + frame(samples.SERIES, b'{"id": 0, "metric": "", "units": "", "labels": {}}'),
+        samples.HEADER + frame(samples.SERIES, b'{"id": 0, "metric": 7, "units": "", "labels": {}}'),
+        samples.HEADER + frame(samples.SERIES, b'{"id": [], "metric": "m", "units": "", "labels": {}}'),
+        samples.HEADER + block(0, columns_of([(0.5, 1.0, 7, 0)])),
+        samples.HEADER + series(0, "loss") + frame(samples.BLOCK, b"\0" * 4),
+        samples.HEADER + series(0, "loss") + frame(samples.BLOCK, b"\0\0\0\0\1\0\0\0"),
+        samples.HEADER + frame(samples.STATE, b"not JSON"),
+    ],
+)
+def test_content_that_no_extractor_writes_is_damage(tmp_path, content):
+    (tmp_path / "samples").write_bytes(content)
+    with pytest.raises(DamagedError, match="samples"):
+        samples.load(FolderFiles(str(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    ("tail", "complete"),
+    [
+        (b"", False),
+        (frame(samples.STATE, b"{}"), False),
+        (frame(samples.STATE, b'{"complete": false}'), False),
+        (frame(samples.STATE, b'{"complete": true}'), True),
+        (frame(samples.STATE, b'{"complete": true}') + series(1, "more"), False),
+    ],
+)
+def test_samples_are_complete_if_they_end_with_the_state_of_a_whole_reading(tmp_path, tail, complete):
+    content = samples.HEADER + series(0, "loss") + block(0, columns_of([(0.5, 1.0, 7, 0)]))
+    (tmp_path / "samples").write_bytes(content + tail)
+    file = samples.SampleFile(FolderFiles(str(tmp_path)))
+    file.read_new()
+    assert file.complete is complete

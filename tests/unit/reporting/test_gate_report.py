@@ -1,5 +1,6 @@
 import json
 import os
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -12,9 +13,13 @@ from anubis.reporting import gate_report as reports
 from anubis.reporting import report_file
 from anubis.reporting.gate_report import Report
 from support.alerts import a_report, a_verdict
+from support.resources import CROSSED
 
 REPORT = a_report(
-    a_verdict(), a_verdict(metric="loss", judgement=Judgement.UNDECIDED, effect=0.01, more_runs=4)
+    a_verdict(),
+    a_verdict(metric="loss", judgement=Judgement.UNDECIDED, effect=0.01, more_runs=4),
+    crossed=(CROSSED,),
+    disturbed_baseline=2,
 )
 
 
@@ -122,8 +127,11 @@ def test_a_mutated_file_is_read_or_refused_and_nothing_else(tmp_path_factory, da
 
 
 def test_hostile_names_are_shown_and_not_obeyed():
+    nasty = "@all](https://evil.example) | <img src=x>"
     hostile = a_report(
-        a_verdict(metric="@all](https://evil.example) | <img src=x>", units="`|"),
+        a_verdict(metric=nasty, units="`|"),
+        a_verdict(metric=nasty, judgement=Judgement.UNDECIDED, more_runs=3),
+        crossed=(replace(CROSSED, metric=nasty, note=nasty, units=nasty),),
         benchmark="# -->\n![](https://evil.example)",
         contender="x\n\n/approve",
     )
@@ -132,7 +140,7 @@ def test_hostile_names_are_shown_and_not_obeyed():
     inline = [child for token in tokens for child in token.children or ()]
     assert {child.type for child in inline} <= {"text", "code_inline", "strong_open", "strong_close"}
     assert "evil" not in "".join(child.content for child in inline if child.type == "text")
-    assert sum(token.type == "td_open" for token in tokens) == 7
+    assert sum(token.type == "td_open" for token in tokens) == 14
 
 
 @pytest.mark.parametrize(
@@ -170,3 +178,58 @@ def test_every_row_says_effect_interval_counts_and_noise():
     said = reports.markdown(a_report(a_verdict()))
     for part in ("-4.4 % [-5.8, -3.1]", "10+10", "1.1 %", "912.4 -> 871.9 img/s", "Look at what changed"):
         assert part in said
+
+
+@pytest.mark.parametrize(
+    ("more", "text"),
+    [
+        ([], ""),
+        ([None], ""),
+        ([3], "To decide: about 3 more runs for m0."),
+        ([1, 4], "To decide: about 4 more runs for m1, about 1 more run for m0."),
+        (
+            [5, 1, 2, 4, 3],
+            "To decide: about 5 more runs for m0, about 4 more runs for m3, about 3 more runs for m4, fewer for 2 more.",
+        ),
+    ],
+)
+def test_what_would_decide_is_named_most_runs_first(more, text):
+    undecided = [
+        a_verdict(metric=f"m{at}", judgement=Judgement.UNDECIDED, more_runs=runs)
+        for at, runs in enumerate(more)
+    ]
+    decided = a_verdict(metric="other", more_runs=9)
+    assert reports.what_decides(a_report(decided, *undecided)) == text
+
+
+@pytest.mark.parametrize(
+    ("sides", "text"),
+    [
+        ((0, 0), ""),
+        ((1, 0), "the machine was disturbed during 1 baseline run: see anubis show RUN"),
+        (
+            (2, 3),
+            "the machine was disturbed during 2 baseline runs and 3 contender runs: see anubis show RUN",
+        ),
+    ],
+)
+def test_disturbed_runs_are_counted_by_side(sides, text):
+    report = a_report(a_verdict(), disturbed_baseline=sides[0], disturbed_contender=sides[1])
+    assert reports.disturbance(report.comparisons[0]) == text
+    assert ("disturbed" in reports.markdown(report)) == bool(text)
+
+
+def test_unknown_noise_is_not_known_yet():
+    assert "| not known yet |" in reports.markdown(a_report(a_verdict(noise_floor=None)))
+
+
+def test_crossed_bounds_are_bad_and_listed_up_to_a_limit():
+    bounds = tuple(replace(CROSSED, metric=f"m{at}") for at in range(15))
+    report = a_report(a_verdict(judgement=Judgement.UNDECIDED), crossed=bounds)
+    assert (report.is_bad, report.is_undecided, report.has_changes) == (True, False, True)
+    assert reports.title(report) == "15 thresholds crossed, 1 undecided"
+    said = reports.markdown(report)
+    assert "`resnet50-train` crosses a threshold: `m9 871.9 img/s -4.4 % from its level" in said
+    assert "m10" not in said
+    assert "and 5 more thresholds crossed" in said
+    assert reports.title(a_report(crossed=bounds[:1])) == "1 threshold crossed"

@@ -12,6 +12,7 @@ from anubis.model.verdict import Judgement
 from anubis.reporting.gate_report import BenchmarkComparison, Report
 from anubis.reporting.junit import junit
 from support.alerts import a_report, a_verdict
+from support.resources import CROSSED
 
 SCHEMA = xmlschema.XMLSchema(Path(__file__).parents[2] / "recorded" / "junit" / "junit-10.xsd")
 
@@ -80,3 +81,15 @@ def test_any_name_is_valid(name, metric):
 
 def test_an_empty_report_is_valid():
     assert cases(junit(Report(comparisons=()))) == {}
+
+
+def test_a_crossed_bound_is_a_failed_case_of_its_own():
+    report = a_report(a_verdict(judgement=Judgement.UNCHANGED), crossed=(CROSSED,), disturbed_contender=1)
+    text = junit(report)
+    found = cases(text)
+    assert list(found) == ["throughput", "throughput threshold change"]
+    failure = found["throughput threshold change"].find("failure")
+    assert "-4.4 % from its level of 912.4 img/s (limit 3.0 %)  THRESHOLD" in failure.get("message")
+    assert "during 1 contender run" in failure.text
+    assert "during 1 contender run" in found["throughput"].findtext("system-out")
+    assert ET.fromstring(text.encode()).get("failures") == "1"

@@ -97,7 +97,7 @@ def test_a_reader_does_not_wait_for_a_writer(url, monkeypatch):
     holder, reader = open_store(url), open_store(url)
     run = a_run()
     holder.runs.add([(run, "")], [])
-    holder.database.transact(lambda _: reader.runs.get(run.id))
+    assert holder.database.transact(lambda _: reader.runs.get(run.id)) == run
     holder.close()
     reader.close()
 
@@ -135,7 +135,7 @@ def test_a_closed_store_leaves_no_files_behind_but_the_database(tmp_path, url):
 @pytest.mark.parametrize("name", ["claim", "unfinished", "owners", "release_all", "cancelled"])
 def test_what_every_turn_asks_reads_only_unfinished_runs(store, name):
     sql = statements_of("sqlite")[name]
-    values = {"owner": "me", "now_s": 0.0, "until_s": 0.0, "most": 1}
+    values = {"owner": "me", "now_s": 0.0, "until_s": 0.0, "most": 1, "latest_s": 0.0, "latest_lease_s": 0.0}
     with store.database.session() as session:
         plan = " ".join(str(row[-1]) for row in session.ask(f"EXPLAIN QUERY PLAN {sql}", values))
     assert "runs_ready" in plan

@@ -12,6 +12,8 @@ from anubis.contracts.records import RecordKey
 from anubis.model.errors import FullError, StoreError
 from anubis.model.ids import new_run_id
 from anubis.record import appending
+from anubis.record.files import FolderFiles
+from anubis.record.validation import DamagedError
 from anubis.store import FolderRecords
 
 
@@ -142,3 +144,22 @@ def test_a_packed_record_that_was_tampered_with_is_refused(tmp_path, records, ke
         records.list(key.run_id, 2)
     assert [path.name for path in (tmp_path / key.run_id).iterdir()] == ["a2.tar.zst"]
     assert not (tmp_path / "x").exists()
+
+
+def test_a_file_that_a_benchmark_made_unreadable_is_damage_and_a_folder_of_all_records_is_not(
+    tmp_path, monkeypatch
+):
+    records, key = FolderRecords(tmp_path / "records"), RecordKey(new_run_id(), 1)
+    records.append(key, "stdout", 0, b"line")
+
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(FolderFiles, "read", refuse)
+    monkeypatch.setattr(FolderFiles, "state", refuse)
+    for is_accessible, error in [(True, DamagedError), (False, StoreError)]:
+        monkeypatch.setattr(os, "access", lambda *_, answer=is_accessible: answer)
+        with pytest.raises(error, match="Permission denied"):
+            records.read(key, "stdout", 0, 4)
+        with pytest.raises(error, match="Permission denied"):
+            records.state(key, "stdout")

@@ -1,22 +1,11 @@
 """The subject is resolved once, from git, when a run is submitted."""
 
-import os
-import subprocess
-
 import pytest
 
 from anubis.model.descriptor import Subject
 from anubis.model.errors import BadInputError
 from anubis.submission.subject import order_s, resolve
-
-
-def git(folder, *words, date=1_000_000_000):
-    stamp = f"@{date} +0000"
-    identity = {f"GIT_{who}_{what}": "t" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    environment = os.environ | identity | {"GIT_AUTHOR_DATE": stamp, "GIT_COMMITTER_DATE": stamp}
-    return subprocess.run(
-        ["git", *words], cwd=folder, env=environment, capture_output=True, text=True, check=True
-    ).stdout.strip()
+from support.git import git
 
 
 @pytest.fixture
@@ -24,7 +13,7 @@ def repository(tmp_path):
     git(tmp_path, "init", "-q")
     (tmp_path / "train.py").write_text("1")
     git(tmp_path, "add", ".")
-    git(tmp_path, "commit", "-qm", "first", date=2_000)
+    git(tmp_path, "commit", "-qm", "first", date_s=2_000)
     return tmp_path
 
 
@@ -49,9 +38,9 @@ def test_auto_outside_git_names_the_remedy(tmp_path):
         resolve(Subject(commit="auto"), tmp_path)
 
 
-def commit(repository, text, *, date=2_000):
+def commit(repository, text, *, date_s=2_000):
     (repository / "train.py").write_text(text)
-    git(repository, "commit", "-qam", text, date=date)
+    git(repository, "commit", "-qam", text, date_s=date_s)
     return git(repository, "rev-parse", "HEAD")
 
 
@@ -60,11 +49,11 @@ def place(repository, name):
 
 
 def test_a_commit_is_later_than_its_parents_whatever_its_clock_said(repository):
-    assert place(repository, commit(repository, "a clock that was wrong", date=1_000)) == 2_001.0
+    assert place(repository, commit(repository, "a clock that was wrong", date_s=1_000)) == 2_001.0
 
 
 def test_a_commit_with_a_later_date_stands_at_its_date(repository):
-    assert place(repository, commit(repository, "an hour later", date=5_600)) == 5_600.0
+    assert place(repository, commit(repository, "an hour later", date_s=5_600)) == 5_600.0
 
 
 def test_commits_of_one_second_keep_the_order_of_their_ancestry(repository):
@@ -79,11 +68,11 @@ def test_a_merge_is_later_than_both_sides(repository, fast_forward):
     git(repository, "checkout", "-qb", "side")
     (repository / "other.py").write_text("1")
     git(repository, "add", ".")
-    git(repository, "commit", "-qm", "the side, dated late", date=9_000)
+    git(repository, "commit", "-qm", "the side, dated late", date_s=9_000)
     side = git(repository, "rev-parse", "HEAD")
     git(repository, "checkout", "-q", "-")
     trunk = commit(repository, "the trunk")
-    git(repository, "merge", "-q", fast_forward, "-m", "merged", "side", date=2_000)
+    git(repository, "merge", "-q", fast_forward, "-m", "merged", "side", date_s=2_000)
     merged = place(repository, "HEAD")
     assert merged > max(place(repository, side), place(repository, trunk))
     assert place(repository, commit(repository, "after the merge")) > merged

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from signal import SIG_DFL, SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGXFSZ, signal
+from signal import NSIG, SIG_DFL, SIG_IGN, SIGKILL, getsignal, signal
 from time import monotonic_ns
 
 from anubis.agent.execute.prctl import die_with_parent
@@ -87,9 +87,10 @@ def _become(  # noqa: PLR0917  called once, in the new process
         if os.getppid() != parent:
             os._exit(127)
         os.setsid()
-        # Python or the agent ignores these signals, and exec would keep that.
-        for number in (SIGPIPE, SIGXFSZ, SIGHUP, SIGINT):
-            signal(number, SIG_DFL)
+        # Python, the agent or its starter (a shell in the background) ignores some signals, and exec would keep that.
+        for number in range(1, NSIG):
+            if getsignal(number) is SIG_IGN:
+                signal(number, SIG_DFL)
         null = os.open("/dev/null", os.O_RDONLY)
         os.dup2(null, 0)
         os.dup2(outputs[0], 1)

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import select
+import stat
 
 from anubis.agent.extract.emit_lines import Emitted
 from anubis.agent.extract.metric_buffers import MetricBuffers
@@ -80,16 +81,30 @@ def _set_priority(policy: str) -> bool:
 def _declared(path: str) -> dict[str, dict[str, Any]]:
     if not path:
         return {}
-    with open(path, encoding="utf-8") as file:
+    with os.fdopen(_open_regular(path, 0), encoding="utf-8") as file:
         return dict(json.load(file))
 
 
+def _open_regular(path: str, flags: int = os.O_NOFOLLOW) -> int:
+    """Open a regular file for reading; raises OSError for everything else that the benchmark may have put there."""
+    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | flags)
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise OSError(f"{path} is not a regular file")
+    return file
+
+
 class Extraction:
-    """Reads the streams of a record incrementally and writes ``samples``."""
+    """Reads the streams of a record incrementally and writes ``samples``.
+
+    ``fresh``: read everything again into a new file, which replaces ``samples`` at the end; the old file is not read.
+    """
 
     def __init__(self, record: str, declared: dict[str, dict[str, Any]], *, fresh: bool = False) -> None:
         self._record = record
         self._files = FolderFiles(record)
+        self._fresh = fresh
+        self._path = f"{record}/{layout.SAMPLES}" + (f"-{os.urandom(8).hex()}{layout.PART}" if fresh else "")
         self._buffers = MetricBuffers(declared)
         self._patterns = self._compile(declared)
         self._guard = RegexTimeout()
@@ -106,7 +121,7 @@ class Extraction:
         self._unsaved = 0
         #: The record's streams are complete and read to their end.
         self.complete = False
-        self._file = self._resume(fresh)
+        self._file = self._resume()
         self._guard.start()
 
     def _compile(self, declared: dict[str, dict[str, Any]]) -> list[Pattern]:
@@ -169,6 +184,8 @@ class Extraction:
             "bad_emit_lines": self._emitted.bad_lines,
             "dropped_by_emit": self._emitted.dropped,
         }
+        if self._fresh:
+            os.replace(self._path, f"{self._record}/{layout.SAMPLES}")
         replace(self._record, layout.METRICS, json.dumps(facts).encode() + b"\n")
         os.close(self._file)
 
@@ -235,13 +252,12 @@ class Extraction:
         while data:
             data = data[os.write(self._file, data) :]
 
-    def _resume(self, fresh: bool) -> int:
+    def _resume(self) -> int:
         """Open ``samples`` at the end of the last complete state, and restore that state."""
-        path = os.path.join(self._record, layout.SAMPLES)
-        file = os.open(path, os.O_RDWR | os.O_CREAT | (os.O_TRUNC if fresh else 0), 0o644)
+        file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW, 0o644)
         self._series: list[dict[str, Any]] = []
         good, state, waiting = len(samples.HEADER), None, []
-        with open(path, "rb") as reader:
+        with os.fdopen(_open_regular(self._path), "rb") as reader:
             if reader.read(good) == samples.HEADER:
                 for kind, payload in samples.frames(reader):
                     if kind == samples.SERIES:
@@ -271,7 +287,7 @@ class Stream:
 
     def __init__(self, record: str, name: str, longest: int) -> None:
         self._longest = longest
-        self._file = os.open(f"{record}/{name}", os.O_RDONLY)
+        self._file = _open_regular(f"{record}/{name}")
         #: Offset of the first byte that is not yet scanned; ``_held`` contains the bytes read from there on.
         self._at = 0
         self._held = b""
@@ -315,10 +331,10 @@ class Stream:
 
     def last_line(self, repeat: int, time_s: float) -> Lines | None:
         """The rest of the data as a separate line."""
-        body, skips = self._held, self._skips
+        body = self._held  # empty while the line is skipped
         self._at += len(body)
         self._held, self._skips = b"", False
-        return Lines(body, [len(body)], [time_s], repeat) if body and not skips else None
+        return Lines(body, [len(body)], [time_s], repeat) if body else None
 
     def state(self) -> dict[str, Any]:
         """The position from which to continue."""

@@ -9,6 +9,7 @@ import os
 import select
 import time
 
+from anubis.agent.clock import now_s
 from anubis.agent.observe.gauges import COLUMNS, Gauges
 from anubis.agent.sidecar_signals import wake_at_sigterm
 from anubis.record import layout, liveness, telemetry
@@ -45,7 +46,7 @@ def run(options: Options) -> int:
             continue
         due = max(due + PERIOD_S, time.monotonic())  # after a suspend of the machine: no burst of rows
         values = gauges.sample() + (devices.sample() if devices else [])
-        size += _append(file, size, telemetry.row(time.time(), values))
+        size += _append(file, size, telemetry.row(now_s(), values))
     return 0
 
 

@@ -24,7 +24,7 @@ from anubis.analysis.samples.spread import (
 )
 from anubis.analysis.verdict_text import next_step, render
 from anubis.model.errors import BadInputError
-from anubis.model.verdict import Comparison, Judgement, Sides, Verdict
+from anubis.model.verdict import Comparison, Estimator, Judgement, Sides, Verdict
 
 __all__ = ["compare", "compare_many", "next_step", "render"]
 
@@ -47,6 +47,10 @@ class _Scale:
         if self.logs:
             return sorted(math.log(value) for value in values)
         return sorted(value / self.unit for value in values)
+
+    def centre(self, values: Sequence[float]) -> float:
+        """The working value of the median."""
+        return self.work([median(sorted(values))])[0]
 
     def effect(self, difference: float) -> float:
         """A difference of working values as a ratio minus one."""
@@ -73,9 +77,9 @@ def compare(
 
     - at least 6 runs a side: Hodges-Lehmann ratio on logs with the exact Mann-Whitney interval;
     - 3 to 5: difference of mean logs with Welch's interval (Welch 1947, Biometrika 34:28-35);
-    - fewer, with at least 6 earlier values of the same level in ``history``: the difference of means with the
+    - fewer, with at least 6 earlier values of the same level in ``history``: the ratio of medians with the
       noise of the history and Student's t;
-    - fewer without history: the ratio, and "not enough runs".
+    - fewer without history: the ratio of medians, and "not enough runs".
 
     If any value is zero or negative, differences replace log ratios, relative to the absolute median of the baseline (of
     the contender, if that is zero). The judgement depends on the whole 95 % interval: beyond ``min_effect`` it is a
@@ -86,7 +90,8 @@ def compare(
     _check(metric, baseline, contender, history, min_effect)
     scale = _scale(baseline, contender, history)
     old, new, past = scale.work(baseline), scale.work(contender), scale.work(history)
-    difference, noise, detectable = _estimate(old, new, past)
+    between_medians = scale.centre(contender) - scale.centre(baseline) if old and new else None
+    difference, noise, detectable = _estimate(old, new, past, between_medians)
     effect = interval = None
     judgement, more_runs = Judgement.UNDECIDED, None
     if difference is not None:
@@ -96,8 +101,8 @@ def compare(
         if judgement is Judgement.UNDECIDED:
             gap = _gap(scale, difference.estimate, min_effect)
             more_runs = _more_runs(noise or 0.0, gap, min(len(old), len(new)))
-    elif old and new:
-        effect = scale.effect(median(new) - median(old))
+    elif between_medians is not None:
+        effect = scale.effect(between_medians)
         more_runs = ROBUST_FROM - min(len(old), len(new))
     return Verdict(
         metric=metric,
@@ -115,7 +120,17 @@ def compare(
         detectable=None if detectable is None else scale.effect(detectable),
         more_runs=more_runs,
         better=better,
+        estimator=_estimator(scale, min(len(old), len(new))),
     )
+
+
+def _estimator(scale: _Scale, fewest: int) -> Estimator:
+    """How the effect is estimated if the smaller side has this number of runs."""
+    if fewest >= ROBUST_FROM:
+        return Estimator.HODGES_LEHMANN
+    if fewest >= FEWEST_RUNS:
+        return Estimator.GEOMETRIC_MEANS if scale.logs else Estimator.MEANS
+    return Estimator.MEDIANS
 
 
 def compare_many(sides: Iterable[Sides], *, false_discovery_rate: float = 0.05) -> Comparison:
@@ -178,9 +193,12 @@ def _scale(baseline: Sequence[float], contender: Sequence[float], history: Seque
 
 
 def _estimate(
-    old: list[float], new: list[float], past: list[float]
+    old: list[float], new: list[float], past: list[float], between_medians: float | None
 ) -> tuple[Shift | None, float | None, float | None]:
-    """The difference, the noise of one run and the smallest detectable difference, in working values."""
+    """The difference, the noise of one run and the smallest detectable difference, in working values.
+
+    With few runs it is the difference of the medians, so that a spike on a side does not move it.
+    """
     fewest = min(len(old), len(new))
     if fewest >= FEWEST_RUNS:
         noise = max(noise_floor(old) or 0.0, noise_floor(new) or 0.0)
@@ -189,15 +207,19 @@ def _estimate(
     if len(past) < ROBUST_FROM:
         return None, None, None
     noise, freedom = noise_floor(past) or 0.0, len(past) - 1
-    if fewest == 0:
+    if between_medians is None:
         return None, noise, None
-    difference = mean(new) - mean(old)
-    error = noise * math.sqrt(1 / len(old) + 1 / len(new))
+    error = noise * math.sqrt(_median_variance(len(old)) + _median_variance(len(new)))
     return (
-        _student(difference, error, freedom),
+        _student(between_medians, error, freedom),
         noise,
         smallest_detectable(noise, len(old), len(new), freedom),
     )
+
+
+def _median_variance(n: int) -> float:
+    """Variance of the median of n normal values of variance 1; up to two values it is their mean."""
+    return (1.0 if n < FEWEST_RUNS else math.pi / 2) / n
 
 
 def _welch(old: list[float], new: list[float]) -> Shift:

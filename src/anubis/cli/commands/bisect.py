@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from anubis.analysis.verdict_text import effect_text
+from anubis.analysis.quantities import effect_text
 from anubis.cli import exit_codes, terminal
 from anubis.cli.home import open_client
 from anubis.cli.params import PAIR, SHARE, json_option, mapping

@@ -8,7 +8,7 @@ import click
 
 from anubis.cli import exit_codes
 from anubis.cli.home import open_client
-from anubis.cli.params import PAIR, REF, SHARE, json_option, mapping
+from anubis.cli.params import PAIR, REF, SHARE, json_option, mapping, mean_option
 from anubis.cli.select.gate_sides import NEWEST, Asked, sides_of
 from anubis.cli.views import gate_view, json_output
 from anubis.cli.views.gate_view import FailOn
@@ -104,13 +104,14 @@ def _output_options(function: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--fail-on",
                 type=click.Choice([each.value for each in FailOn]),
-                default=FailOn.UNDECIDED.value,
+                default=FailOn.REGRESSION.value,
                 show_default=True,
-                help="Lowest severity that makes the exit status non-zero.",
+                help="Lowest severity that makes the exit status non-zero; a crossed threshold counts as a regression.",
             ),
             click.option(
                 "--all", "everything", is_flag=True, help="Show every verdict, however many there are."
             ),
+            mean_option,
         )
     ):
         function = decorate(function)
@@ -136,6 +137,7 @@ def check(
     names: tuple[str, ...],
     fail_on: str,
     everything: bool,
+    mean: bool,
     as_json: bool,
 ) -> int:
     """Report by exit status whether a change made anything worse.
@@ -143,7 +145,8 @@ def check(
     Compares the runs, or the family of the last run, with the current level of their series: the newest runs of
     other subjects without a change between them. A descriptor FILE is run first.
 
-    Exits 1 if a benchmark failed, else 3 if a metric regressed, else 4 if a verdict is undecided, else 0.
+    Exits 1 if a benchmark failed, else 3 if a metric regressed or crosses a threshold of its descriptor, else 4 with
+    --fail-on undecided if a verdict is undecided, else 0.
     """
     posting.known(names)
     gate_view.may_write(files)
@@ -159,18 +162,18 @@ def check(
     with open_client() as client:
         report = client.gate.judge(sides_of(client, asked), min_effect=min_effect)
     code = gate_view.exit_code(report, FailOn(fail_on))
-    _print(report, code, "json" if as_json else form, everything=everything)
+    _print(report, code, "json" if as_json else form, everything=everything, mean=mean)
     for file in files:
         gate_view.write(report, file)
     posted = gate_view.post(report, names)
     return code if posted else code or exit_codes.FAILED
 
 
-def _print(report: Report, code: int, form: str, *, everything: bool) -> None:
+def _print(report: Report, code: int, form: str, *, everything: bool, mean: bool) -> None:
     if form == "json":
         json_output.show({"exit_code": code, **api_gate.report_to_json(report)})
     elif form == "text":
-        for line in gate_view.text(report, everything=everything):
+        for line in gate_view.text(report, everything=everything, mean=mean):
             click.echo(line)
     else:
         click.echo(markdown(report) if form == "markdown" else junit(report), nl=False)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from anubis.analysis import quantities
 from anubis.api.runs import row_to_json
 from anubis.cli import terminal
 from anubis.cli.home import open_client
@@ -122,4 +123,4 @@ def _values(row: RunRow, metric: str | None) -> list[str]:
     if metric not in row.values:
         return ["", ""]
     value, unit = row.values[metric]
-    return [units.number(value), "" if unit == "none" else unit]
+    return [quantities.number(value), "" if unit == "none" else unit]

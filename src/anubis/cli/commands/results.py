@@ -11,7 +11,7 @@ from anubis.api.points import samples_to_json, summary_to_json
 from anubis.api.runs import run_to_json
 from anubis.cli.home import open_client
 from anubis.cli.params import json_option, ref_argument
-from anubis.cli.views import json_output, tables, units, values_view
+from anubis.cli.views import json_output, remarks, tables, units, values_view
 from anubis.cli.views.overrides_view import overrides_text
 from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.points import SampleBlock
@@ -29,26 +29,30 @@ _SAMPLE_FIELDS = ("time_s", "repeat", "step", "value")
 def results(*, ref: str, metric: str | None, as_csv: bool, as_json: bool) -> None:
     """Show the values of a run.
 
-    A value is the median over the repeats, its spread their standard deviation. Samples of warm-ups have a
-    negative repeat.
+    A value is the median over the repeats, its spread their standard deviation. Warm-ups do not count; --samples
+    also shows their samples, with a negative repeat.
     """
     if as_csv and as_json:
         raise BadInputError("--csv and --json cannot be combined", remedy="use one of them")
     with open_client() as client:
         run = client.runs.get(ref)
         if metric is not None:
-            known = [summary.metric for summary in client.results.summaries(run.id)]
-            if metric not in known:
+            try:
+                block = client.results.samples(run.id, metric)
+            except NotFoundError as error:
+                known = [summary.metric for summary in client.results.summaries(run.id)]
                 raise NotFoundError(
                     f"run {run.id} has no samples of {metric!r}",
                     remedy=f"it has: {', '.join(known)}" if known else f"see anubis show {run.id}",
-                )
-            block = client.results.samples(run.id, metric)
+                ) from error
             _show_samples(block, as_csv=as_csv, as_json=as_json)
             return
         points, summaries = client.results.points([run.id]), client.results.summaries(run.id)
+        events = client.runs.events(run.id)
     if as_json:
-        json_output.show({**run_to_json(run, points), "samples": [summary_to_json(s) for s in summaries]})
+        samples = [summary_to_json(summary) for summary in summaries]
+        said = {"remarks": remarks.as_json(events), "samples": samples}
+        json_output.show({**run_to_json(run, points), **said})
     elif as_csv:
         _write_csv(
             ("metric", "value", "units", "spread", "repeats"),
@@ -56,6 +60,8 @@ def results(*, ref: str, metric: str | None, as_csv: bool, as_json: bool) -> Non
         )
     elif points:
         values_view.show(points, summaries)
+        for line in remarks.lines(events):
+            click.echo(line)
         if run.overrides:
             click.echo(f"overrides: {overrides_text(run.overrides)}")
     else:

@@ -28,7 +28,9 @@ def run(
     Two files are compared: the first is the baseline, and verdicts follow the values. Ctrl-C cancels the runs and
     waits until they have ended; a second Ctrl-C exits at once.
 
-    Exits 1 if a run failed, 5 if one was cancelled, else 0.
+    Crossed thresholds of the descriptor are shown, but do not change the exit status; anubis check is the gate.
+
+    Exits 1 if a run failed, 5 if one was cancelled, else 0, whatever the values and verdicts are.
     """
     with open_client() as client:
         runs = client.runs.submit(

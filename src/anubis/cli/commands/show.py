@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anubis.analysis import quantities
 from anubis.api.runs import event_to_json, run_to_json
 from anubis.cli import terminal
 from anubis.cli.commands.status import about
@@ -144,4 +145,4 @@ def _fact(name: str, value: Any) -> str:
         return units.size(value)
     if name.endswith("_s") and value > 1e9:
         return units.exact_moment(value)
-    return units.duration(value) if name.endswith("_s") else units.number(value)
+    return units.duration(value) if name.endswith("_s") else quantities.number(value)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anubis.cli.errors import warned
-from anubis.cli.families import Key, cells_of
+from anubis.cli.families import Key, cells_of, files_of
 from anubis.cli.select import refs
 from anubis.cli.views.follow import follow
 from anubis.contracts.runs import RunQuery
@@ -18,8 +18,10 @@ from anubis.model.status import Status
 if TYPE_CHECKING:
     from anubis.client import Client
     from anubis.judging import gate
-else:  # numpy and scipy
+    from anubis.submission import descriptor_files
+else:  # numpy and scipy, pydantic
     gate = late("anubis.judging.gate")
+    descriptor_files = late("anubis.submission.descriptor_files")
 
 #: Runs of a baseline given by labels or subject: the newest so many of each benchmark.
 NEWEST = 20
@@ -41,40 +43,57 @@ class Asked:
 
 
 def sides_of(client: "Client", asked: Asked) -> "list[gate.GateSides]":
-    """The contender (descriptor files are run first) and its baseline.
+    """The contender (descriptor files are run first) and its baseline, which is found before they are run.
 
     Raises BadInputError for an invalid combination of arguments, NotFoundError for a baseline that does not exist.
     """
-    baseline = asked.baseline
-    if sum(map(bool, (baseline, asked.subject, asked.labels))) > 1:
+    if sum(map(bool, (asked.baseline, asked.subject, asked.labels))) > 1:
         raise BadInputError(
             "more than one baseline is given", remedy="give only one of the --baseline options"
         )
+    side_by_side = asked.baseline is not None and _is_file(asked.baseline)
     if any(map(_is_file, asked.what)):
         if not all(map(_is_file, asked.what)):
             raise BadInputError("runs and files cannot be combined", remedy="name either runs or files")
+        # A baseline that does not exist must be refused before anything is measured.
+        baseline = None if side_by_side else _baseline(client, asked, _names(asked), ())
         contender = _measured(client, asked)
-        baseline = None if baseline and _is_file(baseline) else baseline
-    elif asked.runs or asked.overrides or asked.script or (baseline and _is_file(baseline)):
+    elif asked.runs or asked.overrides or asked.script or side_by_side:
         raise BadInputError(
             "--runs, --set, --script and a baseline file require a descriptor file",
             remedy="name a descriptor file to run",
         )
     else:
         contender = _stored(client, asked.what)
-    if not (baseline or asked.subject or asked.labels) and (sides := _two_sides(contender)):
+        names = [run.descriptor.info.name for run in contender]
+        baseline = _baseline(client, asked, names, [run.id for run in contender])
+    if baseline is None and (sides := _two_sides(contender)):
         return sides
-    baseline_runs: Sequence[Run] | None = None
-    if baseline:
-        baseline_runs = [client.runs.get(run_id) for run_id in refs.expand(client, baseline)]
-    elif asked.labels:
-        words = " and ".join(f"{key}={value}" for key, value in asked.labels.items())
-        baseline_runs = _newest(client, contender, RunQuery(labels=dict(asked.labels)), words)
-    elif asked.subject:
-        baseline_runs = _newest(client, contender, RunQuery(subject=asked.subject), asked.subject)
-    if baseline_runs and (both := {run.id for run in contender} & {run.id for run in baseline_runs}):
+    if baseline and (both := {run.id for run in contender} & {run.id for run in baseline}):
         raise BadInputError(f"run {min(both)} is on both sides", remedy="name each run on one side only")
-    return [gate.GateSides(contender=contender, baseline=baseline_runs)]
+    return [gate.GateSides(contender=contender, baseline=baseline)]
+
+
+def _names(asked: Asked) -> list[str]:
+    """The benchmarks that the descriptor files describe; only a baseline by label or subject needs them."""
+    if not (asked.labels or asked.subject):
+        return []
+    submissions = descriptor_files.submissions_of(list(map(Path, asked.what)), overrides=asked.overrides)
+    return [submission.descriptor.info.name for submission in submissions]
+
+
+def _baseline(
+    client: "Client", asked: Asked, names: Sequence[str], contender: Sequence[str]
+) -> Sequence[Run] | None:
+    """The stored runs that are the baseline; None if no --baseline option is given. ``contender``: run ids."""
+    if asked.baseline:
+        return [client.runs.get(run_id) for run_id in refs.expand(client, asked.baseline)]
+    if asked.labels:
+        words = " and ".join(f"{key}={value}" for key, value in asked.labels.items())
+        return _newest(client, names, contender, RunQuery(labels=dict(asked.labels)), words)
+    if asked.subject:
+        return _newest(client, names, contender, RunQuery(subject=asked.subject), asked.subject)
+    return None
 
 
 def _is_file(word: str) -> bool:
@@ -114,30 +133,31 @@ def _two_sides(runs: Sequence[Run]) -> "list[gate.GateSides]":
     if len({run.family_id for run in runs}) != 1 or runs[0].family_id is None:
         return []
     cells = cells_of(runs)
-    files = list(dict.fromkeys(dict(cell.key).get("file") for cell in cells))
+    files = files_of(cells)
     if len(files) != 2:
         return []
     sides: dict[Key, tuple[list[Run], list[Run]]] = {}
     for cell in cells:
         rest = tuple(item for item in cell.key if item[0] != "file")
-        sides.setdefault(rest, ([], []))[files.index(dict(cell.key).get("file"))].extend(cell.runs)
+        sides.setdefault(rest, ([], []))[files.index(str(dict(cell.key)["file"]))].extend(cell.runs)
     return [gate.GateSides(contender=new, baseline=old) for old, new in sides.values()]
 
 
-def _newest(client: "Client", contender: Sequence[Run], query: RunQuery, words: str) -> list[Run]:
-    """The newest successful runs of each benchmark of the contender that match a query, without the contender itself.
+def _newest(
+    client: "Client", names: Sequence[str], contender: Sequence[str], query: RunQuery, words: str
+) -> list[Run]:
+    """The newest successful runs of each benchmark that match a query, without the runs of the contender.
     If some runs match the subject exactly, only these are returned. Raises NotFoundError if no run matches.
     """
-    contender_ids = {run.id for run in contender}
     ids: list[str] = []
-    for name in dict.fromkeys(run.descriptor.info.name for run in contender):
-        narrow = replace(query, name=name, statuses=(Status.SUCCEEDED,), limit=NEWEST + len(contender_ids))
-        rows = [row for row in client.runs.find(narrow) if row.id not in contender_ids]
+    for name in dict.fromkeys(names):
+        narrow = replace(query, name=name, statuses=(Status.SUCCEEDED,), limit=NEWEST + len(contender))
+        rows = [row for row in client.runs.find(narrow) if row.id not in contender]
         exact = [row for row in rows if row.subject == query.subject]
         ids += [row.id for row in (exact or rows)[:NEWEST]]
     if not ids:
         raise NotFoundError(
-            f"no successful run of these benchmarks has {words}",
+            f"no successful run of {', '.join(dict.fromkeys(names))} has {words}",
             remedy="see the stored runs with anubis history",
         )
     return [client.runs.get(run_id) for run_id in ids]

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 
-from anubis.analysis.verdict_text import effect_text
+from anubis.analysis.quantities import effect_text
 from anubis.cli.views import tables, units
 from anubis.model.alert import Alert, AlertKind
 from anubis.model.delivery import Delivery, DeliveryStatus, redacted

@@ -6,7 +6,7 @@ from statistics import median
 
 import click
 
-from anubis.cli.views import units
+from anubis.analysis import quantities
 
 HEIGHT = 12
 WIDEST = 100
@@ -21,8 +21,8 @@ def chart(values: Sequence[float], changes: Sequence[int], *, unit: str, width: 
     than columns, a column shows the lowest and the highest of its points.
     """
     low, high = min(values), max(values)
-    factor, shown = units.scale_of(max(abs(low), abs(high)), unit)
-    top, bottom = units.number(high * factor), units.number(low * factor)
+    factor, shown = quantities.scale_of(max(abs(low), abs(high)), unit)
+    top, bottom = quantities.number(high * factor), quantities.number(low * factor)
     indent = max(len(top), len(bottom))
     columns = max(1, min(WIDEST, width - indent - 2, len(values)))
     yield f"{' ' * indent}  {shown}".rstrip()

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from anubis.analysis.verdict_text import effect_text, next_step, render
+from anubis.analysis.quantities import effect_text
+from anubis.analysis.verdict_text import next_step, render
 from anubis.api.json_values import Json
 from anubis.api.verdicts import comparison_to_json
 from anubis.cli import exit_codes, terminal
@@ -71,8 +72,11 @@ def judged(
     return Judged(baseline, contender, old, new, comparison)
 
 
-def show(result: Judged, *, plot: bool, about: str = "") -> None:
-    """Print a line and the next step for each metric, and the runs as strips of dots."""
+def show(result: Judged, *, plot: bool, about: str = "", mean: bool = False) -> None:
+    """Print a line and the next step for each metric, and the runs as strips of dots.
+
+    ``mean``: also the geometric mean of unlike metrics.
+    """
     if about:
         click.secho(about, bold=True)
     width = terminal.width()
@@ -84,8 +88,8 @@ def show(result: Judged, *, plot: bool, about: str = "") -> None:
         if plot and at < MOST_STRIPS:
             for line in strips(_values(result, verdict), width=width or 80):
                 click.echo(f"  {line}")
-    if mean := mean_line(result.comparison):
-        click.echo(f"\n{mean}")
+    if line := mean_line(result.comparison, unlike=mean):
+        click.echo(f"\n{line}")
     for text in _doubts(result):
         terminal.warn(text)
 
@@ -109,9 +113,11 @@ def in_parts(line: str, width: int | None) -> list[str]:
     return lines
 
 
-def mean_line(comparison: Comparison) -> str:
-    """The geometric mean over several metrics; empty for one."""
+def mean_line(comparison: Comparison, *, unlike: bool) -> str:
+    """The geometric mean over several metrics; empty for one, and for unlike metrics unless ``unlike``."""
     if comparison.mean_effect is None or comparison.mean_count < 2:
+        return ""
+    if not unlike and len({(verdict.units, verdict.better) for verdict in comparison.verdicts}) > 1:
         return ""
     text = effect_text(comparison.mean_effect, comparison.mean_interval)
     has_direction = any(verdict.better != "none" for verdict in comparison.verdicts)
@@ -121,7 +127,11 @@ def mean_line(comparison: Comparison) -> str:
 def as_json(result: Judged) -> Json:
     """The comparison and its exit status."""
     resource = comparison_to_json(result.comparison, baseline=result.baseline, contender=result.contender)
-    return {**resource, "exit_code": exit_code([result])}
+    disturbed = {
+        "disturbed_baseline": len(_disturbed(result.old)),
+        "disturbed_contender": len(_disturbed(result.new)),
+    }
+    return {**resource, **disturbed, "exit_code": exit_code([result])}
 
 
 def exit_code(results: Iterable[Judged]) -> int:
@@ -140,11 +150,15 @@ def _values(result: Judged, verdict: Verdict) -> Sides:
     return Sides(metric=verdict.metric, units=verdict.units, baseline=old, contender=new)
 
 
+def _disturbed(points: Iterable[Point]) -> set[str]:
+    """The runs during which the machine was disturbed."""
+    return {point.run_id for point in points if point.contaminated}
+
+
 def _doubts(result: Judged) -> Iterator[str]:
     """Reasons to doubt the verdicts."""
     everything = (*result.old, *result.new)
     if len({point.fingerprint for point in everything}) > 1:
         yield "the runs were made on different machines, so the verdicts do not depend on the code alone"
-    disturbed = {point.run_id for point in everything if point.contaminated}
-    if disturbed:
+    if disturbed := _disturbed(everything):
         yield f"the machine was disturbed during {len(disturbed)} of the runs: see anubis show RUN"

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from anubis.analysis.verdict_text import bound_text
 from anubis.cli import exit_codes, terminal
-from anubis.cli.views import comparison_view
+from anubis.cli.views import comparison_view, tables
 from anubis.late import late
 from anubis.model.errors import BadInputError, NotifyError
 from anubis.model.verdict import Judgement
@@ -39,7 +40,7 @@ class FailOn(StrEnum):
 
 
 def exit_code(report: Report, fail_on: FailOn) -> int:
-    """1 if a benchmark failed, else 3 if a metric regressed, else 4 if a verdict is undecided."""
+    """1 if a benchmark failed, else 3 for a regression or a crossed threshold, else 4 if a verdict is undecided."""
     if any(entry.failure for entry in report.comparisons):
         return exit_codes.FAILED
     if report.is_bad and fail_on is not FailOn.NEVER:
@@ -49,27 +50,37 @@ def exit_code(report: Report, fail_on: FailOn) -> int:
     return exit_codes.OK
 
 
-def text(report: Report, *, everything: bool = False) -> Iterator[str]:
-    """Every verdict with the next step, benchmark by benchmark, and one line for the whole report."""
+def text(report: Report, *, everything: bool = False, mean: bool = False) -> Iterator[str]:
+    """Every verdict with the next step, benchmark by benchmark, and one line for the whole report.
+
+    ``mean``: also the geometric mean of unlike metrics.
+    """
     many = len(reports.verdicts(report)) > MOST_SHOWN and not everything
     for entry in report.comparisons:
         yield from _benchmark(entry, terminal.width(), without_unchanged=many)
-    comparison = api_gate.overall(report)
-    if mean := comparison_view.mean_line(comparison):
-        yield mean
+    if line := comparison_view.mean_line(api_gate.overall(report), unlike=mean):
+        yield line
+    if decides := reports.what_decides(report):
+        yield from tables.folded(decides, terminal.width())
     yield click.style(reports.title(report), bold=True)
 
 
 def _benchmark(entry: BenchmarkComparison, width: int | None, *, without_unchanged: bool) -> Iterator[str]:
     verdicts = entry.comparison.verdicts if entry.comparison else ()
     shown = [one for one in verdicts if one.judgement is not Judgement.UNCHANGED or not without_unchanged]
-    if not (shown or entry.failure or entry.note):
+    disturbance = reports.disturbance(entry)
+    if not (shown or entry.crossed or entry.failure or entry.note or disturbance):
         return
     yield click.style(f"{entry.benchmark}{_subjects(entry)}", bold=True)
     for verdict in shown:
         yield from (f"  {line}" for line in comparison_view.verdict_lines(verdict, width and width - 2))
+    for bound in entry.crossed:
+        for line in comparison_view.in_parts(bound_text(bound), width and width - 2):
+            yield click.style(f"  {line}", fg="red", bold=True)
     if entry.failure:
         yield click.style(f"  failed: {entry.failure}", fg="red")
+    if disturbance:
+        yield f"  {disturbance}"
     if entry.note:
         yield f"  {entry.note}"
 

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from anubis.analysis import quantities
 from anubis.api.runs import run_to_json
 from anubis.cli import terminal
 from anubis.cli.families import Cell, Key, cells_of, key_text, two_files
-from anubis.cli.views import comparison_view, json_output, status_text, tables, units, values_view
+from anubis.cli.views import comparison_view, json_output, remarks, status_text, tables, units, values_view
 from anubis.model.ids import short_id
 from anubis.model.points import OWN_METRICS, Point
-from anubis.model.run import Run
+from anubis.model.run import Event, Run
 from anubis.model.status import Status
 from anubis.record import layout, tailing
 
@@ -27,6 +28,7 @@ TAIL_LINES = 5
 def show_outcome(client: "Client", runs: Sequence[Run], *, as_json: bool) -> None:
     """Print the values of final runs on standard output."""
     points = client.results.points([run.id for run in runs])
+    events = {run.id: client.runs.events(run.id) for run in runs}
     cells = cells_of(runs) if len(runs) > 1 else []
     comparisons = _judged(client, cells)
     if as_json:
@@ -35,6 +37,7 @@ def show_outcome(client: "Client", runs: Sequence[Run], *, as_json: bool) -> Non
                 "runs": [
                     run_to_json(run, [point for point in points if point.run_id == run.id]) for run in runs
                 ],
+                "remarks": remarks.as_json(event for run in runs for event in events[run.id]),
                 "comparisons": [
                     {"cell": dict(key), **comparison_view.as_json(one)} for key, one in comparisons
                 ],
@@ -43,14 +46,30 @@ def show_outcome(client: "Client", runs: Sequence[Run], *, as_json: bool) -> Non
         return
     if len(runs) == 1:
         _show_one(client, runs[0], points)
+        for line in remarks.lines(events[runs[0].id]):
+            click.echo(line)
     else:
         _show_cells(cells, points)
+        _show_remarks(runs, events)
         for run in [run for run in runs if run.status is not Status.SUCCEEDED][:WIDEST]:
             click.echo()
             _show_end(client, run)
     for key, one in comparisons:
         click.echo()
         comparison_view.show(one, about=key_text(key), plot=terminal.width() is not None)
+
+
+def _show_remarks(runs: Sequence[Run], events: Mapping[str, Sequence[Event]]) -> None:
+    """The remarks about each run, under its id; those of the first runs that have some."""
+    remarked = [(run, lines) for run in runs if (lines := list(remarks.lines(events[run.id])))]
+    for run, lines in remarked[:WIDEST]:
+        click.echo(f"\n{short_id(run.id)}")
+        for line in lines:
+            click.echo(line)
+    if len(remarked) > WIDEST:
+        click.echo(
+            f"\nand {units.counted(len(remarked) - WIDEST, 'more run')} with remarks: see anubis show RUN"
+        )
 
 
 def _judged(client: "Client", cells: Sequence[Cell[Run]]) -> list[tuple[Key, comparison_view.Judged]]:
@@ -88,7 +107,7 @@ def _last_output(client: "Client", run: Run) -> list[str]:
 
 def _show_cells(cells: Sequence[Cell[Run]], points: Sequence[Point]) -> None:
     """One line for each cell, or for each cell and metric if there are too many metrics for one line."""
-    metrics = _metrics(points)
+    metrics = _metrics(cells, points)
     names = list(dict.fromkeys(name for cell in cells for name, _ in cell.key))
     alone = all(len(cell.runs) == 1 for cell in cells)
     about = [tables.Column(title="RUN") if alone else tables.Column(title="RUNS", right=True)]
@@ -114,16 +133,29 @@ def _show_cells(cells: Sequence[Cell[Run]], points: Sequence[Point]) -> None:
     tables.show([*about, *columns], rows)
 
 
-def _metrics(points: Sequence[Point]) -> Mapping[str, tuple[float, str]]:
-    """Metric -> scale and unit of its column. The agent's own metrics are included only if there are no others."""
-    by_metric: dict[str, list[Point]] = {}
-    for point in points:
-        by_metric.setdefault(point.metric, []).append(point)
-    shown = [metric for metric in by_metric if metric not in OWN_METRICS] or list(by_metric)
+def _metrics(cells: Sequence[Cell[Run]], points: Sequence[Point]) -> Mapping[str, tuple[float, str]]:
+    """Metric -> scale and unit of its column: those of the largest value in it, as in the verdict.
+
+    The agent's own metrics are included only if there are no others.
+    """
+    units_of = {point.metric: point.units for point in points}
+    shown = [metric for metric in units_of if metric not in OWN_METRICS] or list(units_of)
     return {
-        metric: units.scale_of(median(point.value for point in by_metric[metric]), by_metric[metric][0].units)
+        metric: quantities.common_scale(
+            [
+                median(one.value for one in mine)
+                for cell in cells
+                if (mine := _points_of(cell, points, metric))
+            ],
+            units_of[metric],
+        )
         for metric in shown
     }
+
+
+def _points_of(cell: Cell[Run], points: Sequence[Point], metric: str) -> list[Point]:
+    ids = {run.id for run in cell.runs}
+    return [point for point in points if point.metric == metric and point.run_id in ids]
 
 
 def _heading(metric: str, scaled: tuple[float, str]) -> str:
@@ -142,11 +174,10 @@ def _about(cell: Cell[Run], names: Sequence[str], *, alone: bool) -> list[tables
 
 def _value(cell: Cell[Run], points: Sequence[Point], metric: str, scale: float) -> str:
     """Median over the runs, with the relative spread between them (or between the repeats of a single one)."""
-    ids = {run.id for run in cell.runs}
-    mine = [point for point in points if point.metric == metric and point.run_id in ids]
+    mine = _points_of(cell, points, metric)
     if not mine:
         return ""
     middle = median(point.value for point in mine)
     spread = stdev(point.value for point in mine) if len(mine) > 1 else mine[0].spread
-    text = units.number(middle * scale)
+    text = quantities.number(middle * scale)
     return text if spread is None or not middle else f"{text} ±{units.share(abs(spread / middle))}"

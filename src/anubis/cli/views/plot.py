@@ -5,7 +5,7 @@ from statistics import median
 
 import click
 
-from anubis.cli.views import units
+from anubis.analysis import quantities
 from anubis.model.verdict import Sides
 
 #: Number of values in one cell -> character.
@@ -26,12 +26,13 @@ def strips(
     low, high = min(everything), max(everything)
     label = max(map(len, names))
     columns = max(10, min(WIDEST, width - label - 4))
-    unit = "" if sides.units == "none" else f" [{sides.units}]"
-    yield f"{sides.metric}{unit}"
+    middles = [median(side) for side in (sides.baseline, sides.contender)]
+    factor, unit = quantities.common_scale(middles, sides.units)
+    yield f"{sides.metric} [{unit}]" if unit else sides.metric
     for name, values, colour in zip(names, (sides.baseline, sides.contender), _COLOURS, strict=True):
         strip = "".join(_strip(values, low, high, columns)).rstrip()
         yield f"  {name.rjust(label)}  {click.style(strip, fg=colour)}"
-    left, right = units.number(low), units.number(high)
+    left, right = (quantities.number(value * factor) for value in (low, high))
     yield f"  {' ' * label}  {left}{right.rjust(columns - len(left))}"
 
 

@@ -6,19 +6,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from anubis.analysis.verdict_text import effect_text
+from anubis.analysis.quantities import effect_between, effect_text, levels_text
 from anubis.cli import terminal
 from anubis.cli.views import tables, units
 from anubis.cli.views.chart import chart
-from anubis.late import late
+from anubis.judging.series import subject_range
 from anubis.model.series import ChangePoint
+from anubis.reporting.alert_text import ESTIMATOR
 from anubis.reporting.markup import one_line, short_subject
 
 if TYPE_CHECKING:
-    from anubis.api import series as api_series
     from anubis.judging.series_overview import SeriesOverview
-else:  # numpy and scipy
-    api_series = late("anubis.api.series")
 
 COLUMNS = (
     tables.Column(title="BENCHMARK", cut=True),
@@ -35,6 +33,7 @@ COLUMNS = (
 _CHANGES = (
     tables.Column(title="LAST OLD", cut=True),
     tables.Column(title="FIRST NEW", cut=True),
+    tables.Column(title="95 % RANGE", cut=True),
     tables.Column(title="LEVELS"),
     tables.Column(title="EFFECT"),
     tables.Column(title="Z", right=True),
@@ -110,14 +109,16 @@ def _detects(one: "SeriesOverview") -> str:
 
 
 def _change(one: "SeriesOverview", change: ChangePoint) -> Sequence[tables.Cell]:
-    old, new = api_series.subject_range(one, change)
+    subjects = subject_range(one.points, change)
+    wide = [short_subject(subject) for subject in (subjects.earliest_old, subjects.latest_new) if subject]
     unit = one.points[-1].units
     what = "suspected" if change.state.value == "suspected" else change.judgement.value
     return [
-        short_subject(old),
-        short_subject(new),
-        f"{units.with_unit(change.before, unit)} -> {units.with_unit(change.after, unit)}",
-        effect_text(change.effect, change.interval),
+        short_subject(subjects.last_old),
+        short_subject(subjects.first_new),
+        " .. ".join(wide),
+        levels_text(change.before, change.after, unit),
+        effect_between(change.before, change.after, change.effect, change.interval, ESTIMATOR),
         f"{change.z:.1f}",
         f"{change.n_before}+{change.n_after}",
         tables.Styled(f"{what} ({change.kind.value})", _COLOURS.get(what, "cyan")),

@@ -5,7 +5,7 @@ import re
 import time
 from datetime import datetime
 
-from anubis.analysis.verdict_text import level_text, percent
+from anubis.analysis.quantities import number, percent, scale_of
 
 #: Units of a span of time, in seconds.
 SPAN_UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -13,33 +13,13 @@ SPAN_UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(s|min|m|h|d|w)")
 #: Seconds in the smaller unit, its count in the larger one, the count from which the next row applies, both names.
 _LONG = ((1, 60, 3600, "min", "s"), (60, 60, 1440, "h", "min"), (3600, 24, math.inf, "d", "h"))
-#: Upper limit in seconds (exclusive), factor and unit.
-_SECONDS = ((1e-6, 1e9, "ns"), (1e-3, 1e6, "us"), (1.0, 1e3, "ms"))
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
-
-
-def number(value: float) -> str:
-    """A whole number as it is; else four significant digits or the whole part, as in verdicts."""
-    if math.isfinite(value) and value == int(value) and abs(value) < 1e12:
-        return str(int(value))
-    return level_text(value) if math.isfinite(value) else str(value)
 
 
 def with_unit(value: float, units: str) -> str:
     """A number and its unit: ``912.4 img/s``, ``12.3 ms``; the unit ``none`` is not shown."""
     factor, unit = scale_of(value, units)
     return f"{number(value * factor)} {unit}".rstrip()
-
-
-def scale_of(value: float, units: str) -> tuple[float, str]:
-    """A factor and a unit that make seconds and bytes of this size readable; other units are not changed."""
-    size_ = abs(value)
-    if units == "s":
-        return next(((factor, unit) for least, factor, unit in _SECONDS if 0 < size_ < least), (1.0, "s"))
-    if units == "bytes":
-        power = min(int(math.log2(size_) / 10), len(_BYTE_UNITS) - 1) if 1 <= size_ < math.inf else 0
-        return 1024.0**-power, _BYTE_UNITS[power]
-    return 1.0, "" if units == "none" else units
 
 
 def duration(seconds: float) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import click
 
+from anubis.analysis import quantities
 from anubis.cli.views import tables, units
 from anubis.cli.views.status_text import own_last
 from anubis.contracts.points import MetricSummary
@@ -31,17 +32,17 @@ def show(points: Sequence[Point], summaries: Sequence[MetricSummary]) -> None:
 
 
 def _row(point: Point, summary: MetricSummary | None) -> list[tables.Cell]:
-    factor, unit = units.scale_of(point.value, point.units)
+    factor, unit = quantities.scale_of(point.value, point.units)
     mark = " *" if point.contaminated else ""
     relative = abs(point.spread / point.value) if point.spread is not None and point.value else None
     row: list[tables.Cell] = [
         point.metric + mark,
-        units.number(point.value * factor),
+        quantities.number(point.value * factor),
         unit,
         "" if relative is None else units.share(relative),
         str(point.count),
     ]
     if summary is None or summary.count <= point.count:
         return [*row, "", "", ""]
-    extremes = [units.number(value * factor) for value in (summary.min, summary.max)]
+    extremes = [quantities.number(value * factor) for value in (summary.min, summary.max)]
     return [*row, str(summary.count), *extremes]

@@ -26,8 +26,9 @@ class Workers(protocol.Workers):
     def run(self) -> bool:
         home, unfinished = self._installation.settings.home, self._installation.world.runs.unfinished
 
-        def drive() -> None:
+        def drive(lock: worker.WorkerLock) -> None:
             reconciler = driving.reconciler(self._installation)
-            reconciler.drive(until=worker.idle(home, unfinished, lambda: reconciler.chores.outstanding))
+            idle = worker.idle(home, lock, unfinished, lambda: reconciler.chores.outstanding)
+            reconciler.drive(until=idle)
 
         return worker.work(home, drive, unfinished)

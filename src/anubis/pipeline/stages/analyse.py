@@ -4,18 +4,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from anubis.analysis.verdict_text import crossed_sentence
 from anubis.contracts.world import World
 from anubis.judging.alert_events import alert_event
 from anubis.judging.alert_rules import OPEN, JudgedSeries, alert_id, shift_alerts
 from anubis.judging.confirmation import waits
 from anubis.judging.series import in_order, is_unstable, judged_metrics, series_of
-from anubis.judging.thresholds import BOUNDS, crossed_bounds
+from anubis.judging.thresholds import BOUNDS, alert_row, crossed_bounds, references_of
 from anubis.late import late
 from anubis.model.alert import Alert, AlertKind, AlertRow, AlertState
-from anubis.model.points import Point
-from anubis.model.run import Run, Step
+from anubis.model.points import OWN_METRICS, Point
+from anubis.model.run import CROSSED_EVENT, Event, Run, Step
 from anubis.model.series import SeriesVerdict
 from anubis.model.status import Status
+from anubis.model.verdict import CrossedBound
 from anubis.pipeline.conclusion import conclude
 
 if TYPE_CHECKING:
@@ -25,26 +27,33 @@ else:  # numpy and scipy, which short series do not need
 
 #: Changes are searched only in series with at least this many points; for shorter ones numpy is not imported.
 FEWEST_POINTS = 6
+NEVER_SUCCEEDED = "no failure alert: no earlier run of this series succeeded"
 
 
 def analyse(run: Run, world: World) -> Step:
     """Open, update and resolve alerts. A run without alerts is final at once."""
     now_s = world.clock.now_s()
     known = world.alerts.find(benchmark=run.descriptor.info.name)
-    changed = _failure(run, known, now_s)
+    changed, remarks = _failure(run, known, world)
     if run.cause is None:
         histories = _histories(run, world)
         name = run.descriptor.info.name
         changed += shift_alerts(name, _judge(histories), known, now_s, lambda alert: waits(run, alert, world))
-        changed += _thresholds(run, histories, known, now_s)
+        thresholds, crossed = _thresholds(run, histories, known, now_s)
+        changed += thresholds
+        remarks += [_crossed_event(run, bound, now_s) for bound in crossed]
     if not changed and not any(alert.state in OPEN for alert in known):
-        return conclude(run, now_s, run.cause, run.reason)
+        return conclude(run, now_s, run.cause, run.reason, events=remarks)
     before = {alert.id: alert for alert in known}
     events = [
         alert_event(run, alert, now_s) for alert in changed if _has_new_state(alert, before.get(alert.id))
     ]
     return Step(
-        status=Status.ALERT, cause=run.cause, reason=run.reason, alerts=tuple(changed), events=tuple(events)
+        status=Status.ALERT,
+        cause=run.cause,
+        reason=run.reason,
+        alerts=tuple(changed),
+        events=(*remarks, *events),
     )
 
 
@@ -73,20 +82,30 @@ def _judge(histories: Sequence[Sequence[Point]]) -> list[JudgedSeries]:
     ]
 
 
-def _failure(run: Run, known: Sequence[Alert], now_s: float) -> list[Alert]:
-    """One alert for all consecutive failures of a benchmark; the next success resolves it."""
+def _failure(run: Run, known: Sequence[Alert], world: World) -> tuple[list[Alert], list[Event]]:
+    """One alert for all consecutive failures of a benchmark; the next success resolves it.
+
+    A series that never succeeded opens no alert, because the failure may be a mistake in a new descriptor; an event
+    states this.
+    """
+    now_s = world.clock.now_s()
     identity = alert_id(run.descriptor.info.name, run.series_key, "failure")
     last = next((alert for alert in known if alert.id == identity), None)
     is_open = _is_open(last)
     if run.cause is None and last and is_open:
-        return [
-            replace(
-                last, state=AlertState.RESOLVED, changed_s=now_s, actor="", why="the benchmark succeeds again"
-            )
-        ]
+        why = "the benchmark succeeds again"
+        return [replace(last, state=AlertState.RESOLVED, changed_s=now_s, actor="", why=why)], []
     if run.cause is None or run.cancel_requested or is_open:
-        return []
-    return [replace(_opened(run, identity, AlertKind.FAILURE, now_s), why=_failure_text(run))]
+        return [], []
+    if not _has_succeeded(run, world):
+        return [], [Event(run_id=run.id, kind="note", time_s=now_s, message=NEVER_SUCCEEDED)]
+    return [replace(_opened(run, identity, AlertKind.FAILURE, now_s), why=_failure_text(run))], []
+
+
+def _has_succeeded(run: Run, world: World) -> bool:
+    """Whether the series has points: only runs that succeeded have some."""
+    metrics = [metric.name for metric in run.descriptor.output.metrics]
+    return bool(world.points.histories([run.series_key], [*OWN_METRICS, *metrics], most=1))
 
 
 def _failure_text(run: Run) -> str:
@@ -96,35 +115,45 @@ def _failure_text(run: Run) -> str:
 
 def _thresholds(
     run: Run, histories: Sequence[Sequence[Point]], known: Sequence[Alert], now_s: float
-) -> list[Alert]:
-    """The alerts of bounds that are crossed, are kept again, or are no longer declared."""
+) -> tuple[list[Alert], list[CrossedBound]]:
+    """The alerts of bounds that are crossed, are kept again, or are no longer declared; the bounds that are crossed."""
     by_id = {
         alert.id: alert
         for alert in known
         if alert.kind is AlertKind.THRESHOLD and alert.state is not AlertState.RESOLVED
     }
     metrics = {metric.name: metric for metric in run.descriptor.output.metrics if metric.threshold}
-    crossing: dict[str, AlertRow] = {}
+    crossing: dict[str, tuple[AlertRow, CrossedBound]] = {}
     looked_at: set[str] = set()
     for points in histories:
         if metric := metrics.get(points[-1].metric):
             ids = {bound: _bound_id(run, metric.name, bound, points[-1].fingerprint) for bound in BOUNDS}
             looked_at |= set(ids.values())
             open_rows = {bound: by_id[one].rows[0] for bound, one in ids.items() if _is_open(by_id.get(one))}
-            crossed = crossed_bounds(metric, _point_of(run, points), _before(run, points), open_rows)
-            crossing |= {ids[bound]: row for bound, row in crossed}
+            point = _point_of(run, points)
+            references = references_of(metric, _before(run, points), open_rows)
+            for crossed in crossed_bounds(metric, point.value, point.units, references):
+                crossing[ids[crossed.bound]] = alert_row(point, crossed), crossed
     changed = [
         replace(by_id.get(identity) or _opened(run, identity, AlertKind.THRESHOLD, now_s), rows=(row,))
-        for identity, row in crossing.items()
+        for identity, (row, _) in crossing.items()
     ]
     over = {
         one.id: _resolution(run, one, one.id in looked_at) for one in by_id.values() if one.id not in crossing
     }
-    return changed + [
+    changed += [
         replace(by_id[identity], state=AlertState.RESOLVED, changed_s=now_s, actor="", why=why)
         for identity, why in over.items()
         if why
     ]
+    return changed, [bound for _, bound in crossing.values()]
+
+
+def _crossed_event(run: Run, crossed: CrossedBound, now_s: float) -> Event:
+    data = {"metric": crossed.metric, "bound": crossed.bound}
+    return Event(
+        run_id=run.id, kind=CROSSED_EVENT, time_s=now_s, message=crossed_sentence(crossed), data=data
+    )
 
 
 def _bound_id(run: Run, metric: str, bound: str, fingerprint: str) -> str:

@@ -3,45 +3,51 @@
 import logging
 from collections.abc import Sequence
 
-from anubis.contracts.records import RecordKey, RoleFiles, sample_blocks
+from anubis.contracts.records import RecordKey, RoleFiles
 from anubis.contracts.world import World
 from anubis.model.cause import Cause
 from anubis.model.descriptor import OnContamination
 from anubis.model.errors import ElsewhereError
 from anubis.model.metric import Metric
 from anubis.model.points import SampleBlock
-from anubis.model.run import Event, Run, Step
+from anubis.model.run import REJECTED_EVENT, Event, Placement, Run, Step
 from anubis.model.status import Status
+from anubis.pipeline.extraction import extracted
+from anubis.pipeline.record_result import damaged, result_of
 from anubis.pipeline.summarise import Measured, points_of
 from anubis.record.reading import Execution, Record
+from anubis.record.validation import DamagedError
 
 log = logging.getLogger(__name__)
 
-#: With less free space than this on the disk of the agent (bytes), a failed extraction counts as a full disk.
+#: With less free space than this on the disk of the agent (bytes), an incomplete extraction counts as a full disk.
 ROOM_TO_EXTRACT = 1 << 20
 #: Pause after an engine did not answer, seconds.
 AGAIN_AFTER_S = 1.0
 #: Maximum number of placements if disturbed repeats are measured again.
 MOST_ATTEMPTS = 3
+#: Reason in metrics.json for a step that is not valid; its value is recorded.
+BAD_STEP = "bad step"
 
 
 def collect(run: Run, world: World) -> Step:
     """Read the record of the agent. Samples are stored also if the run failed; points only if it succeeded."""
-    engine = world.engines.get(run.engine)
-    if run.placement:
-        try:
-            is_here = engine is not None and run.placement.name in engine.observe([run.placement])
-        except Exception:  # as in stage watch: an engine that does not answer must not lose the measurements
-            log.exception("engine %s did not answer", run.engine)
-            return Step(status=Status.COLLECT, again_after_s=AGAIN_AFTER_S)
-        if not is_here:
-            raise ElsewhereError(f"the record of run {run.id} is not on this machine")
-    record = Record(RoleFiles(world.records, RecordKey(run.id, run.attempt)))
+    if run.placement and (pause := _elsewhere(run, run.placement, world)):
+        return pause
+    key = RecordKey(run.id, run.attempt)
+    record = Record(RoleFiles(world.records, key))
     cause, reason = _cause(run, record)
-    blocks = sample_blocks(record)
+    found = extracted(world.records, key)
+    blocks = found.blocks
+    if cause is None and found.problem:
+        cause, reason = _incomplete(found.problem, record)
     if cause is None and (missing := _missing(run, blocks)):
-        cause, reason = _missing_cause(missing, record)
-    measured = [_measured(execution, record) for execution in record.executions if execution.measured]
+        cause, reason = Cause.METRIC_MISSING, "; ".join(_explain(metric, record) for metric in missing)
+    try:
+        measured = [_measured(execution, record) for execution in record.executions if execution.measured]
+    except DamagedError as error:  # of the telemetry
+        measured = []
+        cause, reason = cause or Cause.RECORD_DAMAGED, reason or damaged(str(error)).reason
     events = [_contaminated(run, one, world) for one in measured if one.disturbances]
     if cause is None and any(one.disturbances for one in measured):
         policy = run.descriptor.measure.on_contamination
@@ -54,6 +60,7 @@ def collect(run: Run, world: World) -> Step:
                 Cause.CONTAMINATED,
                 "the machine was disturbed: " + "; ".join(_disturbances(record)),
             )
+    events += _rejected(run, record, world)
     points = points_of(run, blocks, measured, record.fingerprint) if cause is None else []
     return Step(
         status=Status.ANALYSE,
@@ -63,6 +70,39 @@ def collect(run: Run, world: World) -> Step:
         points=tuple(points),
         events=tuple(events),
     )
+
+
+def _rejected(run: Run, record: Record, world: World) -> list[Event]:
+    """One event for each metric with values that were not recorded, such as nan."""
+    events = []
+    for name, counters in record.metrics.items():
+        rejected = {why: count for why, count in counters.get("rejected", {}).items() if why != BAD_STEP}
+        if not rejected:
+            continue
+        count = sum(rejected.values())
+        counts = ", ".join(f"{number} {why}" for why, number in rejected.items())
+        # The example may be a step if steps were rejected, too.
+        is_value = BAD_STEP not in counters["rejected"]
+        example = f"; the first: {counters.get('rejected_example')!r}" if is_value else ""
+        message = f"{count} value{'s' * (count != 1)} of {name} not recorded: {counts}{example}"
+        data = {"metric": name, "count": count}
+        events.append(
+            Event(run_id=run.id, kind=REJECTED_EVENT, time_s=world.clock.now_s(), message=message, data=data)
+        )
+    return events
+
+
+def _elsewhere(run: Run, placement: Placement, world: World) -> Step | None:
+    """The pause of a run whose engine does not answer. Raises ElsewhereError if the record is not on this machine."""
+    engine = world.engines.get(run.engine)
+    try:
+        is_here = engine is not None and placement.name in engine.observe([placement])
+    except Exception:  # as in stage watch: an engine that does not answer must not lose the measurements
+        log.exception("engine %s did not answer", run.engine)
+        return Step(status=Status.COLLECT, again_after_s=AGAIN_AFTER_S)
+    if not is_here:
+        raise ElsewhereError(f"the record of run {run.id} is not on this machine")
+    return None
 
 
 def _again(run: Run, world: World, events: Sequence[Event]) -> Step:
@@ -87,10 +127,16 @@ def _contaminated(run: Run, one: Measured, world: World) -> Event:
 
 
 def _cause(run: Run, record: Record) -> tuple[Cause | None, str]:
-    if run.cause is Cause.LOST and not record.exit:
-        return (Cause.CANCELLED if run.cancel_requested else Cause.LOST), run.reason
-    cause = record.exit.get("cause")
-    return (Cause(cause) if cause else None), str(record.exit.get("reason", ""))
+    """Cause and reason of a failure according to the record, or to what was observed if it does not contain them."""
+    if run.cause is Cause.RECORD_DAMAGED:
+        return run.cause, run.reason
+    result = damaged(record.damage) if record.damage else result_of(record)
+    if result is not None:
+        return result.cause, result.reason
+    cause = run.cause or Cause.LOST
+    if cause is Cause.LOST and run.cancel_requested:
+        cause = Cause.CANCELLED
+    return cause, run.reason
 
 
 def _missing(run: Run, blocks: Sequence[SampleBlock]) -> list[Metric]:
@@ -98,13 +144,14 @@ def _missing(run: Run, blocks: Sequence[SampleBlock]) -> list[Metric]:
     return [metric for metric in run.descriptor.output.metrics if metric.required and metric.name not in seen]
 
 
-def _missing_cause(missing: Sequence[Metric], record: Record) -> tuple[Cause, str]:
-    """The failure of a run without required metrics. A metric counts as missing only if extraction was completed."""
-    if record.exit.get("extraction") == "failed":
-        free_bytes = record.exit.get("disk_free_bytes", ROOM_TO_EXTRACT)
-        cause = Cause.DISK_FULL if free_bytes < ROOM_TO_EXTRACT else Cause.INTERNAL
-        return cause, "the metrics could not be read from the output; the output itself is in the record"
-    return Cause.METRIC_MISSING, "; ".join(_explain(metric, record) for metric in missing)
+def _incomplete(problem: str, record: Record) -> tuple[Cause, str]:
+    """The failure of a run whose values may be incomplete."""
+    free_bytes = record.exit.get("disk_free_bytes", ROOM_TO_EXTRACT)
+    cause = Cause.DISK_FULL if free_bytes < ROOM_TO_EXTRACT else Cause.EXTRACTION_FAILED
+    return (
+        cause,
+        f"the values could not be read from the output: {problem}; the output itself is in the record",
+    )
 
 
 def _explain(metric: Metric, record: Record) -> str:
@@ -127,6 +174,7 @@ def _measured(execution: Execution, record: Record) -> Measured:
         repeat=execution.repeat,
         wall_s=execution.wall_s,
         cpu_s=execution.cpu_s,
-        peak_memory_bytes=execution.peak_memory_bytes,
+        peak_process_bytes=execution.peak_memory_bytes,
+        peak_tree_bytes=record.peak_tree_bytes(execution),
         disturbances=tuple(record.disturbances(execution)),
     )

@@ -9,9 +9,8 @@ from anubis.pipeline.launch import launch_of
 from anubis.submission.bundle import bundle_of
 
 
-def place(run: Run, world: World) -> Step:
-    """Start the run. Raises NoCapacityError to try again later, StageError if ``max_wait_s`` has passed."""
-    now_s = world.clock.now_s()
+def place(run: Run, world: World, waited_s: float) -> Step:
+    """Start the run. Raises NoCapacityError to try again later, StageError if it ``waited_s`` longer than ``max_wait_s``."""
     engine = world.engine(run.engine)
     bundle = bundle_of(run.descriptor, run.folder)
     try:
@@ -19,10 +18,10 @@ def place(run: Run, world: World) -> Step:
         placement = engine.place(run, launch)
     except NoCapacityError as error:
         max_wait_s = run.descriptor.hardware.max_wait_s
-        if max_wait_s is None or now_s - run.created_s <= max_wait_s or engine.placed(run):
+        if max_wait_s is None or waited_s <= max_wait_s or engine.placed(run):
             raise
         raise StageError(
             f"no machine after {max_wait_s:g} s: {error.message}", cause=Cause.NO_CAPACITY
         ) from error
-    event = Event(run_id=run.id, kind="placed", time_s=now_s, message=f"on engine {run.engine}")
+    event = Event(run_id=run.id, kind="placed", time_s=world.clock.now_s(), message=f"on engine {run.engine}")
     return Step(status=Status.WATCH, placement=placement, events=(event,))

@@ -30,8 +30,13 @@ class Pause:
     elsewhere: bool = False
 
 
-def watch(engine_name: str, runs: Sequence[Run], world: World) -> Mapping[str, Step | Pause]:
-    """The decision about each run of an engine, by run id. An error about one run does not affect the others."""
+def watch(
+    engine_name: str, runs: Sequence[Run], world: World, waited_s: Mapping[str, float]
+) -> Mapping[str, Step | Pause]:
+    """The decision about each run of an engine, by run id. An error about one run does not affect the others.
+
+    ``waited_s``: seconds since the placement of each run.
+    """
     try:
         engine = world.engine(engine_name)
     except PlugInError as error:
@@ -42,19 +47,29 @@ def watch(engine_name: str, runs: Sequence[Run], world: World) -> Mapping[str, S
                 engine.cancel(run.placement)
             except Exception:  # repeated at the next observation
                 log.exception("engine %s did not cancel run %s", engine_name, run.id)
-    try:
-        seen = engine.observe([run.placement for run in runs if run.placement])
-    except Exception:  # without an answer, the state of the runs is unknown
-        log.exception("engine %s did not answer", engine_name)
-        return {run.id: Pause(again_after_s=LATEST_S) for run in runs}
-    answers: dict[str, Step | Pause] = {}
-    for run in runs:
+    known = _observe(engine, runs)
+    answers: dict[str, Step | Pause] = {run.id: Pause(again_after_s=LATEST_S) for run in runs}
+    for run, seen in known:
         try:
-            answers[run.id] = _judge(run, seen, engine, world)
+            answers[run.id] = _judge(run, seen, engine, world, waited_s[run.id])
         except Exception:
             log.exception("cannot judge the state of run %s", run.id)
-            answers[run.id] = Pause(again_after_s=LATEST_S)
     return answers
+
+
+def _observe(engine: Engine, runs: Sequence[Run]) -> list[tuple[Run, Mapping[str, Observation]]]:
+    """Each run with the engine's observations. A run about which the engine does not answer is left out: its state is
+    unknown. If the bulk query fails, each run is observed separately, because one of them may be the reason.
+    """
+    try:
+        seen = engine.observe([run.placement for run in runs if run.placement])
+    except Exception:
+        log.exception("engine %s did not answer", engine.name)
+    else:
+        return [(run, seen) for run in runs]
+    if len(runs) == 1:
+        return []
+    return [answer for run in runs for answer in _observe(engine, [run])]
 
 
 def back_off_s(age_s: float) -> float:
@@ -71,7 +86,9 @@ def _without_engine(run: Run, world: World, reason: str) -> Step | Pause:
     return Step(status=Status.WATCH, reason=reason, again_after_s=LATEST_S)
 
 
-def _judge(run: Run, seen: Mapping[str, Observation], engine: Engine, world: World) -> Step | Pause:
+def _judge(
+    run: Run, seen: Mapping[str, Observation], engine: Engine, world: World, waited_s: float
+) -> Step | Pause:
     observation = seen.get(run.placement.name) if run.placement else None
     if run.placement is None or observation is None:
         return Pause(elsewhere=True)
@@ -79,7 +96,6 @@ def _judge(run: Run, seen: Mapping[str, Observation], engine: Engine, world: Wor
     if observation.seen in {Seen.ENDED, Seen.LOST}:
         return _ended(run, observation, now_s)
     max_wait_s = run.descriptor.hardware.max_wait_s
-    waited_s = now_s - (run.placed_s or now_s)
     if observation.seen is Seen.WAITING and max_wait_s is not None and waited_s > max_wait_s:
         engine.cancel(run.placement)
         reason = f"no machine after {max_wait_s:g} s: {observation.reason}"

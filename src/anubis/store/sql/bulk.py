@@ -32,7 +32,13 @@ def statements() -> dict[str, Executable]:
     )
     ranked = select(candidates, newness.label("newness")).subquery("ranked")
     of_runs = select(
-        points.c.run, points.c.metric, points.c.value, points.c.spread, points.c.count, points.c.better
+        points.c.run,
+        points.c.metric,
+        points.c.value,
+        points.c.spread,
+        points.c.count,
+        points.c.better,
+        points.c.contaminated,
     ).where(among(points.c.run, "numbers"))
     in_order = (points.c.run, points.c.metric)
     return {

@@ -37,6 +37,8 @@ CAUSE_CODES = {
     Cause.IMAGE_PULL: 12,
     Cause.DATA: 13,
     Cause.INTERNAL: 14,
+    Cause.EXTRACTION_FAILED: 15,
+    Cause.RECORD_DAMAGED: 16,
 }
 CAUSES = {code: cause for cause, code in CAUSE_CODES.items()}
 

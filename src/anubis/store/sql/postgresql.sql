@@ -271,7 +271,7 @@ WHERE runs.id = %(run_id)s), %(kind)s::INTEGER, %(actor)s::INTEGER, %(time_s)s, 
 WITH ready AS 
 (SELECT runs.no AS no 
 FROM runs 
-WHERE runs.status < 100 AND runs.ready_s <= %(now_s)s AND runs.due_s <= %(now_s)s ORDER BY runs.priority DESC, runs.ready_s, runs.no 
+WHERE runs.status < 100 AND (runs.ready_s <= %(now_s)s OR runs.ready_s > %(latest_lease_s)s) AND (runs.due_s <= %(now_s)s OR runs.due_s > %(latest_s)s) ORDER BY runs.priority DESC, runs.ready_s, runs.no 
  LIMIT %(most)s FOR UPDATE SKIP LOCKED)
  UPDATE runs SET holder=%(owner)s::VARCHAR, ready_s=%(until_s)s WHERE runs.no IN (SELECT ready.no 
 FROM ready) RETURNING runs.no
@@ -280,7 +280,7 @@ FROM ready) RETURNING runs.no
 WITH ready AS 
 (SELECT runs.no AS no 
 FROM runs 
-WHERE runs.status < 100 AND runs.ready_s <= %(now_s)s AND runs.due_s <= %(now_s)s AND NOT (runs.engine IN ({engines})) ORDER BY runs.priority DESC, runs.ready_s, runs.no 
+WHERE runs.status < 100 AND (runs.ready_s <= %(now_s)s OR runs.ready_s > %(latest_lease_s)s) AND (runs.due_s <= %(now_s)s OR runs.due_s > %(latest_s)s) AND NOT (runs.engine IN ({engines})) ORDER BY runs.priority DESC, runs.ready_s, runs.no 
  LIMIT %(most)s FOR UPDATE SKIP LOCKED)
  UPDATE runs SET holder=%(owner)s::VARCHAR, ready_s=%(until_s)s WHERE runs.no IN (SELECT ready.no 
 FROM ready) RETURNING runs.no
@@ -519,12 +519,12 @@ WHERE words.word IN ({series_keys})) AND coalesce(runs.order_s, runs.created_s) 
 WHERE ranked.newness <= %(most)s AND ranked.series IS NOT NULL ORDER BY ranked.order_s, ranked.no
 
 -- name: points_of_runs
-SELECT points.run, points.metric, points.value, points.spread, points.count, points.better 
+SELECT points.run, points.metric, points.value, points.spread, points.count, points.better, points.contaminated 
 FROM points 
 WHERE points.run IN ({numbers}) ORDER BY points.run, points.metric
 
 -- name: metrics_of_runs
-SELECT points.run, points.metric, points.value, points.spread, points.count, points.better 
+SELECT points.run, points.metric, points.value, points.spread, points.count, points.better, points.contaminated 
 FROM points 
 WHERE points.run IN ({numbers}) AND points.metric IN ({metrics}) ORDER BY points.run, points.metric
 

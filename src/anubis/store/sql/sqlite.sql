@@ -273,7 +273,7 @@ WHERE runs.id = :run_id), :kind, :actor, :time_s, :message, :data)
 WITH ready AS 
 (SELECT runs.no AS no 
 FROM runs 
-WHERE runs.status < 100 AND runs.ready_s <= :now_s AND runs.due_s <= :now_s ORDER BY runs.priority DESC, runs.ready_s, runs.no
+WHERE runs.status < 100 AND (runs.ready_s <= :now_s OR runs.ready_s > :latest_lease_s) AND (runs.due_s <= :now_s OR runs.due_s > :latest_s) ORDER BY runs.priority DESC, runs.ready_s, runs.no
  LIMIT :most OFFSET 0)
  UPDATE runs SET holder=:owner, ready_s=:until_s WHERE runs.no IN (SELECT ready.no 
 FROM ready) RETURNING no
@@ -282,7 +282,7 @@ FROM ready) RETURNING no
 WITH ready AS 
 (SELECT runs.no AS no 
 FROM runs 
-WHERE runs.status < 100 AND runs.ready_s <= :now_s AND runs.due_s <= :now_s AND NOT (runs.engine IN ({engines})) ORDER BY runs.priority DESC, runs.ready_s, runs.no
+WHERE runs.status < 100 AND (runs.ready_s <= :now_s OR runs.ready_s > :latest_lease_s) AND (runs.due_s <= :now_s OR runs.due_s > :latest_s) AND NOT (runs.engine IN ({engines})) ORDER BY runs.priority DESC, runs.ready_s, runs.no
  LIMIT :most OFFSET 0)
  UPDATE runs SET holder=:owner, ready_s=:until_s WHERE runs.no IN (SELECT ready.no 
 FROM ready) RETURNING no
@@ -521,12 +521,12 @@ WHERE words.word IN ({series_keys})) AND coalesce(runs.order_s, runs.created_s) 
 WHERE ranked.newness <= :most AND ranked.series IS NOT NULL ORDER BY ranked.order_s, ranked.no
 
 -- name: points_of_runs
-SELECT points.run, points.metric, points.value, points.spread, points.count, points.better 
+SELECT points.run, points.metric, points.value, points.spread, points.count, points.better, points.contaminated 
 FROM points 
 WHERE points.run IN ({numbers}) ORDER BY points.run, points.metric
 
 -- name: metrics_of_runs
-SELECT points.run, points.metric, points.value, points.spread, points.count, points.better 
+SELECT points.run, points.metric, points.value, points.spread, points.count, points.better, points.contaminated 
 FROM points 
 WHERE points.run IN ({numbers}) AND points.metric IN ({metrics}) ORDER BY points.run, points.metric
 

@@ -18,6 +18,7 @@ from sqlalchemy import (
     literal_column,
     not_,
     null,
+    or_,
     select,
     update,
 )
@@ -131,9 +132,11 @@ def _leases() -> dict[str, Executable]:
     free = {"holder": null(), "ready_s": runs.c.due_s}
 
     def claim(*conditions: ColumnElement[bool]) -> Executable:
+        is_ready = or_(runs.c.ready_s <= given("now_s"), runs.c.ready_s > given("latest_lease_s"))
+        is_due = or_(runs.c.due_s <= given("now_s"), runs.c.due_s > given("latest_s"))
         ready = (
             select(runs.c.no)
-            .where(_unfinished, runs.c.ready_s <= given("now_s"), runs.c.due_s <= given("now_s"), *conditions)
+            .where(_unfinished, is_ready, is_due, *conditions)
             .order_by(runs.c.priority.desc(), runs.c.ready_s, runs.c.no)
             .limit(given("most"))
             .with_for_update(skip_locked=True)

@@ -51,6 +51,13 @@ class LeaseContract:
         assert claimed(store, "two", now_s=NOW_S + LEASE_S) == [run]
         assert store.leases.owners() == ["two"]
 
+    def test_a_clock_that_is_set_back_delays_no_run(self, store: Any) -> None:
+        waiting = added(store, a_run())
+        held = added(store, a_run(due_s=NOW_S - 7200))
+        claimed(store, "elsewhere", now_s=NOW_S - 1)
+        assert claimed(store, "one", now_s=NOW_S - 3600) == [held, waiting]
+        assert claimed(store, "two", now_s=NOW_S - 3600) == []
+
     def test_a_renewed_lease_lasts_longer(self, store: Any) -> None:
         run = added(store, a_run())
         claimed(store, "one")

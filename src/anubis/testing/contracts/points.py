@@ -91,7 +91,7 @@ class PointsContract:
                 changes: dict[str, Any] = {"order_s": order_s, "subject": tested.version, "fingerprint": name}
                 points = (
                     a_point(run, value=0.1, spread=0.01, count=5, better="lower", **changes),
-                    a_point(run, "other", units="s", **changes),
+                    a_point(run, "other", units="s", contaminated=order_s == 1.0, **changes),
                     a_point(run, "third", **changes),
                 )
                 finished(store, run, points=points)
@@ -119,6 +119,20 @@ class PointsContract:
             "rare": (0.0, 5.0),
             "busy": (8.0, 9.0),
         }
+
+    def test_a_history_keeps_runs_that_measured_other_metrics(self, store: Any) -> None:
+        measured_by_run = (("a", "b"), ("a",), ("b", "a"), ("a", "c"), ("c",))
+        for at, metrics in enumerate(measured_by_run):
+            run = a_run(order_s=float(at))
+            points = (a_point(run, metric, value=10.0 * at, order_s=float(at)) for metric in metrics)
+            finished(store, run, points=tuple(points))
+        found = store.points.histories([run.series_key], ["a", "b", "c"])
+        assert {block.metric: (block.orders_s, block.values) for block in found} == {
+            "a": ((0.0, 1.0, 2.0, 3.0), (0.0, 10.0, 20.0, 30.0)),
+            "b": ((0.0, 2.0), (0.0, 20.0)),
+            "c": ((3.0, 4.0), (30.0, 40.0)),
+        }
+        assert all(block == block_of(store.points.history(block.series_key, block.metric)) for block in found)
 
     def test_values_of_another_unit_are_another_block(self, store: Any) -> None:
         runs = [a_run(order_s=float(at)) for at in range(2)]
@@ -188,6 +202,23 @@ class PointsContract:
         assert (summary.metric, summary.units, summary.count) == ("latency", "ms", 3)
         assert (summary.last, summary.min, summary.max) == (7.0, 1.0, 7.0)
         assert summary.mean == pytest.approx(10 / 3)
+
+    @pytest.mark.parametrize("start", [1, 2, 3])
+    def test_warm_ups_are_stored_but_not_summarised(self, store: Any, start: int) -> None:
+        def block(begin: int, end: int) -> SampleBlock:
+            values, repeats = array("d", [90.0, 1.0, 80.0, 3.0]), array("i", [-2, 0, -1, 1])
+            return replace(samples_of(values[begin:end], start=begin), repeats=repeats[begin:end])
+
+        whole, parts = block(0, 4), (block(0, start), block(start, 4))
+        for blocks in ((whole,), parts):
+            run = measured(store, *blocks)
+            stored = store.points.samples(run.id, "latency")
+            assert (stored.values, stored.repeats) == (whole.values, whole.repeats)
+            (summary,) = store.points.summaries(run.id)
+            assert (summary.count, summary.last, summary.min, summary.max, summary.mean) == (2, 3, 1, 3, 2)
+        run = measured(store, block(0, 1))
+        assert list(store.points.samples(run.id, "latency").values) == [90.0]
+        assert store.points.summaries(run.id) == []
 
     @pytest.mark.parametrize("start", [0, 1, 2, 3])
     def test_a_block_replaces_what_was_stored_from_its_start_on(self, store: Any, start: int) -> None:
