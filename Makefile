@@ -12,12 +12,14 @@ help: ## list the targets
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Anubis needs Python 3.11 or newer: try make PYTHON=python3.12, for example") if sys.version_info < (3, 11) else None'
-	@echo "creating $(VENV) (once)"
+	@echo "1 of 2: creating $(VENV) (once)"
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV) || { echo "this Python cannot create virtual environments: on Debian and Ubuntu, install python3-venv" >&2; exit 1; }
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs,examples]'
+	@echo "2 of 2: installing Anubis, its libraries and its tools into $(VENV) (once; a few minutes)"
+	@$(BIN)/python -m pip install $$([ -t 1 ] || echo --quiet) --disable-pip-version-check --editable '.[dev,docs,examples]'
 	@touch $@
 
 demo: $(READY) ## compare two versions of a training
+	@echo "measuring two versions of a training, eight times each, in alternating order (about a minute)"
 	@PATH="$(CURDIR)/$(BIN):$$PATH" ANUBIS_HOME="$${ANUBIS_HOME:-$(CURDIR)/.demo}" anubis run examples/sklearn-digits/baseline.toml examples/sklearn-digits/contender.toml --rounds 8
 	@echo "To list the stored runs: ANUBIS_HOME=$${ANUBIS_HOME:-.demo} $(BIN)/anubis history"
 

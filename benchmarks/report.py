@@ -9,6 +9,7 @@ import json
 import os
 import platform
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -31,10 +32,15 @@ def _machine() -> str:
     return f"{os.cpu_count()} cores of {_processor()}, {memory:.0f} GiB of memory, {system}"
 
 
-def digest_of(package: str) -> str:
-    """Digest of the modules of a package of Anubis."""
+def digest_of(code: Sequence[str]) -> str:
+    """Digest of modules and packages of Anubis, given as paths."""
     digest = hashlib.sha256()
-    for path in sorted((PACKAGE / package).rglob("*.py")):
+    modules = {
+        path
+        for one in code
+        for path in ([PACKAGE / one] if one.endswith(".py") else (PACKAGE / one).rglob("*.py"))
+    }
+    for path in sorted(modules):
         digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
@@ -63,15 +69,15 @@ class Report:
     machine: str = field(default_factory=_machine)
     #: Load average of the last minute before the bench started: what other programs used, in cores.
     load: float = field(default_factory=lambda: round(os.getloadavg()[0], 1))
-    #: The package whose results do not depend on the machine, for example "analysis"; empty for measurements of time.
-    package: str = ""
-    #: Digest of that package when it was measured.
+    #: Modules and packages whose results do not depend on the machine ("analysis/changes"); none for measurements of time.
+    code: Sequence[str] = ()
+    #: Their digest when they were measured.
     digest: str = ""
     tables: dict[str, Table] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.package and not self.digest:
-            self.digest = digest_of(self.package)
+        if self.code and not self.digest:
+            self.digest = digest_of(self.code)
 
     def add(self, name: str, rows: list[list[str]], *, title: str) -> None:
         """Add a table and print it. ``rows`` begin with the titles of the columns."""
@@ -81,11 +87,8 @@ class Report:
     def conditions(self) -> str:
         """Date, machine and load as sentences, and what makes the values doubtful."""
         busy = " Other programs were running: repeat times before relying on them." if self.load > 0.5 else ""
-        old = (
-            f" **`anubis.{self.package}` has changed since.**"
-            if self.digest and self.digest != digest_of(self.package)
-            else ""
-        )
+        changed = bool(self.code) and self.digest != digest_of(self.code)
+        old = f" **Code has changed since: {', '.join(self.code)}.**" if changed else ""
         return f"Measured on {self.date}: {self.machine}; load average {self.load:g} at the start.{busy}{old}"
 
     def save(self, path: Path | None) -> None:

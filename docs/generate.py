@@ -112,6 +112,7 @@ PARTS = {
     "causes": causes,
     "errors": "anubis.api.errors:reference",
     "descriptor": "anubis.describe:reference_markdown",
+    "environment": "anubis.submission.environment.names:reference",
     "names": names,
     "settings": "anubis.settings:reference",
 }

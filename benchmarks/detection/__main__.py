@@ -26,6 +26,9 @@ from table import Bar, rows
 TUNED = 1
 #: Never used for choosing anything.
 FRESH = 20261120
+#: What the values depend on, beside the seeds and the bench.
+DETECTION_CODE = ("analysis/changes", "analysis/samples/spread.py")
+CURVES_CODE = ("analysis/changes", "analysis/samples")
 #: The labels are by one person: F1 values nearer than this are a tie (README of the labelled series).
 TIE = 0.04
 
@@ -33,7 +36,7 @@ TIE = 0.04
 def main() -> int:
     options = arguments()
     folder = data_folder(options.data)
-    report = Report(quick=options.quick, package="analysis")
+    report = Report(quick=options.quick, code=CURVES_CODE if options.curves else DETECTION_CODE)
     if folder is None:
         print(
             f"the labelled series are absent: set {DATA_VARIABLE}; their bars and 'real' noise are left out"

@@ -3,7 +3,6 @@
 ``python -m anubis.settings`` prints the reference table.
 """
 
-import hashlib
 import inspect
 import math
 import os
@@ -121,6 +120,13 @@ def _database(text: str) -> str:
     return text
 
 
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(re.fullmatch(r"[^=\s]+", name) for name in names):
+        raise ValueError("a list of names of variables, separated by commas")
+    return names
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Settings of one installation, without those of its adapters."""
@@ -129,8 +135,12 @@ class Settings:
     home: Path = setting("ANUBIS_HOME")
     #: Database: `sqlite:///PATH` or `postgresql://USER@HOST/NAME`; URL; SQLite, `anubis.db` in the home folder
     database_url: str = setting("ANUBIS_DATABASE_URL", read=_database, secret=True)
-    #: Id of the submitting user, shown in listings; text; SHA-1 of `user+host`
-    client_id: str = setting("ANUBIS_CLIENT_ID")
+    #: Variables that benchmarks may inherit from their submitter, patterns with `*`; comma-separated names; all
+    inherit: tuple[str, ...] = setting("ANUBIS_INHERIT", default=("*",), read=_names)
+    #: File of the secrets that descriptors refer to; path; `secrets.toml` in the home folder
+    secrets: Path = setting("ANUBIS_SECRETS")
+    #: Name of the person who submits runs and decides about alerts; text; git's `user.name`, else the name of the login
+    client_id: str = setting("ANUBIS_CLIENT_ID", default="")
     #: Engine of descriptors without an engine; name
     engine: str = setting("ANUBIS_ENGINE", default="process")
     #: Time after which the runs of an unresponsive process may be claimed by another one; seconds
@@ -157,7 +167,7 @@ class Settings:
                 problems.append(_problem("ANUBIS_HOME", "this user has no home folder", "set it to a folder"))
         refuse(problems)
         values.setdefault("database_url", f"sqlite:///{values['home'] / 'anubis.db'}")
-        values.setdefault("client_id", _client_id(environ))
+        values.setdefault("secrets", values["home"] / "secrets.toml")
         return cls(**values)
 
 
@@ -183,15 +193,6 @@ def reference() -> str:
 
 def _user_home(environ: Mapping[str, str]) -> Path:
     return Path(environ.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir)
-
-
-def _client_id(environ: Mapping[str, str]) -> str:
-    """The default of the old client, so that histories keep their owner."""
-    try:
-        user = environ.get("USER") or pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        user = str(os.getuid())
-    return hashlib.sha1(f"{user}+{os.uname().nodename}".encode(), usedforsecurity=False).hexdigest()
 
 
 if __name__ == "__main__":

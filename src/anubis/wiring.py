@@ -13,6 +13,7 @@ from anubis.pipeline.relay import Relay
 from anubis.plug_ins import PlugIns
 from anubis.settings import Settings
 from anubis.store import FolderObjects, FolderRecords, Store, open_store
+from anubis.submission.environment.handover import HomeEnvironments
 
 
 class WallClock:
@@ -66,6 +67,7 @@ def build(settings: Settings | None = None) -> Installation:
         points=store.points,
         alerts=store.alerts,
         deliveries=store.deliveries,
+        environments=HomeEnvironments(settings, surroundings.environ),
         clock=clock,
     )
     relay = Relay(store.deliveries, store.alerts, world.notifiers, clock)

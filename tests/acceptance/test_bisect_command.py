@@ -108,7 +108,7 @@ def test_ctrl_c_leaves_nothing_behind_and_the_next_call_goes_on(anubis, reposito
     slow = anubis.write("bench.toml", "sh -c 'sh bench.sh; test -e go || sleep 600'", more=METRICS)
     process = anubis.start("bisect", repository[0], "HEAD", slow)
     for line in process.stderr:
-        if b" watch" in line:
+        if b" running" in line:
             break
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
@@ -162,6 +162,7 @@ def test_branches_are_searched_when_asked_for(anubis, repository):
         (["HEAD~6", "HEAD", "bench.toml"], 2, "cannot be measured"),
         (["HEAD~1", "HEAD", "two.toml"], 2, "choose one with --metric: latency, rate"),
         (["HEAD~1", "HEAD", "sweep.toml", "--metric", "latency"], 2, "describes 2 runs"),
+        (["HEAD~1", "HEAD", "bench.toml", "--metric", "latencies"], 2, "did you mean latency?"),
         (["--alert", "beef"], 2, "no alert"),
         (["HEAD", "HEAD", "bench.toml"], 2, "the same commit"),
     ],

@@ -169,7 +169,7 @@ def started(anubis, command, more=""):
     """``anubis run`` of a command that has said something already."""
     process = anubis.start("run", anubis.write("long.toml", command, more=more))
     for line in process.stderr:
-        if b" watch" in line:
+        if b" running" in line:
             break
     while "begun" not in anubis("logs").stdout:
         pass
@@ -201,7 +201,7 @@ def test_ctrl_c_while_watching_leaves_and_lets_the_run_go_on(anubis):
     gate = anubis.folder / "gate"
     anubis("submit", anubis.write("long.toml", "sh -c 'while [ ! -e gate ]; do sleep 0.05; done'"))
     watching = anubis.start("watch")
-    assert b"  watch" in watching.stderr.readline()
+    assert b"  running" in watching.stderr.readline()
     watching.send_signal(signal.SIGINT)
     _, err = watching.communicate(timeout=60)
     assert watching.returncode == 130

@@ -16,11 +16,12 @@ from anubis.engines import process
 from anubis.engines.process import ProcessEngine, ProcessSettings
 from anubis.model.cause import Cause
 from anubis.model.errors import NoCapacityError, StageError
+from anubis.model.hardware import Hardware
 from anubis.model.launch import Launch
 from anubis.model.run import Seen
-from anubis.pipeline import host_record
+from anubis.pipeline.host import agent_record
 from anubis.record import layout, liveness
-from anubis.testing import a_run
+from anubis.testing import a_descriptor, a_run
 from anubis.testing.contracts.engine import EngineContract, a_launch, start
 from support.agents import is_running
 from support.processes import left_in, until
@@ -198,7 +199,7 @@ def test_an_agent_that_does_not_obey_is_killed(engine, run, monkeypatch, tmp_pat
     seen(engine, placement, Seen.RUNNING)
     os.kill(agent_of(placement), signal.SIGSTOP)
     engine.cancel(placement)
-    monkeypatch.setattr(host_record, "FORCE_S", -1.0)
+    monkeypatch.setattr(agent_record, "FORCE_S", -1.0)
     assert "vanished" in seen(engine, placement, Seen.LOST).reason
     until(lambda: not left_in(tmp_path), "every process of the benchmark is gone")
 
@@ -222,7 +223,7 @@ def test_what_was_kept_free_for_the_end_is_free_when_it_has_come(engine, run, en
     placement = start(engine, run, ("sleep", "600"))
     seen(engine, placement, Seen.RUNNING)
     ballast = record_of(placement) / layout.BALLAST
-    assert ballast.stat().st_blocks * 512 >= host_record.BALLAST_BYTES
+    assert ballast.stat().st_blocks * 512 >= agent_record.BALLAST_BYTES
     os.kill(agent_of(placement), end)
     seen(engine, placement, Seen.ENDED if end == signal.SIGTERM else Seen.LOST)
     assert not ballast.exists()
@@ -242,6 +243,76 @@ def test_what_it_says_when_there_is_no_record(engine, run):
     assert b"".join(engine.logs(placement)) == b"words\n"
     gone = replace(placement, details={"record": "/no/such/record"})
     assert b"".join(engine.logs(gone)) == b""
+
+
+PRINT_LIMITS = (
+    "import json, os, resource; print(json.dumps([sorted(os.sched_getaffinity(0)), "
+    "resource.getrlimit(resource.RLIMIT_DATA)[0], os.environ.get('CUDA_VISIBLE_DEVICES')]))"
+)
+
+
+def limited(engine, ended, environment=None, **hardware):
+    """The CPUs, the limit of memory and the GPUs of a benchmark with these fields of ``[hardware]``."""
+    descriptor = a_descriptor(hardware=Hardware(instance_type="local", **hardware))
+    run = a_run(descriptor, engine="process")
+    launch = a_launch(engine, run, (sys.executable, "-c", PRINT_LIMITS))
+    (replica,) = launch.replicas
+    given = {name: value for name, value in replica.environment.items() if name != "CUDA_VISIBLE_DEVICES"}
+    replica = replace(replica, environment={**given, **(environment or {})})
+    placement = engine.place(run, Launch(replicas=(replica,)))
+    ended(placement)
+    record = record_of(placement)
+    return json.loads((record / layout.STDOUT).read_text()), json.loads((record / layout.FACTS).read_text())
+
+
+def test_the_requested_limits_are_set(engine, ended):
+    (cpus, memory, gpus), facts = limited(engine, ended, cpus=0.5, memory_gb=0.25, gpus=0)
+    first = min(os.sched_getaffinity(0))
+    assert (cpus, memory, gpus) == ([first], 1 << 28, "")
+    assert facts["limits"] == {"cpus": str(first), "memory_bytes": 1 << 28, "gpus": "none"}
+
+
+def test_nothing_is_limited_without_a_request(engine, ended):
+    (cpus, memory, gpus), facts = limited(engine, ended)
+    assert (cpus, memory, gpus) == (sorted(os.sched_getaffinity(0)), -1, None)
+    assert facts["limits"] == {"cpus": None, "memory_bytes": None, "gpus": None}
+
+
+def test_more_cpus_than_the_machine_has_are_only_recorded(engine, ended):
+    (cpus, _, _), _ = limited(engine, ended, cpus=len(os.sched_getaffinity(0)) + 1)
+    assert cpus == sorted(os.sched_getaffinity(0))
+
+
+@pytest.fixture
+def gpus(monkeypatch):
+    monkeypatch.setattr("anubis.pipeline.host.resources.gpus", lambda: ["GPU-a", "GPU-b"])
+
+
+def test_a_run_gets_as_many_gpus_as_it_requests(gpus, engine, ended):
+    assert limited(engine, ended, gpus=1)[0][2] == "GPU-a"
+    assert limited(engine, ended, gpus=2)[0][2] == "GPU-a,GPU-b"
+    assert limited(engine, ended, gpus=3)[0][2] is None
+    assert limited(engine, ended, {"CUDA_VISIBLE_DEVICES": "1, 0"}, gpus=1)[0][2] == "1"
+
+
+def test_gpus_that_the_environment_excludes_are_not_used(gpus, engine, ended):
+    with pytest.raises(StageError, match="leaves 1 GPUs") as caught:
+        limited(engine, ended, {"CUDA_VISIBLE_DEVICES": "1"}, gpus=2)
+    assert caught.value.cause is Cause.USER_ERROR
+
+
+def test_two_runs_do_not_share_a_gpu(gpus, an_engine, run):
+    engine = an_engine(slots=3)
+    descriptor = a_descriptor(hardware=Hardware(instance_type="local", gpus=1))
+    placements = []
+    for _ in range(2):
+        each = a_run(descriptor, engine="process")
+        placements.append(start(engine, each, ("sleep", "60")))
+    with pytest.raises(NoCapacityError, match="GPUs are requested, 0 are free"):
+        start(engine, a_run(descriptor, engine="process"), ("true",))
+    start(engine, run, ("true",))  # the third slot is free again
+    for placement in placements:
+        engine.cancel(placement)
 
 
 def start_stopped(engine, run, folder):
@@ -282,7 +353,7 @@ def test_an_agent_that_was_given_up_frees_its_slot_at_once(an_engine, run, tmp_p
 def test_an_agent_that_appears_while_it_is_given_up_is_running(engine, run, monkeypatch):
     placement = start(engine, run, ("sleep", "600"))
     seen(engine, placement, Seen.RUNNING)
-    assert host_record.give_up(record_of(placement), "it is late").seen is Seen.RUNNING
+    assert agent_record.give_up(record_of(placement), "it is late").seen is Seen.RUNNING
     engine.cancel(placement)
     seen(engine, placement, Seen.ENDED)
 
@@ -310,8 +381,8 @@ def test_one_placement_that_cannot_be_observed_hides_no_other(engine, run, monke
     seen(engine, bad, Seen.ENDED)
     good = start(engine, good, ("true",))
     seen(engine, good, Seen.ENDED)
-    observed = host_record.observed
+    observed = agent_record.observed
     monkeypatch.setattr(
-        host_record, "observed", lambda record: 1 / 0 if str(run.id) in str(record) else observed(record)
+        agent_record, "observed", lambda record: 1 / 0 if str(run.id) in str(record) else observed(record)
     )
     assert set(engine.observe([bad, good])) == {good.name}

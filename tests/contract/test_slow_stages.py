@@ -13,6 +13,8 @@ from anubis.model.run import Event, Seen
 from anubis.model.status import Status
 from anubis.pipeline.reconciler import Reconciler
 from anubis.pipeline.stage_pool import STAGES
+from anubis.settings import Settings
+from anubis.submission.environment.handover import HomeEnvironments
 from anubis.testing import FakeClock, FakeEngine, FakeObjects, FakeRecords, FakeThreads, a_run
 
 LEASE_S = 30.0
@@ -71,6 +73,7 @@ def cluster(store, tmp_path):
             points=store.points,
             alerts=store.alerts,
             deliveries=store.deliveries,
+            environments=HomeEnvironments(Settings.from_env({"ANUBIS_HOME": str(tmp_path)}), {}),
             clock=clock,
         )
         reconciler = Reconciler(world, owner, lease_s=LEASE_S, start=threads, **options)

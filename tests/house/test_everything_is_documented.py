@@ -67,7 +67,8 @@ def words_of(call):
 
 
 def unknown(words):
-    """What of a call the command line does not know: a command, or options."""
+    """What of a call the command line does not know: a command, or options. After ``--`` comes another program."""
+    words = words[: words.index("--")] if "--" in words else words
     at = 1
     while at < len(words) and tuple(words[1 : at + 1]) in KNOWN:
         at += 1
@@ -101,6 +102,7 @@ def test_commands_are_found_and_a_wrong_one_is_noticed():
     assert unknown(words_of("anubis fly")) == "fly"
     assert unknown(words_of("anubis alerts fly")) == "fly"
     assert unknown(words_of("anubis run a.toml --round 3")) == "--round"
+    assert unknown(words_of("anubis run -- train --round 3")) is None
 
 
 @pytest.mark.parametrize("code", MEANINGS)

@@ -97,14 +97,18 @@ def test_output_of_the_quick_mode_is_not_published(bench, tmp_path, monkeypatch)
 
 def test_figures_of_older_code_say_so(bench, tmp_path, monkeypatch):
     report = bench("report")
-    (tmp_path / "detector").mkdir()
-    module = tmp_path / "detector" / "scores.py"
-    module.write_text("LEAST = 4.5\n")
+    for name in ("detector/scores.py", "samples/spread.py", "samples/text.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("LEAST = 4.5\n")
     monkeypatch.setattr(report, "PACKAGE", tmp_path)
-    measured = report.Report(quick=False, load=0.1, package="detector")
+    measured = report.Report(quick=False, load=0.1, code=("detector", "samples/spread.py"))
+    (tmp_path / "samples" / "text.py").write_text("LEAST = 4.0\n")
     assert "has changed" not in measured.conditions()
-    module.write_text("LEAST = 4.0\n")
-    assert measured.conditions().endswith("**`anubis.detector` has changed since.**")
+    for name in ("detector/scores.py", "samples/spread.py"):
+        (tmp_path / name).write_text("LEAST = 4.0\n")
+        assert measured.conditions().endswith("**Code has changed since: detector, samples/spread.py.**")
+        (tmp_path / name).write_text("LEAST = 4.5\n")
+    assert "has changed" not in measured.conditions()
 
 
 @pytest.mark.parametrize(("load", "busy"), [(0.5, False), (0.6, True)])

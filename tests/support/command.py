@@ -40,11 +40,10 @@ class Command:
             "stdout": subprocess.PIPE,
             "stderr": subprocess.PIPE,
             "stdin": subprocess.DEVNULL,
+            "env": self.environment(),
             **options,
         }
-        process = subprocess.Popen(
-            [BIN / "anubis", *map(str, words)], cwd=self.folder, env=self.environment(), **options
-        )
+        process = subprocess.Popen([BIN / "anubis", *map(str, words)], cwd=self.folder, **options)
         self._started.append(process)
         return process
 
@@ -61,7 +60,7 @@ class Command:
 
     def json(self, *words, code=0):
         """What the command printed as JSON; it must have ended with ``code``."""
-        ended = self(*words, "--json")
+        ended = self(words[0], "--json", *words[1:]) if "--" in words else self(*words, "--json")
         assert ended.returncode == code, ended.stderr
         return json.loads(ended.stdout)
 

@@ -8,12 +8,14 @@ import pytest
 from anubis.contracts.records import RecordKey, RoleFiles
 from anubis.contracts.world import World
 from anubis.pipeline.reconciler import Reconciler
+from anubis.settings import Settings
+from anubis.submission.environment.handover import HomeEnvironments
 from anubis.testing import FakeClock, FakeEngine, FakeObjects, FakeRecords, FakeStore, FakeThreads
 from anubis.testing.builders import NOW_S
 
 
 @pytest.fixture
-def house():
+def house(tmp_path):
     """The fakes, wired: ``house.world``, and each of them by its name."""
     store, clock = FakeStore(), FakeClock()
     engine = FakeEngine()
@@ -27,6 +29,7 @@ def house():
         points=store.points,
         alerts=store.alerts,
         deliveries=store.deliveries,
+        environments=HomeEnvironments(Settings.from_env({"ANUBIS_HOME": str(tmp_path)}), {}),
         clock=clock,
     )
     return SimpleNamespace(

@@ -1,5 +1,3 @@
-import hashlib
-import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -24,6 +22,8 @@ def test_every_variable_is_read():
             "ANUBIS_HOME": "/data/anubis",
             "ANUBIS_DATABASE_URL": "postgresql://ada@db/anubis",
             "ANUBIS_CLIENT_ID": "ada",
+            "ANUBIS_INHERIT": "PATH, LC_*",
+            "ANUBIS_SECRETS": "/run/secrets.toml",
             "ANUBIS_ENGINE": "slurm",
             "ANUBIS_LEASE_S": "2.5",
             "ANUBIS_MIN_FREE_BYTES": "0",
@@ -33,15 +33,12 @@ def test_every_variable_is_read():
         home=Path("/data/anubis"),
         database_url="postgresql://ada@db/anubis",
         client_id="ada",
+        inherit=("PATH", "LC_*"),
+        secrets=Path("/run/secrets.toml"),
         engine="slurm",
         lease_s=2.5,
         min_free_bytes=0,
     )
-
-
-def test_the_default_client_id_is_the_old_clients():
-    expected = hashlib.sha1(f"ada+{os.uname().nodename}".encode()).hexdigest()
-    assert Settings.from_env({"HOME": "/home/ada", "USER": "ada"}).client_id == expected
 
 
 def test_a_variable_set_to_nothing_counts_as_unset():
@@ -102,8 +99,14 @@ def test_all_problems_come_at_once_each_with_its_remedy():
 
 
 def test_a_password_is_not_shown():
-    settings = Settings.from_env({"HOME": "/h", "ANUBIS_DATABASE_URL": "postgresql://u:secret@h/d"})
-    assert "secret" not in repr(settings)
+    settings = Settings.from_env({"HOME": "/h", "ANUBIS_DATABASE_URL": "postgresql://u:hunter2@h/d"})
+    assert "hunter2" not in repr(settings)
+
+
+@pytest.mark.parametrize("text", ["PATH,,HOME", "A=1", "A B"])
+def test_names_of_variables_are_separated_by_commas(text):
+    with pytest.raises(BadInputError, match="ANUBIS_INHERIT"):
+        Settings.from_env({"HOME": "/h", "ANUBIS_INHERIT": text})
 
 
 def test_the_module_prints_the_reference_table():

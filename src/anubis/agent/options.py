@@ -15,10 +15,6 @@ if TYPE_CHECKING:
 PRIORITY_TOO_LOW = 75
 
 
-#: The environment variable with the token for ``--ship``. Benchmarks do not get it.
-SHIP_VARIABLE = "ANUBIS_SHIP_TOKEN"
-
-
 #: Beyond every option: an infinite time cannot be counted in nanoseconds.
 _ENDLESS = 10**18
 
@@ -50,8 +46,16 @@ class Options:
     seed: int = 0
     #: Address of the receiver of the record; empty: the record stays on this machine.
     ship: str = ""
-    #: Path of a private file with the receiver's token; empty: the token is in the environment.
+    #: Path of a private file with the receiver's token, or ``/dev/fd/N``; ``exec`` deletes the file once it is read.
     ship_token: str = ""
+    #: CPUs on which the benchmark may run, separated by commas; empty: all.
+    cpus: str = ""
+    #: GPUs that it may use, separated by commas; ``none``: no GPU; empty: all.
+    gpus: str = ""
+    #: Memory that each of its processes may allocate; 0: no limit.
+    memory_bytes: int = 0
+    #: Variables of the benchmark, separated by spaces, whose values are replaced by *** in its output.
+    masked: str = ""
     #: Read the whole output again instead of continuing where the last extraction stopped.
     fresh: bool = False
 
@@ -61,6 +65,8 @@ class Options:
         self._read(words)
         if not self.record:
             raise WrongOptionsError("--record DIR is missing")
+        if not all(number.isdigit() for number in self.cpus.split(",") if number):
+            raise WrongOptionsError(f"--cpus {self.cpus!r} is not a list of numbers")
         if not self.record.startswith("/"):
             self.record = f"{os.getcwd()}/{self.record}"
         if self.cwd and not self.cwd.startswith("/"):

@@ -24,8 +24,8 @@ from anubis.agent.execute import prctl
 from anubis.agent.execute.capture import Capture
 from anubis.agent.execute.child import CannotStartError
 from anubis.agent.execute.execution import Execution, Family
+from anubis.agent.execute.limits import Limits
 from anubis.agent.observe.kernel import MemoryGroup, peak_of
-from anubis.agent.options import SHIP_VARIABLE
 from anubis.record import layout, liveness
 from anubis.record.files import replace
 from anubis.record.index_writer import EMIT
@@ -33,6 +33,7 @@ from anubis.record.streams import enlarge
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from anubis.agent.execute.masking import Masker
     from anubis.agent.options import Options
     from anubis.agent.ship import Shipping
     from anubis.agent.sidecars import Sidecars
@@ -117,11 +118,17 @@ class Session:
             f"{self._record}/{layout.EXIT}{layout.PART}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644
         )
         self._started_s = now_s()
-        self._capture = Capture(self._record)
+        self._masker: Masker | None = None
+        if options.masked:
+            from anubis.agent.execute.masking import masker_of
+
+            self._masker = masker_of(os.environb, options.masked)
+        self._capture = Capture(self._record, self._masker)
         self._family = Family()
         self._sidecars: Sidecars | None = None
         self._shipping: Shipping | None = None
         self._memory = MemoryGroup()
+        self._limits = Limits(options)
         self._executions: list[dict[str, object]] = []
         self._cause: str | None = None
         self._reason = ""
@@ -144,7 +151,10 @@ class Session:
 
     def _facts(self) -> dict[str, object]:
         facts: dict[str, object] = {"version": VERSION, "started_s": self._started_s}
-        facts.update(run_id=self._options.run_id, command=self._options.command)
+        options = self._options
+        facts.update(run_id=options.run_id, command=options.command)
+        limits = {"cpus": options.cpus, "gpus": options.gpus, "memory_bytes": options.memory_bytes}
+        facts["limits"] = {name: value or None for name, value in limits.items()}
         try:
             from anubis.agent.observe.facts import gather
 
@@ -204,7 +214,7 @@ class Session:
         kills_before = self._memory.kills()
         try:
             environment = self._environment(repeat)
-            execution.start(self._command(environment), environment, self._options.cwd)
+            execution.start(self._command(environment), environment, self._options.cwd, self._limits)
         except CannotStartError as error:
             from anubis.agent.execute import failure_cause
 
@@ -217,6 +227,7 @@ class Session:
         self._note("execution_started", repeat=repeat, pid=execution.pid)
         self._watch(execution)
         execution.finish(self._options.grace_s)
+        self._mask_leftovers(execution)
         self._note(
             "execution_ended",
             repeat=repeat,
@@ -275,6 +286,13 @@ class Session:
             killed_by = number if isinstance(number, int) else None
             self.note_cause(*failure_cause.judge(code, killed_by, more, self._memory.alone, self._record))
 
+    def _mask_leftovers(self, execution: Execution) -> None:
+        """Mask the command lines of leftover processes: a shell may have expanded a secret."""
+        leftovers = execution.facts["leftovers"]
+        if self._masker and isinstance(leftovers, list):
+            for process in leftovers:
+                process["command"] = self._masker.mask_text(process["command"])
+
     def _check_losses(self) -> None:
         if any(spool.lost for spool in self._capture.spools):
             self.note_cause("disk_full", "The disk of the record is full: part of the output was lost.")
@@ -294,7 +312,8 @@ class Session:
             return words
         from anubis.agent.execute.variables import expand
 
-        return expand(words, environment)
+        masked = self._options.masked.split()  # a command line is visible to every user of the machine
+        return expand(words, {name: value for name, value in environment.items() if name not in masked})
 
     def _environment(self, repeat: int) -> dict[str, str]:
         """The engine's environment plus the variables of the agent; a given BENCHMARK_AI overrides the default."""
@@ -305,11 +324,12 @@ class Session:
             "ANUBIS_REPEAT": str(repeat),
             "ANUBIS_SEED": str(self._options.seed),
         }
+        if self._options.gpus:
+            ours["CUDA_VISIBLE_DEVICES"] = "" if self._options.gpus == "none" else self._options.gpus
         coding = sys.getfilesystemencoding()
         given = {
             name.decode(coding, "surrogateescape"): value.decode(coding, "surrogateescape")
             for name, value in os.environb.items()
-            if name != SHIP_VARIABLE.encode()
         }
         return {**_DEFAULTS, **given, **ours}
 

@@ -1,7 +1,10 @@
-"""Results of imports."""
+"""Results of imports and exports."""
+
+from collections.abc import Sequence
 
 from anubis.api.json_values import Json
 from anubis.api.problems import problem_to_json
+from anubis.model.problem import Problem
 from anubis.transfer.histories import Added, ImportResult
 
 
@@ -18,3 +21,8 @@ def imported_to_json(imported: ImportResult, added: Added | None) -> Json:
         "joined_runs": None if added is None else added.joined,
         "problems": [{"file": each.file, **problem_to_json(each)} for each in imported.problems],
     }
+
+
+def exported_to_json(path: str, format_name: str, problems: Sequence[Problem]) -> Json:
+    """The file that an export wrote, and the values that the format cannot hold."""
+    return {"path": path, "format": format_name, "problems": [problem_to_json(each) for each in problems]}

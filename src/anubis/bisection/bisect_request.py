@@ -33,6 +33,8 @@ class BisectRequest:
     #: Maximum number of runs of one commit.
     max_runs: int = 12
     min_effect: float = 0.02
+    #: The run whose recorded environment its runs repeat; None: they have the environment of this process.
+    run_id: str | None = None
 
     @property
     def family(self) -> str:
@@ -106,6 +108,7 @@ def from_alert(
         metric=metric or _largest_change(alert, run).metric,
         submission=submission,
         below=_below(Path(run.folder or ""), repo),
+        run_id=run.id,
     )
 
 

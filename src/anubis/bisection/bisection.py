@@ -22,14 +22,18 @@ from anubis.bisection.commit_search import (
     search,
     side_of,
 )
+from anubis.contracts.environments import SubmittedEnvironment
 from anubis.contracts.runs import RunQuery, RunRow
 from anubis.contracts.world import World
 from anubis.model.errors import BadInputError, UndecidedError
 from anubis.model.run import Event, Run
 from anubis.model.status import Status
 from anubis.model.verdict import Judgement, Verdict
+from anubis.reporting import name_suggestions
 from anubis.settings import Settings
 from anubis.submission import subject
+from anubis.submission.environment import adding
+from anubis.submission.person import person
 from anubis.submission.submit import Submission, runs_of
 
 #: Drives runs until they are final; returns the final runs.
@@ -99,7 +103,7 @@ class _Bisection:
     ) -> None:
         self._request = request
         self._world = world
-        self._owner = settings.client_id
+        self._owner = person(settings)
         self._engine = settings.engine
         #: Folder of the working trees.
         self.trees = settings.home / "worktrees" / request.family[:13]
@@ -153,7 +157,7 @@ class _Bisection:
             for commit, why in self._fill({request.good: needed, request.bad: needed}).items():
                 raise BadInputError(
                     f"commit {commit[:12]} cannot be measured: {why}",
-                    remedy="choose a neighbouring commit",
+                    remedy=self._other_metric() or "choose a neighbouring commit",
                 )
             verdict = self._compared(request.good, request.bad)
             if verdict.judgement not in {Judgement.UNDECIDED, Judgement.UNCHANGED}:
@@ -165,6 +169,14 @@ class _Bisection:
                     remedy="allow more --runs or a smaller --min-effect, or choose other commits",
                 )
             needed = next_runs(needed, verdict.more_runs, request.max_runs)
+
+    def _other_metric(self) -> str:
+        """The remedy if the runs have values, but not of the metric; else empty."""
+        metric = self._request.metric
+        measured = {point.metric for point in self._world.points.of([row.id for row in self._runs()])}
+        if not measured or metric in measured:
+            return ""
+        return name_suggestions.remedy(metric, sorted(measured), otherwise="see anubis results @last")
 
     def _side(self, commit: str) -> tuple[Side, str]:
         """Measure a commit until its side is known. Returns the side and, if it was skipped, the reason."""
@@ -252,11 +264,19 @@ class _Bisection:
             clock=self._world.clock,
         )
         runs = [(replace(run, family_id=self._request.family), text) for run, text in stored]
-        self._world.runs.add(runs, events)
+        adding.add(self._world, runs, events, environment=self._environment())
         ended = self._measure([run for run, _ in runs])
         if any(run.status is Status.CANCELLED for run in ended):
             raise KeyboardInterrupt
         return ended
+
+    def _environment(self) -> SubmittedEnvironment | None:
+        """The environment recorded for the run of the alert; None: that of this process."""
+        if self._request.run_id is None:
+            return None
+        run = self._world.runs.get(self._request.run_id)
+        again = adding.repeated(self._world, run, run.attempt)
+        return again[0] if again else None
 
     def _submission(self, commit: str, stack: ExitStack) -> Submission:
         request = self._request

@@ -58,7 +58,7 @@ class Search:
         count = len(self.parents)
         best, best_excluded = None, 0
         for commit, bits in self._ancestors.items():
-            if commit != self.bad and commit not in self.skipped:
+            if commit not in self.skipped:  # the bad commit has all others as ancestors, so it excludes none
                 excluded = min(bits.bit_count(), count - bits.bit_count())
                 if excluded > best_excluded:
                     best, best_excluded = commit, excluded

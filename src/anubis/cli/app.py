@@ -10,6 +10,7 @@ import click
 from anubis import __version__
 from anubis.cli import errors, exit_codes, terminal
 from anubis.cli.lazy import LazyGroup
+from anubis.cli.shared_options import shared_options
 from anubis.late import late
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ SECTIONS = {
         "notify": "commands.notify:notify",
     },
     "Descriptors": {
+        "init": "descriptors.init:init",
         "validate": "descriptors.validate:validate",
         "schema": "descriptors.validate:schema",
     },
@@ -62,6 +64,7 @@ SECTIONS = {
 @click.group(
     cls=LazyGroup,
     sections=SECTIONS,
+    params=list(shared_options()),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, "-v", "--version", message="anubis %(version)s")
@@ -69,10 +72,15 @@ SECTIONS = {
 def app(ctx: click.Context) -> None:
     """Benchmark machine-learning systems: measure what a descriptor describes, and judge the results.
 
-    Name a run by its id, by a unique prefix of it, or by @last, @last~1 and so on.
+    Name a run by its id, by a unique prefix of it, or by @last, @last~1 and so on. The options below can also follow
+    the command.
     """
     if not terminal.colour_wanted():
         ctx.color = False
+
+
+#: Options of the root that may come first.
+_OPTIONS = {name for param in app.params for name in param.opts} | {"--help"}
 
 
 def execute(args: Sequence[str], *, translate: Callable[[Sequence[str]], list[str]] | None = None) -> int:
@@ -84,7 +92,8 @@ def execute(args: Sequence[str], *, translate: Callable[[Sequence[str]], list[st
             stream.reconfigure(errors="replace")
     terminal.fill_closed_streams()
     words = list(args)
-    as_json = "--json" in words
+    as_json = "--json" in before_command(words)
+    terminal.preferences.reset()
     try:
         words = translate(words) if translate else _modern(words)
         if not words:
@@ -99,8 +108,13 @@ def execute(args: Sequence[str], *, translate: Callable[[Sequence[str]], list[st
     return answer if isinstance(answer, int) else exit_codes.OK
 
 
+def before_command(words: Sequence[str]) -> Sequence[str]:
+    """The arguments before ``--``, which separates the command of ``anubis run`` and ``anubis init``."""
+    return words[: words.index("--")] if "--" in words else words
+
+
 def _modern(words: list[str]) -> list[str]:
-    """Commands never start with two dashes; the old client's actions always did."""
-    if words and words[0].startswith("--") and words[0] not in {"--help", "--version"}:
+    """The old client had actions that start with two dashes instead of commands."""
+    if words and words[0].startswith("--") and words[0].partition("=")[0] not in _OPTIONS:
         return legacy.from_old_client(words)
     return words

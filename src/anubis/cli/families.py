@@ -22,11 +22,16 @@ class Cell(Generic[T]):
     runs: Sequence[T]
 
 
+def key_of(run: Run | RunRow) -> Key:
+    """The coordinates of a run in its family without the round."""
+    return tuple(item for item in run.cell.items() if item[0] != "round")
+
+
 def cells_of(runs: Sequence[T]) -> list[Cell[T]]:
     """The cells of a family in the order in which they were submitted."""
     by_key: dict[Key, list[T]] = {}
     for run in runs:
-        by_key.setdefault(tuple(item for item in run.cell.items() if item[0] != "round"), []).append(run)
+        by_key.setdefault(key_of(run), []).append(run)
     return [Cell(key, members) for key, members in by_key.items()]
 
 

@@ -1,8 +1,14 @@
 """Opens the client."""
 
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from anubis.cli import terminal
 from anubis.late import late
+from anubis.settings import Settings
 
 if TYPE_CHECKING:
     from anubis import client
@@ -10,6 +16,17 @@ else:  # --help and usage errors do not need the installation
     client = late("anubis.client")
 
 
-def open_client() -> "client.Client":
-    """The client of the installation that the environment names; a context manager."""
-    return client.Client.open()
+@contextmanager
+def open_client() -> "Iterator[client.Client]":
+    """The client of the installation that the environment names.
+
+    The first use is mentioned on a terminal, because it creates the folder of all data. After any command, a worker
+    continues the runs that no process drives.
+    """
+    settings = Settings.from_env(os.environ)
+    is_new = not settings.home.exists()
+    with client.Client.open(settings) as opened:
+        if is_new and terminal.interactive(sys.stderr):
+            terminal.note(f"created {settings.home}, the folder of all data")
+        yield opened
+        opened.workers.pick_up()

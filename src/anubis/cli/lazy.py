@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anubis.cli import exit_codes
+from anubis.cli.shared_options import add_to
 from anubis.late import late
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class LazyGroup(click.Group):
             return None
         module, _, attribute = place.partition(":")
         command: click.Command = getattr(import_module(f"anubis.cli.{module}"), attribute)
-        return command
+        return add_to(command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -2,6 +2,8 @@
 
 import click
 
+from anubis.cli.shared_options import leading
+
 LIST = "list"
 
 
@@ -9,6 +11,7 @@ class ListGroup(click.Group):
     """A group whose options, given without a command, are those of its ``list``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not args or (args[0].startswith("-") and args[0] not in {"-h", "--help"}):
-            args = [LIST, *args]
+        at = leading(args)
+        if at == len(args) or (args[at].startswith("-") and args[at] not in {"-h", "--help"}):
+            args = [*args[:at], LIST, *args[at:]]
         return super().parse_args(ctx, args)

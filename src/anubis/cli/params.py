@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import click
@@ -11,6 +10,7 @@ from click.shell_completion import CompletionItem
 from anubis.cli.select import refs
 from anubis.cli.views import units
 from anubis.model.status import Status
+from anubis.reporting.status_words import WORDS
 
 PROGRAM = "anubis"
 #: Environment variable with which a shell requests completions.
@@ -48,6 +48,34 @@ MOMENT = _Parsed("time", lambda text: units.parse_moment(text, now_s=time.time()
 SPAN = _Parsed("span", units.parse_span)
 #: A ratio.
 SHARE = _Parsed("share", units.parse_share)
+
+
+class _StatusWord(click.Choice[str]):
+    """A status by its word; the names in JSON are accepted too."""
+
+    name = "status"
+
+    def __init__(self) -> None:
+        super().__init__(list(WORDS.values()))
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value in list(Status):
+            return Status(value)
+        word = super().convert(value, param, ctx)
+        return next(status for status, known in WORDS.items() if known == word)
+
+
+class Renamed(click.Option):
+    """An option with further, old names, which are accepted but not shown."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        record = super().get_help_record(ctx)
+        if record is None:
+            return None
+        shown, text = record
+        for old in self.opts[1:]:
+            shown = shown.replace(f", {old}", "")
+        return shown, text
 
 
 class _Ref(click.ParamType[str]):
@@ -94,9 +122,14 @@ def mean_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def run_filters(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that select runs of a listing: name, labels, status, times, family."""
+    """The options that select runs of a listing: benchmark, commit, labels, status, times, family."""
     options = (
-        click.option("--name", help="Only runs of descriptors with this name."),
+        click.option(
+            "--benchmark", "--name", "name", cls=Renamed, metavar="NAME", help="Only runs of this benchmark."
+        ),
+        click.option(
+            "--commit", metavar="COMMIT", help="Only runs of this commit or version; a prefix is sufficient."
+        ),
         click.option(
             "--label",
             "labels",
@@ -108,10 +141,10 @@ def run_filters(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--status",
             "statuses",
-            type=click.Choice([status.value for status in Status]),
+            type=_StatusWord(),
             multiple=True,
             metavar="STATUS",
-            help="Only runs with this status (succeeded, failed, cancelled, watch ...); repeatable.",
+            help="Only runs with this status (queued, running, succeeded, failed ...); repeatable.",
         ),
         click.option(
             "--since",
@@ -130,37 +163,3 @@ def run_filters(function: Callable[..., Any]) -> Callable[..., Any]:
 def mapping(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
     """The pairs of a repeated ``key=value`` option; the last value of a key is used."""
     return dict(pairs)
-
-
-def submission_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of ``run`` and ``submit``."""
-    for decorate in reversed(
-        (
-            click.argument(
-                "files", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="FILE..."
-            ),
-            click.option(
-                "--rounds",
-                type=click.IntRange(1, 1000),
-                default=1,
-                metavar="N",
-                help="Run every file N times, in alternating order (A B, B A ...).",
-            ),
-            click.option(
-                "--set",
-                "overrides",
-                type=PAIR,
-                multiple=True,
-                metavar="PATH=VALUE",
-                help="Override a field of every descriptor, for example measure.repeats=10; repeatable.",
-            ),
-            click.option(
-                "--script",
-                type=click.Path(path_type=Path),
-                metavar="DIR|FILE",
-                help="Code of the benchmark; BAI_SCRIPTS_PATH contains its folder at run time.",
-            ),
-        )
-    ):
-        function = decorate(function)
-    return function

@@ -3,15 +3,35 @@
 import os
 import shutil
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 import click
 
+from anubis.model.errors import AnubisError
+
+
+@dataclass(slots=True)
+class Preferences:
+    """What the options of the command line say about its output."""
+
+    #: Print neither progress nor notes.
+    quiet: bool = False
+    #: Colours are allowed.
+    colour: bool = True
+
+    def reset(self) -> None:
+        self.quiet, self.colour = False, True
+
+
+#: Those of the running command.
+preferences = Preferences()
+
 
 def colour_wanted(environ: "os._Environ[str] | dict[str, str]" = os.environ) -> bool:
     """Whether to colour output on a terminal (no-color.org)."""
-    return not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
+    return preferences.colour and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
 
 
 def fill_closed_streams() -> None:
@@ -39,8 +59,22 @@ def warn(text: str) -> None:
 
 def note(text: str) -> None:
     """Print a note, one line on standard error, that requires no action."""
+    if preferences.quiet:
+        return
     click.secho("note: ", fg="cyan", err=True, nl=False, color=_err_colour())
     click.echo(text, err=True)
+
+
+def no_match(error: AnubisError | None) -> None:
+    """Print why a listing is empty, if one of its conditions can match nothing."""
+    if error is not None:
+        note(f"{error.message}: {error.remedy}")
+
+
+def progress(text: str) -> None:
+    """Print a line about progress on standard error."""
+    if not preferences.quiet:
+        click.echo(text, err=True)
 
 
 def error(text: str) -> None:

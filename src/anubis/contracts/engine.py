@@ -46,6 +46,15 @@ class Capabilities:
     data: bool = False
     #: The engine honours ``hardware.instance_type``.
     instance_types: bool = False
+    #: Largest number of GPUs, of CPUs, and amount of memory (GiB) of a replica that the engine honours. A larger
+    #: request is only recorded.
+    gpus: float = 0
+    cpus: float = 0
+    memory_gb: float = 0
+    #: The engine honours availability zones.
+    zones: bool = False
+    #: The engine uses ``[custom_params]``.
+    custom_params: bool = False
     #: ``measure.isolate = "place"`` is possible.
     isolate_place: bool = False
 

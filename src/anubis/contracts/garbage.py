@@ -8,7 +8,7 @@ from pathlib import Path
 class Garbage:
     """A file or folder that garbage collection may delete or compress."""
 
-    #: One of: record, packing, import, upload, script, script copy.
+    #: One of: record, packing, import, environment, upload, script, script copy.
     kind: str
     path: Path
     size_bytes: int

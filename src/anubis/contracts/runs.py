@@ -56,11 +56,26 @@ class RunRow:
     overrides: dict[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredNames:
+    """The names that conditions of a listing can have, in alphabetical order."""
+
+    benchmarks: tuple[str, ...]
+    #: Metrics with a point.
+    metrics: tuple[str, ...]
+    #: Name of a label -> its values.
+    labels: dict[str, tuple[str, ...]]
+
+
 class RunReader(Protocol):
     """Queries of runs."""
 
     def get(self, run_id: str) -> Run:
         """The run with this id or unique prefix. Raises NotFoundError, which lists the candidates if it is ambiguous."""
+        ...
+
+    def short_ids(self, run_ids: Iterable[str]) -> Mapping[str, str]:
+        """For each id a prefix that is unique among the stored runs, as short as ``model.ids.short_id`` makes it."""
         ...
 
     def text(self, run_id: str) -> str:
@@ -69,6 +84,10 @@ class RunReader(Protocol):
 
     def find(self, query: RunQuery) -> Sequence[RunRow]:
         """Rows for a listing, with the values of their points. Raises NotFoundError if ``after`` is not stored."""
+        ...
+
+    def names(self) -> StoredNames:
+        """The names of the stored runs."""
         ...
 
     def unfinished(self) -> int:

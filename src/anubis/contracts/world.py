@@ -8,6 +8,7 @@ from anubis.contracts.alerts import Alerts
 from anubis.contracts.clock import Clock
 from anubis.contracts.deliveries import Deliveries
 from anubis.contracts.engine import Engine
+from anubis.contracts.environments import Environments
 from anubis.contracts.events import Events
 from anubis.contracts.leases import Leases
 from anubis.contracts.notifier import Notifier
@@ -32,6 +33,7 @@ class World:
     points: Points
     alerts: Alerts
     deliveries: Deliveries
+    environments: Environments
     clock: Clock
     #: Notifiers by the scheme of their addresses.
     notifiers: Mapping[str, Notifier] = field(default_factory=dict)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from anubis.describe.check.schedules import due_after
+    from anubis.describe.defaults import CURRENT
     from anubis.describe.matrix.cells import Cell, cells
     from anubis.describe.origins import ResolvedValue, resolved, resolved_text
     from anubis.describe.reading import Reading, changed, read
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from anubis.describe.upgrading import upgrade
 
 __all__ = [
+    "CURRENT",
     "Cell",
     "Reading",
     "ResolvedValue",
@@ -31,6 +33,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "CURRENT": "defaults",
     "Cell": "matrix.cells",
     "Reading": "reading",
     "ResolvedValue": "origins",

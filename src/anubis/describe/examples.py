@@ -73,6 +73,7 @@ EXAMPLES: dict[str, Any] = {
     "env.privileged": False,
     "env.extended_shm": True,
     "env.vars.*": "32",
+    "env.inherit": ["HF_TOKEN"],
     "ml.benchmark_code": "python train.py",
     "ml.args": "--batch ${BATCH}",
     "ml.framework": "pytorch",
@@ -117,10 +118,17 @@ def toml(path: Path) -> str:
 
 def value_text(value: Any) -> str:
     """A value as TOML; text with backslashes is written in single quotes."""
-    if isinstance(value, str) and ("\\" in value or '"' in value) and "'" not in value and "\n" not in value:
+    if (
+        isinstance(value, str)
+        and ("\\" in value or '"' in value)
+        and "'" not in value
+        and value.isprintable()
+    ):
         return f"'{value}'"
     if isinstance(value, list):
         return "[" + ", ".join(value_text(item) for item in value) + "]"
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{shown((key,))} = {value_text(item)}" for key, item in value.items()) + " }"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return json.dumps(value, ensure_ascii=False).replace(
+        "\x7f", "\\u007f"
+    )  # which JSON allows and TOML does not

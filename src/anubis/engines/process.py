@@ -4,8 +4,8 @@ An agent is one Python interpreter in a separate session. Slots prevent measured
 slot is a lock file that the agent holds through an inherited descriptor, so the kernel frees it when the agent ends.
 """
 
-import fcntl
 import logging
+import math
 import os
 import shutil
 import socket
@@ -20,11 +20,11 @@ from anubis.contracts.engine import Capabilities, Mounting
 from anubis.contracts.world import Surroundings
 from anubis.model.cause import Cause
 from anubis.model.errors import NoCapacityError, StageError
-from anubis.model.hardware import Strategy
+from anubis.model.hardware import Hardware, Strategy
 from anubis.model.launch import Launch, Replica
 from anubis.model.run import Observation, Placement, Run, Seen
-from anubis.pipeline import host_record
-from anubis.pipeline.host_files import not_startable, prepare
+from anubis.pipeline.host import agent_record, resources
+from anubis.pipeline.host.files import not_startable, prepare
 from anubis.pipeline.launch import HOST_AGENT
 from anubis.record import layout, liveness
 from anubis.record.files import FolderFiles
@@ -74,6 +74,9 @@ class ProcessEngine:
             mounting=Mounting(
                 agent=HOST_AGENT, records=str(settings.records), scripts=str(settings.folder / "scripts")
             ),
+            gpus=len(resources.gpus()),
+            cpus=len(resources.cpus()),
+            memory_gb=math.inf,
         )
 
     def placed(self, run: Run) -> Placement | None:
@@ -87,15 +90,17 @@ class ProcessEngine:
         if liveness.state(replica.record) != liveness.ABSENT or (started and started.poll() is None):
             return placement
         self._check_disk()
-        slot = self._take_slot()
+        locks = [self._take_slot()]
         try:
-            record = prepare(replica)
-            host_record.take_ballast(record)
-            self._started[placement.name] = _start(replica, record, slot)
+            limited = self._limited(replica, run.descriptor.hardware, locks)
+            record = prepare(limited)
+            agent_record.take_ballast(record)
+            self._started[placement.name] = _start(limited, record, locks)
         except OSError as error:
             raise not_startable(error, self._settings.records) from error
         finally:
-            os.close(slot)
+            for lock in locks:
+                os.close(lock)
         return placement
 
     def observe(self, placements: Sequence[Placement]) -> Mapping[str, Observation]:
@@ -111,7 +116,7 @@ class ProcessEngine:
 
     def cancel(self, placement: Placement) -> None:
         if self._is_here(placement):  # elsewhere the process id in the record is that of another process
-            host_record.cancel(Path(placement.details["record"]))
+            agent_record.cancel(Path(placement.details["record"]))
 
     def logs(self, placement: Placement) -> Iterator[bytes]:
         files = FolderFiles(placement.details["record"])
@@ -142,16 +147,25 @@ class ProcessEngine:
                 remedy=Cause.DISK_FULL.remedy,
             )
 
+    def _limited(self, replica: Replica, hardware: Hardware, locks: list[int]) -> Replica:
+        """The replica with the requested limits as far as this machine has them; ``locks`` gets those of its devices."""
+        can, folder = self.capabilities, self._settings.folder
+        words: list[str] = []
+        if hardware.gpus is not None and hardware.gpus <= can.gpus:
+            names = _allowed_gpus(replica.environment, hardware.gpus)
+            gpus = resources.take(folder, "gpu", names, hardware.gpus, locks)
+            words += ["--gpus", ",".join(gpus) or "none"]
+        if hardware.cpus is not None and hardware.cpus <= can.cpus:
+            cpus = resources.take(folder, "cpu", resources.cpus(), math.ceil(hardware.cpus), locks)
+            words += ["--cpus", ",".join(cpus)]
+        if hardware.memory_gb is not None:
+            words += ["--memory-bytes", str(int(hardware.memory_gb * (1 << 30)))]
+        return replica.with_options(*words)
+
     def _take_slot(self) -> int:
         for number in range(self._settings.slots):
-            slot = os.open(
-                self._settings.folder / f"slot-{number}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
-            )
-            try:
-                fcntl.flock(slot, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.close(slot)
-            else:
+            slot = resources.take_lock(self._settings.folder / f"slot-{number}.lock")
+            if slot is not None:
                 return slot
         raise NoCapacityError(
             f"all {self._settings.slots} slots of this machine are in use",
@@ -165,11 +179,11 @@ class ProcessEngine:
         runs = started is not None and started.poll() is None
         if not runs:
             self._started.pop(placement.name, None)
-        observation = host_record.observed(record)
+        observation = agent_record.observed(record)
         if observation is None:
             if runs or (started is None and self._may_appear(placement, record)):
                 return Observation(seen=Seen.WAITING)
-            observation = host_record.give_up(
+            observation = agent_record.give_up(
                 record, f"the agent did not start: {self._last_message(placement)}"
             )
         self._expected_s.pop(placement.name, None)
@@ -185,15 +199,30 @@ class ProcessEngine:
         return text.splitlines()[-1] if text else "it left no message"
 
 
-def _start(replica: Replica, record: Path, slot: int) -> subprocess.Popen[bytes]:
-    """Start the agent as the leader of a session. It inherits the slot's lock."""
+def _allowed_gpus(environment: Mapping[str, str], count: int) -> list[str]:
+    """The GPUs among which a run may choose: those that its environment names, else all. Raises StageError."""
+    visible = environment.get("CUDA_VISIBLE_DEVICES")
+    if visible is None:
+        return resources.gpus()
+    names = [name.strip() for name in visible.split(",") if name.strip()]
+    if len(names) < count:
+        raise StageError(
+            f'CUDA_VISIBLE_DEVICES = "{visible}" leaves {len(names)} GPUs, but hardware.gpus is {count}',
+            cause=Cause.USER_ERROR,
+            remedy="change one of them",
+        )
+    return names
+
+
+def _start(replica: Replica, record: Path, locks: Sequence[int]) -> subprocess.Popen[bytes]:
+    """Start the agent as the leader of a session. It inherits the locks."""
     with (record / layout.AGENT_LOG).open("ab") as log:
         return subprocess.Popen(
             replica.argv,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            env={**os.environ, **replica.environment},
+            env=replica.environment,
             start_new_session=True,
-            pass_fds=(slot,),
+            pass_fds=locks,
         )

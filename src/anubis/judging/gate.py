@@ -1,7 +1,7 @@
 """The gate: compares runs of one subject with the earlier level of their series, or with given baseline runs."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf, isfinite, nextafter
 
@@ -14,12 +14,12 @@ from anubis.judging.gate_bounds import BoundedMetric, check_bounds
 from anubis.judging.series import in_order, judged_metrics
 from anubis.model.alert import AlertState
 from anubis.model.identity import series_key
-from anubis.model.ids import short_id
 from anubis.model.points import Point, PointBlock
 from anubis.model.run import Run
 from anubis.model.status import Status
 from anubis.model.verdict import Comparison, CrossedBound, Sides
 from anubis.reporting.gate_report import BenchmarkComparison, Report
+from anubis.reporting.status_words import WORDS
 
 #: Smallest effect that counts, unless the descriptor sets another one.
 MIN_EFFECT = 0.02
@@ -58,9 +58,13 @@ class _Group:
 
 
 def compare_sides(
-    gate_sides: Iterable[GateSides], world: World, *, min_effect: float | None = None
+    gate_sides: Iterable[GateSides],
+    world: World,
+    *,
+    min_effect: float | None = None,
+    metrics: Collection[str] = (),
 ) -> Report:
-    """Judge every metric of every contender; the p values are adjusted for the number of all metrics.
+    """Judge every (or every named) metric of every contender; the p values are adjusted for the number of all metrics.
 
     ``min_effect`` applies to every metric; None: the value of the descriptor, else ``MIN_EFFECT``. Failed runs on
     either side are reported as failures and not compared.
@@ -68,8 +72,8 @@ def compare_sides(
     comparisons: list[BenchmarkComparison] = []
     groups: list[_Group] = []
     for sides in gate_sides:
-        comparisons += _failures(sides)
-        groups += _compared_groups(sides, world, min_effect)
+        comparisons += _failures(sides, world)
+        groups += _compared_groups(sides, world, min_effect, metrics)
     verdicts = iter(compare_many(side for group in groups for side in group.sides).verdicts)
     for group, name in zip(groups, _names(groups), strict=True):
         of_group = tuple(next(verdicts) for _ in group.sides)
@@ -93,7 +97,7 @@ def compare_sides(
     return Report(comparisons=tuple(comparisons))
 
 
-def _failures(sides: GateSides) -> Iterator[BenchmarkComparison]:
+def _failures(sides: GateSides, world: World) -> Iterator[BenchmarkComparison]:
     """One entry for each benchmark with failed runs, with the cause and reason of the last failure."""
     for side, runs in (("contender", sides.contender), ("baseline", sides.baseline or ())):
         failed: dict[tuple[str, str], list[Run]] = defaultdict(list)
@@ -102,20 +106,23 @@ def _failures(sides: GateSides) -> Iterator[BenchmarkComparison]:
                 failed[run.descriptor.info.name, run.series_key].append(run)
         for (name, _), failed_runs in failed.items():
             last = failed_runs[-1]
-            why = f"{last.cause}: {last.reason}" if last.cause else f"not final yet ({last.status})"
-            subject = last.descriptor.subject
+            why = f"{last.cause}: {last.reason}" if last.cause else f"not final yet ({WORDS[last.status]})"
+            subject, short = last.descriptor.subject, world.runs.short_ids([last.id])[last.id]
             yield BenchmarkComparison(
                 benchmark=name,
                 baseline="",
                 contender=subject.commit or subject.version or "",
-                failure=f"{len(failed_runs)} {side} runs without success, last {short_id(last.id)}: {why}",
+                failure=f"{len(failed_runs)} {side} runs without success, last {short}: {why}",
             )
 
 
-def _compared_groups(sides: GateSides, world: World, min_effect: float | None) -> list[_Group]:
+def _compared_groups(
+    sides: GateSides, world: World, min_effect: float | None, metrics: Collection[str]
+) -> list[_Group]:
     """The points of the contender in groups, each with the values it is compared with."""
     good = {run.id: run for run in sides.contender if run.status is Status.SUCCEEDED}
-    groups = _groups(good, world.points.of(list(good)))
+    points = world.points.of(list(good))
+    groups = _groups(good, [point for point in points if not metrics or point.metric in metrics])
     if not groups:
         return []
     blocks = _blocks(groups, world)

@@ -10,6 +10,8 @@ from anubis.model.server import DataSource, Server
 
 SINGLE_RUN = "single_run"
 DEFAULT_ENGINE = "default"
+#: A variable with this prefix before the name of a secret has the value of the secret.
+SECRET = "secret:"  # noqa: S105  not a secret
 
 
 class Overlap(StrEnum):
@@ -79,8 +81,11 @@ class Env:
     privileged: bool = False
     #: Give the container the shared memory size of the machine.
     extended_shm: bool = True
-    #: Environment variables.
+    #: Environment variables. `secret:NAME` is the value of a secret of the operator; it is masked in the output.
     vars: dict[str, str] = field(default_factory=dict)
+    #: Variables of the submitter to inherit although they have the name of a secret or of a setting; they are masked in the
+    #: output. All other variables are inherited without being named.
+    inherit: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +175,11 @@ class CustomParams:
     merge: bool = False
     #: Passed to the SageMaker estimator unchanged.
     hyper_params: dict[str, Any] = field(default_factory=dict)
+
+
+def secret_name(value: str) -> str | None:
+    """The name of the secret that the value of a variable refers to; None for other values."""
+    return value.removeprefix(SECRET) if value.startswith(SECRET) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ def series_key(descriptor: Descriptor) -> str:
     """SHA-256 of what makes two runs comparable, 64 hex digits.
 
     Left out are the subject and the code under test (which a series compares), the schedule, free text, notifications,
-    limits of time and cost, the number of repeats, and the metrics (each metric has its own series, so adding a metric
+    limits of time and cost, inherited secrets, the number of repeats, and the metrics (each metric has its own series, so adding a metric
     does not start a new history for the others).
     """
     info, hardware = descriptor.info, descriptor.hardware
@@ -33,6 +33,7 @@ def series_key(descriptor: Descriptor) -> str:
         info=Info(name=info.name, labels=info.labels, execution_engine=info.execution_engine),
         subject=Subject(),
         hardware=replace(hardware, max_wait_s=None, max_cost=None),
+        env=replace(descriptor.env, inherit=()),
         ml=replace(descriptor.ml, script=None),
         measure=Measure(warmups=descriptor.measure.warmups, isolate=descriptor.measure.isolate),
         output=Output(),

@@ -1,9 +1,14 @@
-"""Run ids: time-ordered UUIDs whose first 13 characters differ within one process."""
+"""Run ids: time-ordered UUIDs, and their short forms."""
 
 import hashlib
 import secrets
 import time
 import uuid
+from collections.abc import Collection
+
+#: Characters of a short id: the time of the run to the millisecond. A shorter prefix would become ambiguous with the next
+#: runs of the same minute.
+SHORTEST = 13
 
 _last_ms = 0
 
@@ -39,6 +44,10 @@ def derived_run_id(run_id: str, words: str, number: int) -> str:
     return str(uuid.UUID(int=value))
 
 
-def short_id(run_id: str) -> str:
-    """The first 13 characters of a run id, as shown to users; unique unless two machines share a millisecond."""
-    return run_id[:13]
+def short_id(run_id: str, others: Collection[str] = ()) -> str:
+    """The shortest prefix of a run id, of at least ``SHORTEST`` characters, with which none of the others begins."""
+    length, alike = SHORTEST, [other for other in others if other.startswith(run_id[:SHORTEST])]
+    while alike:
+        length += 1
+        alike = [other for other in alike if other.startswith(run_id[:length])]
+    return run_id[:length]

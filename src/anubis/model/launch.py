@@ -1,6 +1,6 @@
 """What a run needs from an engine (Bundle), and what the engine starts for it (Launch)."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from anubis.model.descriptor import Measure
 from anubis.model.metric import Metric
@@ -87,8 +87,9 @@ class Replica:
     rank: int
     #: The agent's command line, the benchmark's command at its end.
     argv: tuple[str, ...]
-    #: Variables to set in addition to those of the image or machine.
-    environment: dict[str, str]
+    #: All variables of its processes, without containers; in a container, in addition to those of the image. Some are
+    #: secrets: they must not appear in command lines or logs.
+    environment: dict[str, str] = field(repr=False)
     #: Folder of the record. The engine creates it.
     record: str
     #: Host name for other replicas.
@@ -98,6 +99,13 @@ class Replica:
     #: Path -> file.
     files: dict[str, LaunchFile] = field(default_factory=dict)
     mounts: tuple[Mount, ...] = ()
+
+    def with_options(self, *words: str) -> "Replica":
+        """The replica with further options of its agent."""
+        if not words:
+            return self
+        at = self.argv.index("--")
+        return replace(self, argv=(*self.argv[:at], *words, *self.argv[at:]))
 
     def on_host(self, path: str) -> str:
         """The path on this machine of a path that the processes see. The longest matching mount decides."""

@@ -52,7 +52,8 @@ class Metric:
     name: str
     #: Unit; "none" for a plain number.
     units: str = "none"
-    #: Python regular expression applied to every output line; group `value`, else group 1, is the value.
+    #: Python regular expression applied to every output line. Group `value`, else the first group that is not `step`, is
+    #: the value; group `step`, as in `(?P<step>\d+)`, is the step of the benchmark (iteration, epoch), a whole number.
     #: Default: the benchmark emits the metric with `emit()`.
     pattern: str | None = None
     #: The better direction.

@@ -11,11 +11,11 @@ from anubis.model.descriptor import Descriptor
 from anubis.model.points import Point, SampleBlock
 from anubis.model.status import Status
 
-#: Kinds of events about the values of a run: a crossed bound of the descriptor, values that were not recorded.
-CROSSED_EVENT, REJECTED_EVENT = "threshold", "rejected"
 #: A run is due again at most this long after its last step, seconds. A later time in the database was written before
 #: the wall clock was set back, and does not count.
 LONGEST_PAUSE_S = 300.0
+#: Kinds of events about the values of a run: a crossed bound of the descriptor, values that were not recorded.
+CROSSED_EVENT, REJECTED_EVENT = "threshold", "rejected"
 
 
 class Seen(StrEnum):

@@ -4,7 +4,9 @@ import contextlib
 import logging
 import math
 import os
+import signal
 import subprocess
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +25,9 @@ log = logging.getLogger(__name__)
 SLOWEST_BYTES_PER_S = 5_000_000
 PATIENCE_S = 60.0
 LONGEST_S = 3600.0
+#: How often an extractor is started if it is killed from outside, and how often a running one is looked at, seconds.
+MOST_ATTEMPTS = 5
+LOOK_EVERY_S = 1.0
 _LONGEST_MESSAGE = 1 << 16
 
 
@@ -84,19 +89,40 @@ def _extract_again(records: Records, key: RecordKey, record: Record) -> str:
         return str(error)
     longest_s = min(PATIENCE_S + sum(sizes) / SLOWEST_BYTES_PER_S, LONGEST_S)
     words = [*HOST_AGENT, "extract", "--record", folder, "--fresh"]
-    try:
-        ended = subprocess.run(
-            words, stdin=subprocess.DEVNULL, capture_output=True, timeout=longest_s, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return _failed(folder, f"the extractor took longer than {longest_s:.0f} s")
-    except OSError as error:
-        return _failed(folder, f"the extractor could not be started: {error}")
-    if ended.returncode:
-        lines = ended.stderr[-_LONGEST_MESSAGE:].decode(errors="replace").split("\n")
-        last = next((line for line in reversed(lines) if line.strip()), f"exit status {ended.returncode}")
-        return _failed(folder, f"the extractor failed: {last}")
-    return ""
+    problem = ""
+    for _ in range(MOST_ATTEMPTS):
+        try:
+            code, message = _run(words, longest_s)
+        except OSError as error:
+            return _failed(folder, f"the extractor could not be started: {error}")
+        if code == 0:
+            return ""
+        problem = _failed(folder, f"the extractor {message}")
+        if code > 0:  # not killed: it would fail again
+            break
+    return problem
+
+
+def _run(words: Sequence[str], longest_s: float) -> tuple[int, str]:
+    """Run an extractor; its exit code, negative if it was killed from outside, and why it failed."""
+    with subprocess.Popen(
+        words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as process:
+        until_s = time.monotonic() + longest_s
+        while True:
+            try:
+                _, errors = process.communicate(timeout=LOOK_EVERY_S)
+                break
+            except subprocess.TimeoutExpired:
+                if time.monotonic() > until_s:
+                    process.kill()
+                    return 1, f"took longer than {longest_s:.0f} s"
+                process.send_signal(signal.SIGCONT)  # it may have been stopped
+    if process.returncode < 0:
+        return process.returncode, f"was killed by signal {-process.returncode}"
+    lines = errors[-_LONGEST_MESSAGE:].decode(errors="replace").split("\n")
+    last = next((line for line in reversed(lines) if line.strip()), f"exit status {process.returncode}")
+    return process.returncode, f"failed: {last}"
 
 
 def _failed(folder: str, problem: str) -> str:

@@ -3,17 +3,22 @@
 import json
 import sys
 import uuid
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from anubis.agent import options
 from anubis.contracts.engine import Mounting
+from anubis.contracts.environments import SubmittedEnvironment
 from anubis.contracts.objects import Objects
+from anubis.model.descriptor import secret_name
 from anubis.model.launch import Bundle, Launch, LaunchFile, Mount, Replica, Role
 from anubis.model.run import Run
 from anubis.pipeline import environment
-from anubis.pipeline.host_files import extracted
+from anubis.pipeline.host.files import extracted
 from anubis.record import layout
+from anubis.record.environment import content
+from anubis.submission.environment.summary import summary
 
 #: Garbage collection is off until the agent enables it: this saves a tenth of the time of the imports.
 _START = "import gc, sys; gc.disable(); sys.path.insert(0, {!r}); from anubis.agent.entry import main; main()"
@@ -22,12 +27,24 @@ _PACKAGES = str(Path(__file__).parents[2])
 HOST_AGENT = (sys.executable, "-I", "-S", "-c", _START.format(_PACKAGES))
 
 
-def launch_of(run: Run, bundle: Bundle, mounting: Mounting, objects: Objects) -> Launch:
+def launch_of(
+    run: Run,
+    bundle: Bundle,
+    mounting: Mounting,
+    objects: Objects,
+    *,
+    environment: SubmittedEnvironment,
+    digest: Callable[[str], str],
+) -> Launch:
     """The launch of a run on an engine with this mounting. Extracts the script archive into ``mounting.scripts``.
+
+    Processes without containers inherit the variables of the submitter. ``digest`` computes what the record keeps of
+    those whose values it does not keep.
 
     Raises StageError, or NotFoundError and BadInputError for a script archive that is missing or refused.
     """
-    builder = _Builder(run, bundle, mounting, _scripts(bundle.script, mounting, objects))
+    scripts = _scripts(bundle.script, mounting, objects)
+    builder = _Builder(run, bundle, mounting, scripts, environment, digest)
     return Launch(
         replicas=tuple(builder.replica(role, rank) for role in bundle.roles for rank in range(role.replicas))
     )
@@ -50,6 +67,9 @@ class _Builder:
     bundle: Bundle
     mounting: Mounting
     scripts: Mount | None
+    submitted: SubmittedEnvironment
+    #: Digests of the values of variables.
+    digest: Callable[[str], str]
 
     def replica(self, role: Role, rank: int) -> Replica:
         strategy = self.run.descriptor.hardware.strategy
@@ -60,6 +80,8 @@ class _Builder:
         files = {given: _json(self._options(role, record.target, folder))}
         if patterns := {m.name: {"pattern": m.pattern, "units": m.units} for m in role.metrics if m.pattern}:
             files[f"{record.target}/{layout.PATTERNS}"] = _json(patterns)
+        variables = self._variables(role)
+        files[f"{record.target}/{layout.ENVIRONMENT}"] = self._summary(role, variables)
         if hosts := environment.hosts(self.bundle, role, strategy=strategy, address=self.address):
             files[hostfile] = LaunchFile(content=hosts.encode())
         fixed = environment.variables(
@@ -75,13 +97,32 @@ class _Builder:
             role=role,
             rank=rank,
             argv=(*self.mounting.agent, "exec", "--options", given, "--", *role.command),
-            environment={**role.environment, **fixed},
+            environment={**variables, **fixed},
             record=record.target,
             address=self.address(role.name, rank),
             folders=(work,) if folder == work else (),
             files=files,
             mounts=self._mounts(record),
         )
+
+    def _variables(self, role: Role) -> dict[str, str]:
+        """The inherited variables and those of the descriptor, with the values of secrets."""
+        described = {
+            name: self.submitted.secrets[secret] if (secret := secret_name(value)) else value
+            for name, value in role.environment.items()
+        }
+        return {**(self.submitted.variables if self.mounting.inside is None else {}), **described}
+
+    def _summary(self, role: Role, variables: dict[str, str]) -> LaunchFile:
+        recorded = summary(
+            variables, secrets=self._masked(role), described=role.environment, digest=self.digest
+        )
+        return LaunchFile(content=content(recorded))
+
+    def _masked(self, role: Role) -> list[str]:
+        """The variables whose values must not appear in the output."""
+        secrets = {name for name, value in role.environment.items() if secret_name(value)}
+        return sorted(secrets.union(self.run.descriptor.env.inherit))
 
     def address(self, role: str, rank: int) -> str:
         run = self.run
@@ -109,7 +150,9 @@ class _Builder:
         """The agent's options: fields of ``[measure]`` with the same name, and the values of this replica."""
         measured = {name: value for name, value in asdict(role.measure).items() if name in options.NAMES}
         seed = uuid.UUID(self.run.id).int & 0x7FFFFFFF
-        return {**measured, "record": record, "run_id": self.run.id, "seed": seed, "cwd": folder}
+        masked = " ".join(self._masked(role))
+        given = {"record": record, "run_id": self.run.id, "seed": seed, "cwd": folder}
+        return {**measured, **given, **({"masked": masked} if masked else {})}
 
 
 def _json(value: object) -> LaunchFile:

@@ -23,6 +23,7 @@ from anubis.model.run import Event, Run, Step
 from anubis.model.status import Status
 from anubis.pipeline.chore_turns import ChoreTurns
 from anubis.pipeline.held_runs import LOOK_EVERY_S, Held, HeldRuns
+from anubis.pipeline.run_environment import is_needed_no_more
 from anubis.pipeline.stage_call import Answer, ask, fail, observe
 from anubis.pipeline.stage_pool import EnginePool, StagePool
 from anubis.pipeline.stages.watch import Pause
@@ -299,19 +300,26 @@ class Reconciler:
                 return False
             reason = f"{type(error).__name__}: {error}"
             return self._apply(held, fail(held.run, self.world, Cause.INTERNAL, reason), rescue=True)
-        if run.placement != held.run.placement:
-            held.since_s = now_s
-        held.run, held.look_s = run, now_s + step.again_after_s
-        if run.status.final:
-            self.held.forget(held)
+        held.look_s = now_s + step.again_after_s
         if step.alerts:
             self.chores.ask(now_s)
+        self._update(held, run, now_s)
+        return True
+
+    def _update(self, held: Held, run: Run, now_s: float) -> None:
+        """Continue with the run as it is stored now."""
+        if run.placement != held.run.placement:
+            held.since_s = now_s
+        held.run = run
+        if is_needed_no_more(run):
+            self.world.environments.remove([run.id])
+        if run.status.final:
+            self.held.forget(held)
         if self.changed:
             try:
                 self.changed(run)
             except Exception:  # a defect of a view stops no driver
                 log.exception("cannot show a change of run %s", run.id)
-        return True
 
     def _write(self, run: Run, step: Step) -> Run:
         now_s = self._clock.now_s()

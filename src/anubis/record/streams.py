@@ -8,6 +8,18 @@ import os
 from anubis.record.index_writer import CHUNK, GAP, IndexFile
 from anubis.record.layout import STREAMS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Filter(Protocol):
+        """Changes the bytes of a stream; it may return them later than it gets them."""
+
+        def feed(self, data: bytes) -> bytes: ...
+
+        def finish(self) -> bytes: ...
+
+
 #: Requested size of a pipe, and bytes read at once. 1 MiB is the limit for unprivileged users on Linux (fs.pipe-max-size).
 PIPE_BYTES = 1 << 20
 #: A stream that has grown by more than this since its last fsync is not synced until the end: an fsync of so much data
@@ -20,8 +32,9 @@ class Spool:
     not block the benchmark.
     """
 
-    def __init__(self, record: str, code: int, index: IndexFile) -> None:
+    def __init__(self, record: str, code: int, index: IndexFile, masked: Filter | None = None) -> None:
         self.code = code
+        self._masked = masked
         self.name = STREAMS[code]
         self._index = index
         self.file = os.open(f"{record}/{self.name}", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
@@ -37,12 +50,23 @@ class Spool:
         except BlockingIOError:
             return -1
         if count:
-            lost = self.lost
-            self._write(buffer[:count])
-            self._index.note(self.code, CHUNK, self.size, time_ns, repeat)
-            if self.lost > lost:
-                self._index.note(self.code, GAP, self.size, time_ns, repeat)
+            data = buffer[:count]
+            self._store(memoryview(self._masked.feed(bytes(data))) if self._masked else data, time_ns, repeat)
         return count
+
+    def finish(self, time_ns: int, repeat: int) -> None:
+        """Write what is held back at the end of an execution."""
+        if self._masked:
+            self._store(memoryview(self._masked.finish()), time_ns, repeat)
+
+    def _store(self, data: memoryview, time_ns: int, repeat: int) -> None:
+        if not data:  # all of it is held back
+            return
+        lost = self.lost
+        self._write(data)
+        self._index.note(self.code, CHUNK, self.size, time_ns, repeat)
+        if self.lost > lost:
+            self._index.note(self.code, GAP, self.size, time_ns, repeat)
 
     def _write(self, data: memoryview) -> None:
         while data:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from array import array
+from math import isfinite
 
 from anubis.record.files import reader
 from anubis.record.layout import TELEMETRY
@@ -86,7 +87,7 @@ class Telemetry:
         known = [
             value
             for time_s, value in zip(self.times_s, values)
-            if after_s < time_s <= until_s and value == value  # noqa: PLR0124  NaN
+            if after_s < time_s <= until_s and isfinite(value)
         ]
         return max(known, default=None)
 

@@ -84,7 +84,7 @@ def metrics_problems(content: Mapping[str, Any]) -> list[str]:
         if not isinstance(report, dict):
             problems.append(f"a report must be an object, found {_name(report)}")
             continue
-        problems += _wrong(report, ("rejected",), lambda value: isinstance(value, dict), "an object")
+        problems += _wrong(report, ("rejected",), _is_counts, "an object of counts")
         problems += _wrong(report, ("closest",), _is_list, "a list")
     return problems
 
@@ -139,6 +139,10 @@ def _is_text(value: Any) -> bool:
 
 def _is_name(value: Any) -> bool:
     return isinstance(value, str) and len(value) <= 200
+
+
+def _is_counts(value: Any) -> bool:
+    return isinstance(value, dict) and all(type(count) is int and count >= 0 for count in value.values())
 
 
 def _is_list(value: Any) -> bool:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from anubis.analysis.quantities import effect_between, levels_text, percent
 from anubis.model.alert import SEVERITY_ORDER, Alert, AlertKind, AlertRow, AlertState
-from anubis.reporting.markup import code, one_line, short_subject
+from anubis.reporting.markup import code, one_line, person, short_subject
 
 #: How the effect of a level shift is estimated from the points on both sides.
 ESTIMATOR = "clipped means"
@@ -196,7 +196,7 @@ def _state(alert: Alert, mark: Mark) -> str:
     if alert.state is AlertState.MUTED and alert.muted_until_s is not None:
         state += f" until {datetime.fromtimestamp(alert.muted_until_s, UTC):%Y-%m-%d %H:%M} UTC"
     if state and alert.actor:
-        state += f" by {mark(alert.actor)}"
+        state += f" by {mark(person(alert.actor))}"
     if alert.why:
         state += f": {mark(alert.why)}" if state else mark(alert.why)
     return f"{state[:1].upper()}{state[1:]}." if state else ""

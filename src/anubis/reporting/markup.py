@@ -11,6 +11,11 @@ def one_line(text: str, max_chars: int = 200) -> str:
     return visible if len(visible) <= max_chars else f"{visible[: max_chars - 1].rstrip()}…"
 
 
+def person(name: str) -> str:
+    """The stored name of a person on one line; of a hash, which earlier versions stored, the first eight digits."""
+    return name[:8] if re.fullmatch("[0-9a-f]{40}", name) else one_line(name, 60)
+
+
 def code(text: str, max_chars: int = 120) -> str:
     """The text as a Markdown code span, also inside a table: mentions, links, images and HTML stay inactive.
 

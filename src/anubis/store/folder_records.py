@@ -11,10 +11,10 @@ from typing import IO
 import zstandard
 
 from anubis.contracts.records import RecordFile, RecordKey
+from anubis.model.errors import disk_error
 from anubis.record import appending, files, layout, packing
 from anubis.record.files import FileState, FolderFiles
 from anubis.record.validation import DamagedError
-from anubis.store.folders import disk_error
 
 _LEVEL = 9
 

@@ -1,26 +1,15 @@
 """Objects as files below one folder."""
 
 import contextlib
-import errno
 import os
 import re
 from pathlib import Path
 from typing import BinaryIO
 
-from anubis.model.errors import BadInputError, FullError, NotFoundError, ReadOnlyError, StoreError
+from anubis.model.errors import BadInputError, NotFoundError, disk_error
 
 _KEY = re.compile(r"[\w.=+-]+(?:/[\w.=+-]+)*")
 _BUFFER = 1 << 20
-
-
-def disk_error(what: str, error: OSError) -> StoreError:
-    """The error of a store in a folder, from that of the file system."""
-    message = f"{what}: {error.strerror or error}"
-    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-        return FullError(message, remedy="free disk space, then try again")
-    if error.errno in {errno.EROFS, errno.EACCES, errno.EPERM}:
-        return ReadOnlyError(message, remedy="make the folder writable, then try again")
-    return StoreError(message, remedy="check the disk and the permissions of that folder, then try again")
 
 
 class FolderObjects:

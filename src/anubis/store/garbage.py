@@ -10,6 +10,7 @@ from anubis.contracts.records import Records
 from anubis.contracts.runs import RunQuery, Runs
 from anubis.model.status import Status
 from anubis.record import layout, packing
+from anubis.submission.environment.handover import FOLDER as ENVIRONMENTS
 from anubis.transfer.run_transfer import INCOMING
 
 _ARCHIVE = re.compile(r"[0-9a-f]{64}\.tar")
@@ -29,6 +30,8 @@ def find(home: Path, runs: Runs, *, before_s: float) -> Iterator[Garbage]:
     )
     yield from _found("packing", (path for path in halves if _touched_s(path) < before_s))
     yield from _found("import", (path for path in _children(home / INCOMING) if _touched_s(path) < before_s))
+    environments = [path for path in _children(home / ENVIRONMENTS) if _touched_s(path) < before_s]
+    yield from _found("environment", _without_unfinished_run(runs, environments))
     objects = [path for path in _children(home / "objects") if _touched_s(path) < before_s]
     yield from _found("upload", (path for path in objects if path.name.startswith(".new-")))
     archives = [path for path in objects if _ARCHIVE.fullmatch(path.name)]
@@ -66,6 +69,16 @@ def _unknown_runs(runs: Runs, folders: Sequence[Path]) -> Iterator[Path]:
         rows = runs.find(RunQuery(ids=tuple(path.name for path in batch), limit=_BATCH))
         known = {row.id for row in rows}
         yield from (path for path in batch if path.name not in known)
+
+
+def _without_unfinished_run(runs: Runs, files: Sequence[Path]) -> Iterator[Path]:
+    """Handed-over environments of runs that are final or not stored, and unfinished files."""
+    for start in range(0, len(files), _BATCH):
+        batch = files[start : start + _BATCH]
+        ids = tuple(path.stem for path in batch if layout.is_run_id(path.stem))
+        rows = runs.find(RunQuery(ids=ids, limit=_BATCH)) if ids else ()
+        unfinished = {row.id for row in rows if not row.status.final}
+        yield from (path for path in batch if path.stem not in unfinished)
 
 
 def _scripts(runs: Runs) -> tuple[set[str], set[str]]:

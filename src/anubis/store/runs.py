@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from anubis.contracts.runs import RunQuery, RunRow
+from anubis.contracts.runs import RunQuery, RunRow, StoredNames
 from anubis.model.errors import NotFoundError
+from anubis.model.ids import short_id
 from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Event, Run
 from anubis.store.adding import add_points, add_runs
@@ -43,6 +44,16 @@ class StoredRuns:
         shown = ", ".join(names[:_CANDIDATES]) + (", ..." if len(names) > _CANDIDATES else "")
         raise NotFoundError(f"several runs begin with {run_id}: {shown}", remedy="give more digits of the id")
 
+    def short_ids(self, run_ids: Iterable[str]) -> Mapping[str, str]:
+        """See the contract. In the order of the ids, only the neighbours of an id can share more of it than others."""
+        short = {run_id: short_id(run_id) for run_id in run_ids}
+        with self._database.session() as session:
+            for ids in chunked(map(id_bytes, short)):
+                for row in session.rows("neighbours", ids=ids):
+                    others = [id_text(other) for other in (row.before, row.after) if other is not None]
+                    short[id_text(row.id)] = short_id(id_text(row.id), others)
+        return short
+
     def text(self, run_id: str) -> str:
         full = self.get(run_id).id
         (row,) = self._database.rows("text", run_id=id_bytes(full))
@@ -50,6 +61,19 @@ class StoredRuns:
 
     def find(self, query: RunQuery) -> Sequence[RunRow]:
         return find(self._database, query)
+
+    def names(self) -> StoredNames:
+        labels: dict[str, list[str]] = {}
+        with self._database.session() as session:
+            for row in session.rows("label_names"):
+                labels.setdefault(row.name, []).append(row.value)
+            benchmarks = [row.name for row in session.rows("benchmark_names")]
+            metrics = [row.name for row in session.rows("metric_names")]
+        return StoredNames(
+            benchmarks=tuple(sorted(benchmarks)),  # not sorted by the database, whose collation is unknown
+            metrics=tuple(sorted(metrics)),
+            labels={name: tuple(sorted(values)) for name, values in sorted(labels.items())},
+        )
 
     def unfinished(self) -> int:
         (row,) = self._database.rows("unfinished")

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from anubis import describe
+from anubis.describe.drafting import DescriptorText
 from anubis.model.errors import BadInputError
 from anubis.model.problem import Problem
 from anubis.submission import subject
@@ -17,7 +18,7 @@ Warned = Callable[[Path, Problem], None]
 
 
 def submissions_of(
-    files: Sequence[Path],
+    files: Sequence[Path | DescriptorText],
     *,
     overrides: Mapping[str, str],
     script: str | None = None,
@@ -35,7 +36,7 @@ def submissions_of(
 
 
 def read(
-    file: Path,
+    file: Path | DescriptorText,
     *,
     overrides: Mapping[str, str],
     script: str | None = None,
@@ -47,20 +48,14 @@ def read(
 
     ``name`` identifies the file in its family; ``folder`` is the working folder (None: the folder of the file).
     """
-    try:
-        with file.open("rb") as stream:  # a device or a data set, given by mistake, is not read as a whole
-            content = stream.read(MAX_BYTES)
-    except OSError as error:
-        raise BadInputError(
-            f"{file}: {error.strerror}", remedy="give the path of a descriptor file"
-        ) from error
-    reading = describe.read(content, filename=str(file), overrides=overrides)
+    content, title, own_folder = _content(file)
+    reading = describe.read(content, filename=title, overrides=overrides)
     if reading.descriptor is None:
-        raise BadInputError(f"{file} is not a valid descriptor", problems=reading.problems, file=str(file))
+        raise BadInputError(f"{title} is not a valid descriptor", problems=reading.problems, file=title)
     if warned:
         for problem in reading.problems:
-            warned(file, problem)
-    where = folder or (file.resolve().parent if file.is_file() else Path.cwd())
+            warned(Path(title), problem)
+    where = folder or own_folder
     for cell in describe.cells(reading.descriptor):
         tested = subject.resolve(cell.descriptor.subject, where)
         yield Submission(
@@ -74,7 +69,21 @@ def read(
         )
 
 
-def _names(files: Sequence[Path]) -> list[str]:
+def _content(file: Path | DescriptorText) -> tuple[bytes, str, Path]:
+    """The bytes of a descriptor, its name in messages, and the working folder of its benchmark."""
+    if isinstance(file, DescriptorText):
+        return file.text.encode(), file.name, file.folder
+    try:
+        with file.open("rb") as stream:  # a device or a data set, given by mistake, is not read as a whole
+            content = stream.read(MAX_BYTES)
+    except OSError as error:
+        raise BadInputError(
+            f"{file}: {error.strerror}", remedy="give the path of a descriptor file"
+        ) from error
+    return content, str(file), file.resolve().parent if file.is_file() else Path.cwd()
+
+
+def _names(files: Sequence[Path | DescriptorText]) -> list[str]:
     """The name of each file in the family: file name, else path, else path and number; empty for a single file."""
     if len(files) == 1:
         return [""]

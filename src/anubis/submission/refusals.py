@@ -53,6 +53,15 @@ def checked_here(
     return [*found, *(_warning(problem) for problem in _undeliverable(descriptor, notifiers))]
 
 
+def engine_of(descriptor: Descriptor, engines: Mapping[str, Engine], default_engine: str) -> Engine | None:
+    """The engine of a descriptor; None if it is not installed here."""
+    named = descriptor.info.execution_engine
+    try:
+        return engines[default_engine if named == DEFAULT_ENGINE else named]
+    except KeyError:
+        return None
+
+
 def only_recorded(descriptor: Descriptor, engine: Engine) -> Iterator[Problem]:
     """What this engine keeps in the record but does not act on, as warnings."""
     can, hardware = engine.capabilities, descriptor.hardware
@@ -62,6 +71,25 @@ def only_recorded(descriptor: Descriptor, engine: Engine) -> Iterator[Problem]:
     if hardware.instance_type != LOCAL and not can.instance_types:
         message = f'engine "{engine.name}" runs on this machine: {hardware.instance_type} is only recorded'
         yield _warning(_refusal("hardware.instance_type", message, ""))
+    for field in ("gpus", "cpus", "memory_gb"):
+        requested, most = getattr(hardware, field), getattr(can, field)
+        if requested is not None and requested > most:
+            message = (
+                f'engine "{engine.name}" has at most {most:g} here: {field} = {requested:g} is only recorded'
+            )
+            yield _warning(_refusal(f"hardware.{field}", message, ""))
+    for field in ("availability_zone", "aws_zone_id"):
+        if (zone := getattr(hardware, field)) and not can.zones:
+            message = f'engine "{engine.name}" has no zones: {zone} is only recorded'
+            yield _warning(_refusal(f"hardware.{field}", message, ""))
+    if not descriptor.env.extended_shm and not can.images:
+        message = (
+            f'engine "{engine.name}" always has the shared memory of the machine: false is only recorded'
+        )
+        yield _warning(_refusal("env.extended_shm", message, ""))
+    if descriptor.custom_params is not None and not can.custom_params:
+        message = f'engine "{engine.name}" does not use this section: it is only recorded'
+        yield _warning(_refusal("custom_params", message, ""))
 
 
 def _missing(path: str, message: str, name: str, known: Mapping[str, object], error: KeyError) -> Problem:

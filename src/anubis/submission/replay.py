@@ -4,7 +4,7 @@ What would be measured under a wrong name is an error: another commit, a folder 
 change the values is a warning.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,8 @@ from anubis.submission.submit import Submission
 _OF_FAMILY = ("file", "round")
 #: Number of digits of a commit in a message.
 _SHORT = 12
+#: Number of variables that a message names.
+_NAMES = 8
 
 
 def submission_of(run: Run, text: str, *, overrides: Mapping[str, str], folder: Path | None) -> Submission:
@@ -128,6 +130,20 @@ def machine_differences(stored: Mapping[str, Any], now: Mapping[str, Any]) -> It
         if old != new:
             values = f": {old}, now {new}" if name == "file" else ""
             yield _warning(f"python.{name}", f"{what} changed{values}")
+
+
+def environment_differences(changed: Sequence[str] | None) -> Iterator[Problem]:
+    """What differs in the environment: names of variables that cannot be repeated; None: it is not recorded here."""
+    if changed is None:
+        message = (
+            "this installation has not recorded the environment of the run: that of this command is used"
+        )
+        yield _warning("environment", message)
+    elif changed:
+        names = ", ".join(changed[:_NAMES]) + (
+            f" and {len(changed) - _NAMES} more" if changed[_NAMES:] else ""
+        )
+        yield _warning("environment", f"these variables differ, and have their present values: {names}")
 
 
 def _warning(path: str, message: str, remedy: str = "") -> Problem:

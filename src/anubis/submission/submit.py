@@ -13,7 +13,7 @@ from anubis.model.identity import digest, series_key
 from anubis.model.ids import new_run_id
 from anubis.model.run import Event, Run
 from anubis.model.status import Status
-from anubis.submission.refusals import refusals
+from anubis.submission.refusals import only_recorded, refusals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +70,10 @@ def runs_of(
         stored.append((run, submission.text))
         data = {"cell": run.cell} if run.cell else {}
         events.append(Event(run_id=run.id, kind="submitted", time_s=run.created_s, actor=owner, data=data))
+        ignored = [problem.message for problem in only_recorded(run.descriptor, engines[run.engine])]
+        if ignored:
+            text = "; ".join(ignored)
+            events.append(Event(run_id=run.id, kind="only_recorded", time_s=run.created_s, message=text))
     return stored, events
 
 

@@ -1,5 +1,6 @@
 """An engine that a test controls."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from anubis.contracts.engine import Capabilities, Mounting
@@ -19,6 +20,11 @@ class FakeEngine:
         images=True,
         data=True,
         instance_types=True,
+        gpus=math.inf,
+        cpus=math.inf,
+        memory_gb=math.inf,
+        zones=True,
+        custom_params=True,
         isolate_place=True,
     )
 

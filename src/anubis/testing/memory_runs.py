@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from anubis.contracts.runs import RunQuery, RunRow
+from anubis.contracts.runs import RunQuery, RunRow, StoredNames
 from anubis.model.errors import NotFoundError
+from anubis.model.ids import short_id
 from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Event, Run
 from anubis.testing.memory_state import MemoryState
@@ -25,6 +26,10 @@ class FakeRuns:
             raise NotFoundError(f"no run has the id {run_id}", remedy="look at the list of runs")
         shown = ", ".join(sorted(run.id for run in matches)[:5])
         raise NotFoundError(f"several runs begin with {run_id}: {shown}", remedy="give more digits")
+
+    def short_ids(self, run_ids: Iterable[str]) -> Mapping[str, str]:
+        stored = list(self._shelf.runs)
+        return {run_id: short_id(run_id, [one for one in stored if one != run_id]) for run_id in run_ids}
 
     def text(self, run_id: str) -> str:
         return self._shelf.texts[self.get(run_id).id]
@@ -48,6 +53,19 @@ class FakeRuns:
                 remedy="start again with the first page",
             )
         return place
+
+    def names(self) -> StoredNames:
+        with self._shelf.lock:
+            infos = [run.descriptor.info for run in self._shelf.runs.values()]
+            metrics = {metric for _, metric in self._shelf.points}
+        labels: dict[str, set[str]] = {}
+        for name, value in (pair for info in infos for pair in info.labels.items()):
+            labels.setdefault(name, set()).add(value)
+        return StoredNames(
+            benchmarks=tuple(sorted({info.name for info in infos})),
+            metrics=tuple(sorted(metrics)),
+            labels={name: tuple(sorted(values)) for name, values in sorted(labels.items())},
+        )
 
     def unfinished(self) -> int:
         with self._shelf.lock:

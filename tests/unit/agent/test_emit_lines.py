@@ -82,6 +82,13 @@ def test_what_a_writer_gave_up_is_counted(buffers, emitted):
     assert (emitted.dropped, emitted.bad_lines) == (15, 0)
 
 
+def test_a_metric_of_an_earlier_extraction_is_not_declared_by_that(buffers, emitted):
+    """Of an object with other fields, only declared metrics are read."""
+    buffers.restore([], {"loss": [1, {}, None]})
+    emitted.take_stdout(b'{"loss": 2, "level": "info"}', 9.0, 0)
+    assert buffers.with_samples() == []
+
+
 def test_objects_on_stdout(buffers, emitted):
     emitted.take_stdout(b'{"loss": 1}', 9.0, 0)
     emitted.take_stdout(b'{"loss": 2, "level": "info"}', 9.0, 0)

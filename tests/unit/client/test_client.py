@@ -13,7 +13,9 @@ from anubis.client.protocol import judging, runs, tools
 from anubis.contracts.runs import RunQuery
 from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.status import Status
+from anubis.pipeline.lease_owner import new_owner
 from anubis.settings import Settings
+from anubis.submission.person import person
 from anubis.testing.builders import NOW_S, a_descriptor, a_point, a_run
 from anubis.wiring import build
 
@@ -135,7 +137,7 @@ def test_cancelling_twice_reports_the_run_once(settings, client):
     assert [each.id for each in client.runs.cancel([run.id], why="enough")] == [run.id]
     assert client.runs.cancel([run.id]) == []
     (event,) = client.runs.events(run.id)
-    assert (event.kind, event.message, event.actor) == ("cancel_requested", "enough", settings.client_id)
+    assert (event.kind, event.message, event.actor) == ("cancel_requested", "enough", person(settings))
 
 
 def test_a_cascade_cancels_what_a_run_caused_and_nothing_else(settings, client):
@@ -166,3 +168,50 @@ def test_the_folder_of_a_record_may_have_a_name_that_is_not_text(tmp_path):
     folder.mkdir(parents=True)
     with Client.open(settings) as client:
         assert client.records.folder(run.id) == folder
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """The home folders in which a worker was started."""
+    homes = []
+    monkeypatch.setattr("anubis.pipeline.worker.start", lambda home: homes.append(home) or True)
+    return homes
+
+
+def waiting(settings, owner=None):
+    """Store a run that waits, leased to this owner."""
+    installation = build(settings)
+    installation.world.runs.add([(a_run(), "text")], [])
+    if owner:
+        installation.world.leases.claim(owner, now_s=NOW_S + 1, lease_s=1e9, limit=1)
+    installation.close()
+
+
+def test_a_run_that_no_process_drives_is_picked_up(client, settings, started):
+    assert not client.workers.pick_up()
+    waiting(settings)
+    assert client.workers.pick_up()
+    assert started == [settings.home]
+
+
+def test_a_run_whose_driver_has_ended_is_picked_up(client, settings, started):
+    living = new_owner()
+    host, boot, pid, _, nonce = living.rsplit("/", 4)
+    waiting(settings, f"{host}/{boot}/{pid}/1/{nonce}")
+    assert client.workers.pick_up()
+    assert started
+
+
+def test_a_run_that_a_process_drives_is_left_to_it(client, settings, started):
+    waiting(settings, new_owner())
+    assert not client.workers.pick_up()
+    assert started == []
+
+
+def test_a_command_succeeds_also_where_no_worker_can_be_started(client, settings, monkeypatch):
+    def start(home):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("anubis.pipeline.worker.start", start)
+    waiting(settings)
+    assert not client.workers.pick_up()

@@ -124,6 +124,8 @@ def test_a_wrong_metric_is_told_at_its_key(key, value, expected):
     [
         ("speed=[0-9.]+", "no group"),
         ("(speed)=([0-9.]+)", "2 groups"),
+        (r"(?P<step>\d+): (a|b)=([0-9.]+)", "2 groups"),
+        (r"(?P<step>\d+): [0-9.]+", "no group for the value"),
         ("speed=([0-9.]+)", None),
         ("(speed)=(?P<value>[0-9.]+)", None),
         ("(?:speed)=([0-9.]+)", None),
@@ -421,6 +423,52 @@ def test_a_version_nobody_knows_is_an_error_beside_the_others(version, expected)
     assert [where for where, _, _ in found] == ["spec_version", "info.name"]
     assert expected in found[0][1]
     assert '"1.0"' in found[0][1]
+
+
+@pytest.mark.parametrize(
+    ("command", "env"),
+    [
+        ('benchmark_code = "run ${KEY}"', 'vars = { KEY = "secret:ONE" }'),
+        ('benchmark_code = "run"\nargs = "--key=$(KEY)"', 'vars = { KEY = "secret:ONE" }'),
+        ('benchmark_code = "run ${KEY}"', 'inherit = ["KEY"]'),
+    ],
+)
+def test_a_secret_is_not_part_of_a_command(command, env):
+    text = BASE.replace('benchmark_code = "true"', command).replace("[env]", f"[env]\n{env}")
+    _, problem, severity = the_one(said(text))
+    assert severity is Severity.ERROR
+    assert '"KEY" must not be on the command line' in problem
+
+
+def test_the_secrets_of_a_server_are_not_part_of_its_command():
+    server = SERVER.replace('start_command = ""', 'start_command = "serve ${KEY} ${OTHER}"')
+    server += '[server.env.vars]\nKEY = "secret:ONE"\n'
+    text = BASE.replace('"c5.large"', '"c5.large"\nstrategy = "inference"', 1).replace(
+        "[env]", '[env]\ninherit = ["OTHER"]'
+    )
+    path, problem, _ = the_one(said(text + server))
+    assert path == "server.env.start_command"
+    assert '"KEY"' in problem
+
+
+def test_other_variables_and_similar_text_may_be_part_of_a_command():
+    env = '[env]\ninherit = ["TOKEN"]\nvars = { KEY = "secret:ONE", SIZE = "1" }'
+    text = BASE.replace('"true"', '"run ${SIZE} $KEY KEY ${KEYS}"').replace("[env]", env)
+    assert said(text) == []
+
+
+@pytest.mark.parametrize("value", ["secret:", "secret:a b", "secret:1A", "secret:A-B"])
+def test_a_reference_names_a_secret(value):
+    text = BASE.replace("[env]", f'[env]\nvars = {{ A = "{value}", B = "secrets:x" }}')
+    path, problem, _ = the_one(said(text))
+    assert path == "env.vars.A"
+    assert "does not refer to a secret" in problem
+
+
+@pytest.mark.parametrize("name", ["A=B", "A B", ""])
+def test_inherited_names_are_names_of_variables(name):
+    path, _, _ = the_one(said(BASE.replace("[env]", f'[env]\ninherit = ["{name}"]')))
+    assert path == "env.inherit[0]"
 
 
 SHORT = 'info.name = "x"\nml.benchmark_code = "x"\n'

@@ -130,48 +130,6 @@ def test_a_failed_extraction_is_a_full_disk_where_the_agent_had_no_space(house, 
     assert collect(run, house.world).cause is cause
 
 
-def write_metrics(files, **rejected):
-    counters = {"count": 1, "rejected": rejected, "rejected_example": "nan"}
-    metrics = json.dumps({"metrics": {"throughput": counters}}).encode()
-    files.records.replace(files.key, "metrics.json", metrics)
-
-
-@pytest.mark.parametrize(
-    ("rejected", "messages"),
-    [
-        ({}, []),
-        ({"bad step": 2}, []),
-        ({"not finite": 1}, ["1 value of throughput not recorded: 1 not finite; the first: 'nan'"]),
-        (
-            {"not finite": 1, "not a number": 2},
-            ["3 values of throughput not recorded: 1 not finite, 2 not a number; the first: 'nan'"],
-        ),
-        ({"not finite": 1, "bad step": 2}, ["1 value of throughput not recorded: 1 not finite"]),
-    ],
-)
-def test_values_that_were_not_recorded_are_in_the_timeline(house, leave_record, rejected, messages):
-    run = a_measured_run(THROUGHPUT)
-    files = leave_record(run)
-    write_samples(files, "throughput", [900.0])
-    write_metrics(files, **rejected)
-
-    step = collect(run, house.world)
-
-    assert [event.message for event in step.events if event.kind == "rejected"] == messages
-
-
-def test_the_memory_of_the_tree_comes_from_telemetry(house, leave_record):
-    run = a_measured_run()
-    files = leave_record(run)
-    rows = [telemetry.row(NOW_S + at, [size]) for at, size in ((0.5, 5000.0), (1.0, 6000.0), (9.0, 9e9))]
-    content = telemetry.header([("tree_memory", "B")], 1.0) + b"".join(rows)
-    files.records.append(files.key, "telemetry", 0, content)
-
-    values = {point.metric: point.value for point in collect(run, house.world).points}
-
-    assert (values["peak_memory"], values["peak_process_memory"]) == (6000.0, 1000.0)
-
-
 def test_a_record_that_cannot_be_read_ends_its_run(house, leave_record, monkeypatch):
     run = a_measured_run(THROUGHPUT)
     files = leave_record(run)
@@ -198,3 +156,45 @@ def test_telemetry_that_is_damaged_ends_its_run(house, leave_record):
     step = collect(run, house.world)
     assert (step.cause, step.points) == (Cause.RECORD_DAMAGED, ())
     assert "telemetry" in step.reason
+
+
+def write_metrics(files, **rejected):
+    counters = {"count": 1, "rejected": rejected, "rejected_example": "nan"}
+    metrics = json.dumps({"metrics": {"throughput": counters}}).encode()
+    files.records.replace(files.key, "metrics.json", metrics)
+
+
+@pytest.mark.parametrize(
+    ("rejected", "messages"),
+    [
+        ({}, []),
+        ({"bad step": 2}, []),
+        ({"not finite": 1}, ["1 value of throughput not recorded: 1 not finite; the first: 'nan'"]),
+        (
+            {"not finite": 1, "not a number": 2},
+            ["3 values of throughput not recorded: 1 not finite, 2 not a number; the first: 'nan'"],
+        ),
+        ({"not finite": 1, "bad step": 2}, ["1 value of throughput not recorded: 1 not finite"]),
+    ],
+)
+def test_values_that_were_not_recorded_are_in_the_timeline(house, leave_record, rejected, messages):
+    run = a_measured_run(THROUGHPUT)
+    files = leave_record(run, extraction="complete")
+    write_samples(files, "throughput", [900.0])
+    write_metrics(files, **rejected)
+
+    step = collect(run, house.world)
+
+    assert [event.message for event in step.events if event.kind == "rejected"] == messages
+
+
+def test_the_memory_of_the_tree_comes_from_telemetry(house, leave_record):
+    run = a_measured_run()
+    files = leave_record(run)
+    rows = [telemetry.row(NOW_S + at, [size]) for at, size in ((0.5, 5000.0), (1.0, 6000.0), (9.0, 9e9))]
+    content = telemetry.header([("tree_memory", "B")], 1.0) + b"".join(rows)
+    files.records.append(files.key, "telemetry", 0, content)
+
+    values = {point.metric: point.value for point in collect(run, house.world).points}
+
+    assert (values["peak_memory"], values["peak_process_memory"]) == (6000.0, 1000.0)

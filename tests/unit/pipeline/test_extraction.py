@@ -61,7 +61,7 @@ def test_values_of_an_agent_that_was_killed_are_read(measured):
 def test_complete_samples_are_not_read_again(measured, monkeypatch):
     measured.end()
     measured.record.extract({"rate": PATTERN})
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("nothing is left to read"))
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("nothing is left to read"))
     assert measured.values() == ("", ALL)
 
 
@@ -91,13 +91,13 @@ def test_output_without_an_end_is_incomplete_although_the_agent_ended(measured):
 
 
 def test_nothing_is_started_where_there_was_nothing_to_read(measured, monkeypatch):
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("there is nothing to read"))
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("there is nothing to read"))
     measured.end(extraction="none")
     assert measured.values() == ("", [])
 
 
 def test_an_agent_that_was_killed_before_any_output_has_no_values(tmp_path, monkeypatch):
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("there is nothing to read"))
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("there is nothing to read"))
     assert extracted(FolderRecords(tmp_path), RecordKey(new_run_id(), 1)).problem == ""
 
 
@@ -113,10 +113,31 @@ def test_an_extractor_that_fails_leaves_its_message_and_no_files(measured):
 
 def test_an_extractor_that_hangs_is_killed(measured, monkeypatch):
     measured.end()
-    monkeypatch.setattr(extraction, "PATIENCE_S", 0.0)
-    monkeypatch.setattr(extraction, "LONGEST_S", 0.0)
+    monkeypatch.setattr(extraction, "LONGEST_S", -1.0)
+    monkeypatch.setattr(extraction, "LOOK_EVERY_S", 0.0)
     problem, values = measured.values()
     assert "longer than" in problem
+    assert values == ALL[:200]
+
+
+@pytest.mark.parametrize("harm", ["kill -KILL $$", "kill -STOP $$"])
+def test_an_extractor_that_is_killed_or_stopped_loses_no_value(measured, monkeypatch, tmp_path, harm):
+    """The first one is; the next one, or the same one after SIGCONT, reads everything."""
+    measured.end()
+    once = f'mkdir {tmp_path}/harmed 2>/dev/null && {harm}; exec "$@"'
+    monkeypatch.setattr(extraction, "HOST_AGENT", ("sh", "-c", once, "sh", *extraction.HOST_AGENT))
+    monkeypatch.setattr(extraction, "LOOK_EVERY_S", 0.01)
+    assert measured.values() == ("", ALL)
+    assert (tmp_path / "harmed").exists()
+
+
+def test_an_extractor_that_is_always_killed_is_given_up(measured, monkeypatch, tmp_path):
+    measured.end()
+    always = f"echo >> {tmp_path}/started; kill -KILL $$"
+    monkeypatch.setattr(extraction, "HOST_AGENT", ("sh", "-c", always, "sh"))
+    problem, values = measured.values()
+    assert "killed by signal 9" in problem
+    assert len((tmp_path / "started").read_text().splitlines()) == extraction.MOST_ATTEMPTS
     assert values == ALL[:200]
 
 

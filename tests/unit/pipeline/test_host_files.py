@@ -9,8 +9,8 @@ import pytest
 from anubis.model.cause import Cause
 from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.launch import LaunchFile, Mount, Replica, Role
-from anubis.pipeline import host_files
-from anubis.pipeline.host_files import extracted, not_startable, prepare
+from anubis.pipeline.host import files
+from anubis.pipeline.host.files import extracted, not_startable, prepare
 from anubis.submission.script_archive import archive
 from anubis.testing import FakeObjects
 
@@ -78,8 +78,8 @@ def test_a_disk_that_fills_while_extracting_is_named_and_leaves_nothing(script, 
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(host_files, "extract", full)
-    with pytest.raises(host_files.StageError) as refused:
+    monkeypatch.setattr(files, "extract", full)
+    with pytest.raises(files.StageError) as refused:
         extracted(key, str(tmp_path / "scripts"), objects)
     assert refused.value.cause is Cause.DISK_FULL
     assert list((tmp_path / "scripts").iterdir()) == []

@@ -9,6 +9,7 @@ import pytest
 
 from anubis.agent import options
 from anubis.contracts.engine import Mounting
+from anubis.contracts.environments import SubmittedEnvironment
 from anubis.model.descriptor import Env, Measure, Ml, Script
 from anubis.model.errors import NotFoundError
 from anubis.model.hardware import Distributed, Hardware, Strategy
@@ -37,9 +38,17 @@ def shared(host):
 REMOTE = Mounting(agent=("agent",), inside="/anubis", address="{role}-{rank}.{run}-{attempt}")
 
 
-def launch(mounting, objects=None, *, folder=None, **changes):
+def launch(mounting, objects=None, *, folder=None, environment=None, **changes):
     run = a_run(a_descriptor(**changes), folder=folder)
-    return run, launch_of(run, bundle_of(run.descriptor, folder), mounting, objects or FakeObjects())
+    launch = launch_of(
+        run,
+        bundle_of(run.descriptor, folder),
+        mounting,
+        objects or FakeObjects(),
+        environment=environment or SubmittedEnvironment(),
+        digest=lambda text: f"digest of {text}",
+    )
+    return run, launch
 
 
 def one(mounting, objects=None, **more):
@@ -141,7 +150,7 @@ def test_declared_patterns_are_a_file_of_the_record(host):
     content = replica.files[f"{replica.record}/patterns.json"].content
     assert json.loads(content) == {"loss": {"pattern": "l=(.*)", "units": "1"}}
     _, without = one(host, output=Output(metrics=metrics[1:]))
-    assert len(without.files) == 1
+    assert not any(path.endswith("/patterns.json") for path in without.files)
 
 
 def test_the_descriptor_may_set_what_is_not_decided_here(host):
@@ -205,9 +214,42 @@ def test_the_launcher_of_mpi_has_a_host_file():
     assert launcher.environment["ANUBIS_WORLD_SIZE"] == "1"
     assert [each.environment["ANUBIS_RANK"] for each in workers] == ["0", "1", "2"]
     assert all("MASTER_ADDR" not in each.environment for each in (*workers, launcher))
-    assert all(len(each.files) == 1 for each in workers)
+    assert not any(path.endswith("/hostfile") for each in workers for path in each.files)
 
 
 def test_an_engine_without_containers_must_share_its_folders():
     with pytest.raises(ValueError, match="folders of records and scripts"):
         Mounting(agent=("agent",), records="/records")
+
+
+SUBMITTED = SubmittedEnvironment(
+    variables={"PATH": "/opt/bin", "COLOUR": "red", "HF_TOKEN": "hf-0123456789"},
+    secrets={"DEPLOY": "correct-horse"},
+)
+
+
+def test_processes_of_this_machine_inherit_and_containers_do_not(host, shared):
+    env = Env(vars={"COLOUR": "blue"})
+    _, process = one(host, environment=SUBMITTED, env=env)
+    assert (process.environment["PATH"], process.environment["COLOUR"]) == ("/opt/bin", "blue")
+    _, container = one(shared, environment=SUBMITTED, env=env)
+    assert "PATH" not in container.environment
+    assert container.environment["COLOUR"] == "blue"
+
+
+def test_a_secret_is_only_in_the_environment(host):
+    env = Env(vars={"PASSWORD": "secret:DEPLOY", "PLAIN": "1"}, inherit=("HF_TOKEN",))
+    _, replica = one(host, environment=SUBMITTED, env=env)
+    assert replica.environment["PASSWORD"] == "correct-horse"
+    assert given(replica)["masked"] == "HF_TOKEN PASSWORD"
+    files = b"".join(file.content for file in replica.files.values()).decode()
+    for secret in ("correct-horse", "hf-0123456789"):
+        assert secret not in f"{replica.argv}{files}{replica!r}"
+    recorded = json.loads(replica.files[f"{replica.record}/environment.json"].content)
+    assert recorded == {
+        "version": 1,
+        "values": {"PATH": "/opt/bin"},
+        "digests": {"COLOUR": "digest of red"},
+        "secrets": ["HF_TOKEN", "PASSWORD"],
+        "key": "digest of key",
+    }

@@ -102,7 +102,15 @@ def test_a_fingerprint_that_is_not_text_is_damage(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "metrics", [[], {"m": None}, {"m": {"rejected": []}}, {"m": {"closest": {}}}, {"m": 7}]
+    "metrics",
+    [
+        [],
+        {"m": None},
+        {"m": {"rejected": []}},
+        {"m": {"rejected": {"not finite": "1"}}},
+        {"m": {"closest": {}}},
+        {"m": 7},
+    ],
 )
 def test_reports_that_no_extractor_writes_count_as_missing(tmp_path, metrics):
     assert record(tmp_path, "metrics.json", {"metrics": metrics}).metrics == {}

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from anubis.reporting.markup import code, one_line, short_subject
+from anubis.reporting.markup import code, one_line, person, short_subject
 
 ANY_TEXT = st.text(
     alphabet=st.one_of(st.characters(), st.sampled_from("`|\\<>[]()*_#@!&\n\r\t\u202e\u200b")), max_size=60
@@ -49,3 +49,10 @@ def test_commits_are_cut_and_other_subjects_are_not():
     assert short_subject("3f2a91c04d1e" + "0" * 28 + "-dirty") == "3f2a91c04d1e-dirty"
     assert short_subject("v2.1.0") == "v2.1.0"
     assert short_subject("") == ""
+
+
+def test_a_person_has_a_name_and_an_old_hash_is_short():
+    assert person("Ada Lovelace") == "Ada Lovelace"
+    assert person("Ada\x1b[31m\nLovelace") == "Ada[31m Lovelace"
+    assert person("0123456789abcdef0123456789abcdef01234567") == "01234567"
+    assert person("0123456789abcdef") == "0123456789abcdef"

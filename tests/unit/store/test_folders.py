@@ -4,9 +4,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from anubis.model.errors import BadInputError, FullError, ReadOnlyError, StoreError
+from anubis.model.errors import BadInputError, FullError, ReadOnlyError, StoreError, disk_error
 from anubis.store import FolderObjects
-from anubis.store.folders import disk_error
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,12 @@ from pathlib import Path
 
 from anubis.model.descriptor import Data
 from anubis.model.server import DataSource
-from anubis.submission.replay import code_differences, machine_differences, submission_of
+from anubis.submission.replay import (
+    code_differences,
+    environment_differences,
+    machine_differences,
+    submission_of,
+)
 from anubis.testing import a_descriptor, a_run
 
 FACTS = {
@@ -72,3 +77,13 @@ def test_only_the_axes_of_a_cell_are_kept():
 def test_the_folder_is_absolute(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert of(a_run(), folder=Path()).folder == str(tmp_path)
+
+
+def test_variables_that_cannot_be_repeated_are_named():
+    assert list(environment_differences([])) == []
+    (problem,) = environment_differences([f"V{number}" for number in range(10)])
+    assert problem.message.endswith("V6, V7 and 2 more")
+    (problem,) = environment_differences(["A"])
+    assert problem.message.endswith(": A")
+    (problem,) = environment_differences(None)
+    assert "not recorded" in problem.message

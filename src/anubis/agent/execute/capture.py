@@ -15,6 +15,10 @@ from anubis.agent.clock import utc_ns
 from anubis.record.index_writer import EMIT, END, STDERR, STDOUT, IndexFile
 from anubis.record.streams import PIPE_BYTES, Spool, open_pipe
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from anubis.agent.execute.masking import MaskedStream, Masker
+
 _LONGEST_PAUSE_S = 0.010
 _SHORTEST_PAUSE_S = 0.0002
 
@@ -22,9 +26,9 @@ _SHORTEST_PAUSE_S = 0.0002
 class Capture:
     """The spools, the pipes of the running execution, and the wake-up pipe that signals write into."""
 
-    def __init__(self, record: str) -> None:
+    def __init__(self, record: str, masker: Masker | None = None) -> None:
         self.index = IndexFile(record)
-        self.spools = [Spool(record, code, self.index) for code in (STDOUT, STDERR, EMIT)]
+        self.spools = [Spool(record, code, self.index, _masked(masker)) for code in (STDOUT, STDERR, EMIT)]
         #: Number of the running execution; every chunk of output is marked with it.
         self.repeat = 0
         self.wake, self.wake_write = os.pipe()
@@ -59,6 +63,8 @@ class Capture:
         for pipe, spool in list(self._pipes.items()):
             if spool.code != EMIT:
                 self._close(pipe)
+        for spool in self.spools:
+            spool.finish(utc_ns(monotonic_ns()), self.repeat)
 
     def pump(self, until_ns: int) -> None:
         """Wait for output, a signal or that time of the monotonic clock; record the output."""
@@ -78,6 +84,8 @@ class Capture:
     def finish(self) -> None:
         """Mark the record's streams as complete."""
         self.drain()
+        for spool in self.spools:
+            spool.finish(utc_ns(monotonic_ns()), self.repeat)
         self.index.note(STDOUT, END, 0, utc_ns(monotonic_ns()), self.repeat)
 
     def _round(self, wait_s: float) -> int:
@@ -119,3 +127,12 @@ class Capture:
         self._poll.unregister(pipe)
         del self._pipes[pipe]
         os.close(pipe)
+
+
+def _masked(masker: Masker | None) -> MaskedStream | None:
+    """The filter of one stream; None without secrets."""
+    if masker is None:
+        return None
+    from anubis.agent.execute.masking import MaskedStream
+
+    return MaskedStream(masker)

@@ -9,6 +9,10 @@ from time import monotonic_ns
 
 from anubis.agent.execute.prctl import die_with_parent
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from anubis.agent.execute.limits import Limits
+
 _FILE, _FOLDER = 0o100000, 0o040000  # stat(2), S_IFMT
 #: The new process reports its start time in so many bytes before exec, followed by one byte, errno, if exec fails.
 _STAMP_BYTES = 8
@@ -42,7 +46,7 @@ def _kind(path: str) -> int:
 
 
 def start(
-    command: list[str], environment: dict[str, str], outputs: tuple[int, int], cwd: str
+    command: list[str], environment: dict[str, str], outputs: tuple[int, int], cwd: str, limits: Limits
 ) -> tuple[int, int]:
     """Start the command; returns its process id and the monotonic time in ns right before exec.
 
@@ -55,7 +59,7 @@ def start(
     parent = os.getpid()
     pid = os.fork()
     if pid == 0:
-        _become(program, command, environment, outputs, cwd, report_write, parent)
+        _become(program, command, environment, outputs, cwd, limits, report_write, parent)
     os.close(report_write)
     received = b""
     while True:
@@ -78,6 +82,7 @@ def _become(  # noqa: PLR0917  called once, in the new process
     environment: dict[str, str],
     outputs: tuple[int, int],
     cwd: str,
+    limits: Limits,
     report: int,
     parent: int,
 ) -> None:
@@ -97,6 +102,7 @@ def _become(  # noqa: PLR0917  called once, in the new process
         os.dup2(outputs[1], 2)
         if cwd:
             os.chdir(cwd)
+        limits.apply()
         os.write(report, monotonic_ns().to_bytes(_STAMP_BYTES, "little"))
         os.execve(program, command, environment)
     except OSError as error:

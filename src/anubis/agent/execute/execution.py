@@ -12,6 +12,10 @@ from anubis.agent.execute import child
 from anubis.agent.execute.capture import Capture
 from anubis.agent.observe.kernel import peak_of
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from anubis.agent.execute.limits import Limits
+
 #: Processes that outlive the benchmark have this long to exit by themselves, as ``tee`` does at the end of its input.
 _SETTLE_NS = 200_000_000
 #: How long to repeat SIGKILL for a process that does not end (in an uninterruptible call to a failed disk).
@@ -92,11 +96,11 @@ class Execution:
         self._kill_at = 0
         self._reap_at = 0
 
-    def start(self, command: list[str], environment: dict[str, str], cwd: str) -> None:
+    def start(self, command: list[str], environment: dict[str, str], cwd: str, limits: Limits) -> None:
         """Start the command. Raises child.CannotStartError."""
         outputs = self._capture.open_outputs()
         try:
-            self.pid, self._start_ns = child.start(command, environment, outputs, cwd)
+            self.pid, self._start_ns = child.start(command, environment, outputs, cwd, limits)
         finally:
             for end in outputs:
                 os.close(end)

@@ -12,14 +12,15 @@ from anubis.api.runs import event_to_json
 from anubis.cli import terminal
 from anubis.cli.home import open_client
 from anubis.cli.listing import ListGroup
-from anubis.cli.params import SPAN, json_option
+from anubis.cli.params import SPAN, Renamed, json_option
+from anubis.cli.select.unknown_names import unknown_name
 from anubis.cli.views import alerts_view, json_output, units
 from anubis.judging.alert_triage import TriageAction
 from anubis.model.alert import AlertState
 from anubis.model.errors import BadInputError
 from anubis.model.run import Event
 from anubis.reporting import alert_text
-from anubis.reporting.markup import one_line
+from anubis.reporting.markup import one_line, person
 
 #: States of open alerts: those that need a decision now or later.
 CURRENT = (AlertState.CONFIRMED, AlertState.ACKNOWLEDGED, AlertState.MUTED)
@@ -41,12 +42,14 @@ def listed(*, everything: bool, benchmark: str | None, as_json: bool) -> None:
     """List open alerts, the newest first."""
     with open_client() as client:
         matching = client.alerts.find(states=() if everything else CURRENT, benchmark=benchmark)
+        unknown = None if matching else unknown_name(client, benchmark=benchmark)
     if as_json:
         json_output.show_list(alert_to_json(alert) for alert in matching)
     elif matching:
         alerts_view.show(matching)
     else:
         click.echo("no alerts" if everything else "no open alerts")
+        terminal.no_match(unknown)
 
 
 @alerts.command()
@@ -79,8 +82,8 @@ def show(*, alert_id: str, as_json: bool) -> None:
 def _decision(action: TriageAction, text: str) -> Callable[..., Any]:
     """The command of one decision; only ``mute`` has an end time."""
 
-    def decided(*, alert_id: str, why: str | None, as_json: bool, until: float | None = None) -> None:
-        until_s = None if until is None else time.time() + until
+    def decided(*, alert_id: str, why: str | None, as_json: bool, span_s: float | None = None) -> None:
+        until_s = None if span_s is None else time.time() + span_s
         if why is None and not terminal.can_ask():
             raise BadInputError("the decision has no reason", remedy="give a reason: --why TEXT")
         why = click.prompt("Why", err=True) if why is None else why
@@ -102,7 +105,14 @@ def _decision(action: TriageAction, text: str) -> Callable[..., Any]:
     ]
     if action is TriageAction.MUTE:
         end = click.option(
-            "--until", type=SPAN, required=True, metavar="SPAN", help="For how long: 12h, 7d, 2w."
+            "--for",
+            "--until",
+            "span_s",
+            cls=Renamed,
+            type=SPAN,
+            required=True,
+            metavar="SPAN",
+            help="How long: 12h, 7d, 2w.",
         )
         options.append(end)
     command: Callable[..., Any] = decided
@@ -121,5 +131,5 @@ reopen = _decision(TriageAction.REOPEN, "Revoke the decision about an alert.")
 
 
 def _event_line(event: Event) -> str:
-    who = f" by {one_line(event.actor, 60)}" if event.actor else ""
+    who = f" by {person(event.actor)}" if event.actor else ""
     return f"{units.moment(event.time_s)}  {one_line(event.message)}{who}"

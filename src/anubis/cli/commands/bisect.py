@@ -151,7 +151,7 @@ def _show_commit(ask: "BisectRequest", answer: "CommitResult") -> None:
         one_line(answer.why, 120),
         f"({units.counted(answer.suspects, 'commit')} left)",
     ]
-    click.echo("  ".join(part for part in parts if part), err=True)
+    terminal.progress("  ".join(part for part in parts if part))
 
 
 def _show(ask: "BisectRequest", result: "BisectResult") -> None:

@@ -8,7 +8,7 @@ import click
 
 from anubis.cli import exit_codes
 from anubis.cli.home import open_client
-from anubis.cli.params import PAIR, REF, SHARE, json_option, mapping, mean_option
+from anubis.cli.params import PAIR, REF, SHARE, Renamed, json_option, mapping, mean_option
 from anubis.cli.select.gate_sides import NEWEST, Asked, sides_of
 from anubis.cli.views import gate_view, json_output
 from anubis.cli.views.gate_view import FailOn
@@ -31,7 +31,9 @@ def _side_options(function: Callable[..., Any]) -> Callable[..., Any]:
         (
             click.argument("what", type=REF, nargs=-1, metavar="[RUN...|FILE...]"),
             click.option(
+                "--rounds",
                 "--runs",
+                cls=Renamed,
                 type=click.IntRange(1, 1000),
                 metavar="N",
                 help="Run FILE N times first (default: once).",
@@ -77,6 +79,13 @@ def _output_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Options for thresholds and output."""
     for decorate in reversed(
         (
+            click.option(
+                "--metric",
+                "metrics",
+                multiple=True,
+                metavar="NAME",
+                help="Judge only this metric; repeatable.",
+            ),
             click.option(
                 "--min-effect",
                 type=SHARE,
@@ -125,12 +134,13 @@ def _output_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def check(
     *,
     what: tuple[str, ...],
-    runs: int | None,
+    rounds: int | None,
     overrides: tuple[tuple[str, str], ...],
     script: Path | None,
     baseline: str | None,
     baseline_subject: str,
     labels: tuple[tuple[str, str], ...],
+    metrics: tuple[str, ...],
     min_effect: float | None,
     form: str,
     files: tuple[Path, ...],
@@ -152,7 +162,7 @@ def check(
     gate_view.may_write(files)
     asked = Asked(
         what=what,
-        runs=runs,
+        rounds=rounds,
         overrides=mapping(overrides),
         script=script,
         baseline=baseline,
@@ -160,7 +170,7 @@ def check(
         labels=mapping(labels),
     )
     with open_client() as client:
-        report = client.gate.judge(sides_of(client, asked), min_effect=min_effect)
+        report = client.gate.judge(sides_of(client, asked), min_effect=min_effect, metrics=metrics)
     code = gate_view.exit_code(report, FailOn(fail_on))
     _print(report, code, "json" if as_json else form, everything=everything, mean=mean)
     for file in files:

@@ -15,7 +15,6 @@ from anubis.cli.views.comparison_view import exit_code, judged, show
 from anubis.cli.views.overrides_view import overrides_of, side_lines
 from anubis.contracts.runs import RunQuery
 from anubis.model.errors import BadInputError
-from anubis.model.ids import short_id
 
 if TYPE_CHECKING:
     from anubis.client import Client
@@ -128,7 +127,7 @@ def _last_comparison(client: "Client") -> Sequence[tuple[Key, Sequence[str], Seq
                 return sides
             raise BadInputError(
                 f"the last comparison, of {' and '.join(files_of(cells))}, has no successful runs on both sides",
-                remedy=f"see its runs: anubis history --family {short_id(row.id)}",
+                remedy=f"see its runs: anubis history --family {client.runs.short_ids([row.id])[row.id]}",
             )
         page = client.runs.find(RunQuery(limit=PAGE, after=page[-1].id))
     raise BadInputError(

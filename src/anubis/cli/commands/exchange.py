@@ -13,6 +13,8 @@ import click
 from anubis.cli import errors, terminal
 from anubis.cli.home import open_client
 from anubis.cli.params import MOMENT, json_option, mapping, run_filters
+from anubis.cli.select import refs
+from anubis.cli.select.unknown_names import unknown_name
 from anubis.cli.views import json_output, tables, units
 from anubis.contracts.runs import RunQuery
 from anubis.late import late
@@ -170,38 +172,53 @@ def _stored(added: "histories.Added | None") -> str:
 )
 @run_filters
 @click.option("--metric", help="Only values of this metric.")
+@json_option
 def export(
     *,
     form: str,
     output: Path | None,
     name: str | None,
+    commit: str | None,
     labels: tuple[tuple[str, str], ...],
     metric: str | None,
-    statuses: tuple[str, ...],
+    statuses: tuple[Status, ...],
     since: float | None,
     until: float | None,
     family: str | None,
+    as_json: bool,
 ) -> None:
     """Write the values of stored runs for other tools. The filters are those of anubis history.
 
-    A CSV export contains everything that anubis import needs.
+    A CSV export contains everything that anubis import needs. --json describes the written file: path, format and
+    problems.
     """
+    if output is None and as_json:
+        raise BadInputError("--json needs a file for the values", remedy="name it with --output")
     if output is None and form == "parquet" and terminal.interactive():
         raise BadInputError("parquet cannot be shown on a terminal", remedy="name a file with --output")
     conditions = RunQuery(
         name=name,
+        subject=commit,
         labels=mapping(labels),
         metric=metric,
-        statuses=tuple(map(Status, statuses)),
+        statuses=statuses,
         since_s=since,
         until_s=until,
         limit=EVERYTHING,
         newest_first=False,
     )
     with open_client() as client, _stream(output) as stream:
-        query = replace(conditions, family_id=client.runs.get(family).family_id) if family else conditions
+        query = replace(conditions, family_id=refs.family_id(client, family)) if family else conditions
         problems = client.histories.export(query, stream, format_name=form)
-    _show_problems(tuple(problems))
+        empty = not client.runs.find(replace(query, limit=1))
+        unknown = (
+            unknown_name(client, benchmark=name, metric=metric, labels=mapping(labels)) if empty else None
+        )
+    if as_json:
+        json_output.show(api_histories.exported_to_json(str(output), form, problems))
+    else:
+        _show_problems(tuple(problems))
+        terminal.no_match(unknown)
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ PACK_AGE_S = 30 * 86_400
 
 
 @click.command()
-@click.option("--dry-run", "-n", is_flag=True, help="Only print what would be deleted or compressed.")
+@click.option("--dry-run", is_flag=True, help="Only print what would be deleted or compressed.")
 @click.option(
     "--older-than",
     type=SPAN,

@@ -1,8 +1,7 @@
 """``anubis history``: stored runs and their values."""
 
 import time
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import click
 
@@ -11,15 +10,12 @@ from anubis.api.runs import row_to_json
 from anubis.cli import terminal
 from anubis.cli.home import open_client
 from anubis.cli.params import REF, json_option, mapping, run_filters
+from anubis.cli.select import refs
+from anubis.cli.select.unknown_names import unknown_name
 from anubis.cli.views import json_output, tables, units
 from anubis.cli.views.status_text import status_cell, took, values_line
 from anubis.contracts.runs import RunQuery, RunRow
-from anubis.model.errors import BadInputError
-from anubis.model.ids import short_id
 from anubis.model.status import Status
-
-if TYPE_CHECKING:
-    from anubis.client import Client
 
 _COLUMNS = (
     tables.Column(title="RUN"),
@@ -46,67 +42,65 @@ _COLUMNS = (
 @click.option(
     "--after", type=REF, metavar="RUN", help="Continue after this run, the last one of the previous page."
 )
-@click.option("--quiet", "-q", is_flag=True, help="Print only the full ids.")
 @json_option
 def history(
     *,
     name: str | None,
+    commit: str | None,
     labels: tuple[tuple[str, str], ...],
     metric: str | None,
-    statuses: tuple[str, ...],
+    statuses: tuple[Status, ...],
     since: float | None,
     until: float | None,
     family: str | None,
     limit: int,
     after: str | None,
-    quiet: bool,
     as_json: bool,
 ) -> None:
     """List runs with their values, the newest first."""
     with open_client() as client:
         query = RunQuery(
             name=name,
+            subject=commit,
             labels=mapping(labels),
             metric=metric,
-            statuses=tuple(Status(status) for status in statuses),
-            family_id=_family_id(client, family) if family else None,
+            statuses=statuses,
+            family_id=refs.family_id(client, family) if family else None,
             since_s=since,
             until_s=until,
             limit=limit,
             after=client.runs.get(after).id if after else None,
         )
         rows = client.runs.find(query)
-    if quiet:
+        unknown = (
+            None if rows else unknown_name(client, benchmark=name, metric=metric, labels=mapping(labels))
+        )
+        only_ids = terminal.preferences.quiet and not as_json
+        short = {} if only_ids or as_json else client.runs.short_ids([row.id for row in rows])
+    if only_ids:
         for row in rows:
             click.echo(row.id)
     elif as_json:
         json_output.show_list(row_to_json(row) for row in rows)
     elif rows:
-        _show(rows, metric)
+        _show(rows, short, metric)
     else:
         click.echo("no runs")
+        terminal.no_match(unknown)
 
 
-def _family_id(client: "Client", ref: str) -> str:
-    run = client.runs.get(ref)
-    if run.family_id is None:
-        raise BadInputError(f"run {run.id} is not part of a family", remedy="remove --family")
-    return run.family_id
-
-
-def _show(rows: Sequence[RunRow], metric: str | None) -> None:
+def _show(rows: Sequence[RunRow], short: Mapping[str, str], metric: str | None) -> None:
     """One line for each run; with ``metric`` its value has a separate column."""
     last = (
         [tables.Column(title=metric.upper(), right=True), tables.Column(title="")]
         if metric
         else [tables.Column(title="VALUES", cut=True)]
     )
-    tables.show([*_COLUMNS, *last], [[*_about(row), *_values(row, metric)] for row in rows])
+    tables.show([*_COLUMNS, *last], [[short[row.id], *_about(row), *_values(row, metric)] for row in rows])
 
 
 def _about(row: RunRow) -> list[tables.Cell]:
     return [
-        short_id(row.id),
         units.moment(row.created_s)
         if terminal.width() is None
         else units.short_moment(row.created_s, now_s=time.time()),

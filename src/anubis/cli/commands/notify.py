@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import click
 
 from anubis.cli import exit_codes
-from anubis.cli.views import gate_view
+from anubis.cli.params import json_option
+from anubis.cli.views import gate_view, json_output
 from anubis.late import late
 from anubis.model.errors import BadInputError
 
@@ -33,7 +34,8 @@ else:  # pydantic
     metavar="NAME",
     help="Post to github or gitlab; repeatable.",
 )
-def notify(*, file: Path, names: tuple[str, ...]) -> int:
+@json_option
+def notify(*, file: Path, names: tuple[str, ...], as_json: bool) -> int:
     """Post the report of a gate that ran in a job without permission to post.
 
     The file is untrusted: every key and type is checked, and it cannot determine where it is posted.
@@ -41,4 +43,17 @@ def notify(*, file: Path, names: tuple[str, ...]) -> int:
     if file.suffix in {".xml", ".md"}:
         raise BadInputError(f"{file} cannot be posted", remedy="write the report with --report report.json")
     report = report_file.read(file)
-    return exit_codes.OK if gate_view.post(report, names) else exit_codes.FAILED
+    if not as_json:
+        return exit_codes.OK if gate_view.post(report, names) else exit_codes.FAILED
+    posts = list(gate_view.posts(report, names))
+    json_output.show(
+        [
+            {
+                "name": post.name,
+                "addresses": list(post.addresses),
+                "error": None if post.error is None else post.error.message,
+            }
+            for post in posts
+        ]
+    )
+    return exit_codes.FAILED if any(post.error for post in posts) else exit_codes.OK

@@ -9,6 +9,7 @@ from anubis.cli.select import refs
 from anubis.cli.views import json_output, tables, units
 from anubis.contracts.runs import RunQuery
 from anubis.model.errors import BadInputError
+from anubis.reporting.status_words import WORDS
 
 
 @click.command()
@@ -27,7 +28,7 @@ def purge(*, runs: tuple[str, ...], yes: bool, family: bool, as_json: bool) -> i
                     remedy="add --yes to confirm",
                 )
             rows = client.runs.find(RunQuery(ids=tuple(ids), limit=len(ids)))
-            for line in tables.pairs((row.id, f"{row.name}, {row.status}") for row in rows):
+            for line in tables.pairs((row.id, f"{row.name}, {WORDS[row.status]}") for row in rows):
                 click.echo(line, err=True)
             if not click.confirm("Delete them and their records permanently?", err=True):
                 return exit_codes.CANCELLED

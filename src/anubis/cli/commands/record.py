@@ -7,8 +7,10 @@ from pathlib import Path
 
 import click
 
+from anubis.api.runs import run_to_json
 from anubis.cli.home import open_client
-from anubis.cli.params import ref_argument
+from anubis.cli.params import json_option, ref_argument
+from anubis.cli.views import json_output
 from anubis.model.errors import BadInputError
 
 SUFFIX = ".anubis.tar.zst"
@@ -21,10 +23,15 @@ def record() -> None:
 
 @record.command()
 @ref_argument
-def path(*, ref: str) -> None:
+@json_option
+def path(*, ref: str, as_json: bool) -> None:
     """Print the folder of a run's record."""
     with open_client() as client:
-        click.echo(str(client.records.folder(ref)))
+        folder = client.records.folder(ref)
+    if as_json:
+        json_output.show({"path": str(folder)})
+    else:
+        click.echo(str(folder))
 
 
 @record.command()
@@ -36,13 +43,17 @@ def path(*, ref: str) -> None:
     metavar="FILE",
     help=f"Default: RUN-ID{SUFFIX} in the current folder; - is standard output.",
 )
-def export(*, ref: str, output: Path | None) -> None:
+@json_option
+def export(*, ref: str, output: Path | None, as_json: bool) -> None:
     """Write a run with its record, values, timeline and script as one file.
 
     The same run always produces the same bytes. Prints the name of the file.
     """
+    to_stdout = output is not None and str(output) == "-"
+    if to_stdout and as_json:
+        raise BadInputError("--json and --output - cannot be combined", remedy="give a file as --output")
     with open_client() as client:
-        if output is not None and str(output) == "-":
+        if to_stdout:
             client.records.export(ref, sys.stdout.buffer)
             return
         target = output or Path(f"{client.runs.get(ref).id}{SUFFIX}")
@@ -56,7 +67,10 @@ def export(*, ref: str, output: Path | None) -> None:
             raise BadInputError(f"{target}: {error.strerror}", remedy="give another --output") from error
         with file, _removed_on_error(target):
             client.records.export(ref, file)
-    click.echo(str(target))
+    if as_json:
+        json_output.show({"path": str(target)})
+    else:
+        click.echo(str(target))
 
 
 @contextlib.contextmanager
@@ -70,11 +84,17 @@ def _removed_on_error(target: Path) -> Iterator[None]:
 
 @record.command(name="import")
 @click.argument("files", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="FILE...")
-def import_(*, files: tuple[Path, ...]) -> None:
+@json_option
+def import_(*, files: tuple[Path, ...], as_json: bool) -> None:
     """Import exported runs into this home folder and print their ids.
 
     A damaged file, or a run that is already stored, is refused; nothing of it is stored.
     """
     with open_client() as client:
+        runs = []
         for file in files:
-            click.echo(client.records.bring_in(file).id)
+            runs.append(client.records.bring_in(file))
+            if not as_json:
+                click.echo(runs[-1].id)
+    if as_json:
+        json_output.show_list(run_to_json(run) for run in runs)

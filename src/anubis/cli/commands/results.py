@@ -15,6 +15,8 @@ from anubis.cli.views import json_output, remarks, tables, units, values_view
 from anubis.cli.views.overrides_view import overrides_text
 from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.points import SampleBlock
+from anubis.reporting import name_suggestions
+from anubis.reporting.status_words import WORDS
 
 _SAMPLE_FIELDS = ("time_s", "repeat", "step", "value")
 
@@ -43,7 +45,7 @@ def results(*, ref: str, metric: str | None, as_csv: bool, as_json: bool) -> Non
                 known = [summary.metric for summary in client.results.summaries(run.id)]
                 raise NotFoundError(
                     f"run {run.id} has no samples of {metric!r}",
-                    remedy=f"it has: {', '.join(known)}" if known else f"see anubis show {run.id}",
+                    remedy=name_suggestions.remedy(metric, known, otherwise=f"see anubis results {run.id}"),
                 ) from error
             _show_samples(block, as_csv=as_csv, as_json=as_json)
             return
@@ -66,7 +68,7 @@ def results(*, ref: str, metric: str | None, as_csv: bool, as_json: bool) -> Non
             click.echo(f"overrides: {overrides_text(run.overrides)}")
     else:
         click.echo(
-            f"run {run.id} ({run.status.value}) has no values" + (f": {run.reason}" if run.reason else "")
+            f"run {run.id} ({WORDS[run.status]}) has no values" + (f": {run.reason}" if run.reason else "")
         )
 
 

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anubis.api.alerts import alert_to_json
+from anubis.cli import terminal
 from anubis.cli.home import open_client
 from anubis.cli.listing import ListGroup
-from anubis.cli.params import PAIR, json_option, mapping
+from anubis.cli.params import PAIR, Renamed, json_option, mapping
+from anubis.cli.select.unknown_names import unknown_name
 from anubis.cli.views import alerts_view, json_output, series_view, tables
 from anubis.late import late
 from anubis.model.errors import NotFoundError
@@ -73,6 +75,7 @@ def listed(
         tables.show(series_view.COLUMNS, series_view.rows(overviews))
     else:
         click.echo("no series")
+        terminal.no_match(_unknown(benchmark, metric, labels))
 
 
 @series.command()
@@ -92,7 +95,7 @@ def show(
     """Draw one series, and list its changes of level."""
     overviews = _matching(benchmark, metric, labels, machine, key)
     if len(overviews) != 1:
-        raise _not_one(overviews, benchmark)
+        raise _unknown(benchmark, metric, labels) or _not_one(overviews, benchmark)
     (one,) = overviews
     if as_json:
         json_output.show(api_series.series_to_json(one))
@@ -103,21 +106,24 @@ def show(
 
 @series.command()
 @click.option("--benchmark", metavar="NAME", help="Only series of this benchmark.")
-@click.option("--tell", is_flag=True, help="Notify the receivers named in the descriptors.")
+@click.option(
+    "--notify", "--tell", cls=Renamed, is_flag=True, help="Notify the receivers named in the descriptors."
+)
 @json_option
-def analyse(*, benchmark: str | None, tell: bool, as_json: bool) -> None:
+def analyse(*, benchmark: str | None, notify: bool, as_json: bool) -> None:
     """Judge all series again: after an import, a purge or an upgrade.
 
-    Opens, updates and resolves alerts; sends notices only with --tell.
+    Opens, updates and resolves alerts; sends notices only with --notify.
     """
     with open_client() as client:
-        changed = client.series.analyse(benchmark=benchmark, notify=tell)
+        changed = client.series.analyse(benchmark=benchmark, notify=notify)
     if as_json:
         json_output.show_list(alert_to_json(alert) for alert in changed)
     elif changed:
         alerts_view.show(changed)
     else:
         click.echo("no alert changed")
+        terminal.no_match(_unknown(benchmark))
 
 
 def _matching(
@@ -132,6 +138,13 @@ def _matching(
         and one.points[-1].series_key.startswith(key)
         and mapping(labels).items() <= one.labels.items()
     ]
+
+
+def _unknown(
+    benchmark: str | None, metric: str | None = None, labels: tuple[tuple[str, str], ...] = ()
+) -> NotFoundError | None:
+    with open_client() as client:
+        return unknown_name(client, benchmark=benchmark, metric=metric, labels=mapping(labels))
 
 
 def _not_one(overviews: "Sequence[SeriesOverview]", benchmark: str) -> NotFoundError:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anubis.analysis import quantities
+from anubis.api.environments import environment_to_json
 from anubis.api.runs import event_to_json, run_to_json
 from anubis.cli import terminal
 from anubis.cli.commands.status import about
@@ -13,12 +14,17 @@ from anubis.cli.home import open_client
 from anubis.cli.params import json_option, ref_argument
 from anubis.cli.views import json_output, tables, units
 from anubis.late import late
+from anubis.model.plain import to_plain
 from anubis.model.run import Event
+from anubis.record.environment import RecordedEnvironment
 from anubis.record.reading import Record
+from anubis.reporting.markup import person
 
 if TYPE_CHECKING:
     from anubis import describe
+    from anubis.api import descriptors as api_descriptors
 else:  # pydantic
+    api_descriptors = late("anubis.api.descriptors")
     describe = late("anubis.describe")
 
 #: Facts that are shown in another section or from which others are computed.
@@ -36,10 +42,12 @@ def show(*, ref: str, as_json: bool) -> None:
         run = client.runs.get(ref)
         points, events = client.results.points([run.id]), client.runs.events(run.id)
         record, folder = Record(client.records.files(run)), str(client.records.folder_of(run) or "")
+        environment = client.records.environment(run)
     if as_json:
         extra = {
             "events": [event_to_json(event) for event in events],
             "machine": dict(record.facts),
+            "environment": environment_to_json(environment) if environment else None,
             "exit": dict(record.exit),
             "record": folder or None,
         }
@@ -48,6 +56,8 @@ def show(*, ref: str, as_json: bool) -> None:
     _section("", tables.pairs([*about(run), ("record", folder)], width=terminal.width()))
     _section("timeline", _timeline(events, run.created_s))
     _section("executions", _executions(record.exit))
+    if environment:
+        _section("environment", tables.pairs(_environment(environment), width=terminal.width()))
     facts = {name: value for name, value in record.facts.items() if name not in _NOT_SHOWN}
     _section("machine", tables.pairs(flat(facts)))
 
@@ -60,12 +70,25 @@ def show(*, ref: str, as_json: bool) -> None:
     help="Print every value that the run has, with its origin: a line of the file, --set, a default, the matrix, "
     "or the submission (engine, commit, script).",
 )
-def descriptor(*, ref: str, resolved: bool) -> None:
-    """Print the descriptor file as it was submitted."""
+@json_option
+def descriptor(*, ref: str, resolved: bool, as_json: bool) -> None:
+    """Print the descriptor file as it was submitted.
+
+    With --json also the descriptor of the run: with overrides and the values of its cell of a sweep; defaults are left
+    out unless --resolved adds every value.
+    """
     with open_client() as client:
         run, text = client.runs.get(ref), client.runs.text(ref)
+    values = (
+        describe.resolved(text, overrides=run.overrides, descriptor=run.descriptor, axes=run.cell)
+        if resolved
+        else ()
+    )
+    if as_json:
+        every = {"values": [api_descriptors.resolved_to_json(value) for value in values]} if resolved else {}
+        json_output.show({"run": run.id, "text": text, "descriptor": to_plain(run.descriptor), **every})
+        return
     if resolved:
-        values = describe.resolved(text, overrides=run.overrides, descriptor=run.descriptor, axes=run.cell)
         text = describe.resolved_text(values, file="line")
     click.echo(text, nl=not text.endswith("\n"))
 
@@ -89,7 +112,8 @@ def _timeline(events: Sequence[Event], created_s: float) -> Iterator[str]:
         since = units.duration(max(0.0, event.time_s - created_s))
         head = f"{units.exact_moment(event.time_s)[11:]}  {'+' + since:>11}  {event.kind:{width}}  "
         details = ", ".join(f"{key}={value}" for key, value in flat(event.data) if value not in event.message)
-        for text in (event.message, details):
+        who = f"by {person(event.actor)}" if event.actor else ""
+        for text in (", ".join(part for part in (event.message, who) if part), details):
             for line in tables.folded(text, None if room is None else room - len(head) - 2) if text else ():
                 yield f"{head}{line}"
                 head = " " * len(head)
@@ -122,6 +146,15 @@ def _execution(execution: Mapping[str, Any]) -> list[tables.Cell]:
         "" if peak is None else units.size(peak),
         f"signal {signal}" if signal else "" if code is None else f"exit code {code}",
     ]
+
+
+def _environment(environment: RecordedEnvironment) -> Iterator[tuple[str, str]]:
+    """The variables that decide what was measured, the names of secrets, the number of the others."""
+    yield from sorted(environment.values.items())
+    if environment.secrets:
+        yield "secrets", ", ".join(sorted(environment.secrets))
+    if environment.digests:
+        yield "others", f"{units.counted(len(environment.digests), 'variable')}, kept as digests"
 
 
 def flat(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:

@@ -14,6 +14,8 @@ from anubis.cli.views.follow import follow
 from anubis.cli.views.outcome import show_outcome
 from anubis.cli.views.overrides_view import overrides_text
 from anubis.model.run import Run
+from anubis.reporting.markup import person
+from anubis.reporting.status_words import WORDS
 
 
 @click.command()
@@ -33,7 +35,7 @@ def status(*, ref: str, as_json: bool) -> None:
 
 def about(run: Run) -> list[tuple[str, str]]:
     """Names and values that describe a run."""
-    state = click.style(run.status.value, fg=status_text.status_cell(run.status).colour)
+    state = click.style(WORDS[run.status], fg=status_text.status_cell(run.status).colour)
     meaning = status_text.MEANINGS.get(run.status)
     remedy = f"{run.cause.value}: {run.cause.remedy}" if run.cause else ""
     return [
@@ -43,7 +45,10 @@ def about(run: Run) -> list[tuple[str, str]]:
         ("reason", run.reason),
         ("cause", remedy),
         ("engine", run.engine),
-        ("submitted", units.moment(run.created_s)),
+        (
+            "submitted",
+            f"{units.moment(run.created_s)}{f' by {person(run.owner)}' if run.owner else ''}",
+        ),
         ("took", status_text.took(run.placed_s, run.ended_s, now_s=time.time())),
         ("attempt", str(run.attempt) if run.attempt > 1 else ""),
         ("family", run.family_id or ""),

@@ -71,7 +71,7 @@ def validate(
     if upgrade:
         click.echo(_upgraded(files[0]), nl=False)
         return exit_codes.OK
-    reports = [_report(file, mapping(overrides)) for file in files]
+    reports = [_report(file, mapping(overrides), plan=plan) for file in files]
     if as_json:
         json_output.show(
             [
@@ -112,6 +112,11 @@ class _Report:
         return not any(problem.severity is Severity.ERROR for problem in (*self.problems, *self.here))
 
     @property
+    def is_old(self) -> bool:
+        """Whether the file is written for the old system, so that it can be upgraded."""
+        return any(cell.descriptor.spec_version != describe.CURRENT for cell in self.cells)
+
+    @property
     def next_due_s(self) -> float | None:
         """When the benchmark is next due, UTC seconds; None without a schedule."""
         if not self.cells:
@@ -120,7 +125,7 @@ class _Report:
         return describe.due_after(info.scheduling, info.timezone, time.time())
 
 
-def _report(file: Path, overrides: dict[str, str]) -> _Report:
+def _report(file: Path, overrides: dict[str, str], *, plan: bool) -> _Report:
     reading = describe.read(read_file(file), filename=str(file), overrides=overrides)
     if reading.descriptor is None:
         return _Report(file, reading.problems, ())
@@ -128,16 +133,21 @@ def _report(file: Path, overrides: dict[str, str]) -> _Report:
         cells = describe.cells(reading.descriptor)
     except BadInputError as error:
         return _Report(file, (*reading.problems, *error.problems), ())
-    return _Report(file, reading.problems, cells, tuple(dict.fromkeys(_here(cells))))
+    return _Report(file, reading.problems, cells, tuple(dict.fromkeys(_here(cells, plan=plan))))
 
 
-def _here(cells: "Sequence[describe.Cell]") -> Iterator[Problem]:
-    """Problems of a descriptor on the engines and notifiers of this installation."""
+def _here(cells: "Sequence[describe.Cell]", *, plan: bool) -> Iterator[Problem]:
+    """Problems of a descriptor on the engines and notifiers of this installation.
+
+    For a plan also what the engine would only record.
+    """
     settings = Settings.from_env(os.environ)
     surroundings = wiring.surroundings_of(settings)
     engines, notifiers = wiring.engines(surroundings), wiring.notifiers(surroundings)
     for cell in cells:
         yield from refusals.checked_here(cell.descriptor, engines, notifiers, settings.engine)
+        if plan and (engine := refusals.engine_of(cell.descriptor, engines, settings.engine)):
+            yield from refusals.only_recorded(cell.descriptor, engine)
 
 
 def _show_resolved(file: Path, overrides: dict[str, str], *, as_json: bool) -> None:
@@ -182,9 +192,10 @@ def _show(report: _Report, *, plan: bool) -> None:
     ]
     warnings = [problem for problem in report.problems if problem.severity is Severity.WARNING]
     if warnings:
-        terminal.warn(
-            f"{file}: {units.counted(len(warnings), 'old spelling')} (anubis validate --upgrade {file})"
+        noun, hint = (
+            ("old spelling", f" (anubis validate --upgrade {file})") if report.is_old else ("warning", "")
         )
+        terminal.warn(f"{file}: {units.counted(len(warnings), noun)}{hint}")
         errors.show_problems(warnings, file=file)
     if here := [problem for problem in report.here if problem.severity is Severity.WARNING]:
         terminal.warn(f"{file}: {units.counted(len(here), 'problem')} on this installation")

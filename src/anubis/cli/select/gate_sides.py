@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from anubis.cli.errors import warned
 from anubis.cli.families import Key, cells_of, files_of
 from anubis.cli.select import refs
+from anubis.cli.select.unknown_names import unknown_name
 from anubis.cli.views.follow import follow
 from anubis.contracts.runs import RunQuery
 from anubis.late import late
@@ -34,7 +35,7 @@ class Asked:
     #: Runs, families, labels or descriptor files; empty: the family of the last run.
     what: Sequence[str]
     #: How often descriptor files are run; None: not given.
-    runs: int | None
+    rounds: int | None
     overrides: Mapping[str, str]
     script: Path | None
     baseline: str | None
@@ -58,9 +59,9 @@ def sides_of(client: "Client", asked: Asked) -> "list[gate.GateSides]":
         # A baseline that does not exist must be refused before anything is measured.
         baseline = None if side_by_side else _baseline(client, asked, _names(asked), ())
         contender = _measured(client, asked)
-    elif asked.runs or asked.overrides or asked.script or side_by_side:
+    elif asked.rounds or asked.overrides or asked.script or side_by_side:
         raise BadInputError(
-            "--runs, --set, --script and a baseline file require a descriptor file",
+            "--rounds, --set, --script and a baseline file require a descriptor file",
             remedy="name a descriptor file to run",
         )
     else:
@@ -111,7 +112,7 @@ def _measured(client: "Client", asked: Asked) -> list[Run]:
         [*baseline, *map(Path, asked.what)],
         overrides=asked.overrides,
         script=asked.script,
-        rounds=asked.runs or 1,
+        rounds=asked.rounds or 1,
         warned=warned,
     )
     return follow(client, submitted, cancels=True)
@@ -156,8 +157,9 @@ def _newest(
         exact = [row for row in rows if row.subject == query.subject]
         ids += [row.id for row in (exact or rows)[:NEWEST]]
     if not ids:
+        unknown = unknown_name(client, labels=query.labels)
         raise NotFoundError(
             f"no successful run of {', '.join(dict.fromkeys(names))} has {words}",
-            remedy="see the stored runs with anubis history",
+            remedy=unknown.remedy if unknown else "see the stored runs with anubis history",
         )
     return [client.runs.get(run_id) for run_id in ids]

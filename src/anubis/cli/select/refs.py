@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from anubis.cli.home import open_client
+from anubis.cli.select.unknown_names import unknown_name
 from anubis.cli.views import units
 from anubis.contracts.runs import RunQuery, RunRow
-from anubis.model.errors import AnubisError, NotFoundError
-from anubis.model.ids import short_id
+from anubis.model.errors import AnubisError, BadInputError, NotFoundError
+from anubis.reporting.status_words import WORDS
 
 if TYPE_CHECKING:
     from anubis.client import Client
@@ -36,7 +37,7 @@ def expand(client: "Client", term: str, within: RunQuery | None = None) -> list[
             replace(narrow, labels={**narrow.labels, **labels}, limit=MOST, newest_first=False)
         )
         if not rows:
-            raise NotFoundError(
+            raise unknown_name(client, labels=labels) or NotFoundError(
                 f"no run has {' and '.join(f'{key}={value}' for key, value in labels.items())}",
                 remedy="see the labels of your runs with anubis history --json",
             )
@@ -62,6 +63,14 @@ def _named(client: "Client", part: str) -> list[str]:
         return [row.id for row in rows]
 
 
+def family_id(client: "Client", ref: str) -> str:
+    """The id of the family of a run; also accepts that id. Raises BadInputError if the run has no family."""
+    run = client.runs.get(_named(client, ref)[0])
+    if run.family_id is None:
+        raise BadInputError(f"run {run.id} is not part of a family", remedy="remove --family")
+    return run.family_id
+
+
 def family(client: "Client", family_id: str) -> Sequence[RunRow]:
     """The runs of a family by its full id, in the order of their submission."""
     return client.runs.find(RunQuery(family_id=family_id, limit=MOST, newest_first=False))
@@ -72,13 +81,14 @@ def completions(incomplete: str) -> Iterator[tuple[str, str]]:
     try:
         with open_client() as client:
             rows = client.runs.find(RunQuery(limit=50))
+            short = client.runs.short_ids([row.id for row in rows])
     except AnubisError:
         return
     for back, row in enumerate(rows):
-        about = f"{row.name} {row.status} {units.moment(row.created_s)}"
+        about = f"{row.name} {WORDS[row.status]} {units.moment(row.created_s)}"
         ref = LAST if back == 0 else f"{LAST}~{back}"
         if incomplete.startswith("@"):
             if ref.startswith(incomplete):
                 yield ref, about
         elif row.id.startswith(incomplete):
-            yield short_id(row.id), about
+            yield short[row.id], about

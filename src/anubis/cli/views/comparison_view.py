@@ -8,14 +8,18 @@ import click
 
 from anubis.analysis.quantities import effect_text
 from anubis.analysis.verdict_text import next_step, render
+from anubis.api.environments import differences_to_json
 from anubis.api.json_values import Json
 from anubis.api.verdicts import comparison_to_json
 from anubis.cli import exit_codes, terminal
 from anubis.cli.views import tables
 from anubis.cli.views.plot import strips
+from anubis.judging.environments import Difference, differences
 from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.points import OWN_METRICS, Point
 from anubis.model.verdict import Comparison, Judgement, Sides, Verdict
+from anubis.record.environment import RecordedEnvironment
+from anubis.reporting import name_suggestions
 
 if TYPE_CHECKING:
     from anubis.client import Client
@@ -28,6 +32,8 @@ COLOURS = {
 }
 #: Maximum number of strips, so that verdicts stay visible.
 MOST_STRIPS = 4
+#: Runs of a side whose environments are compared, variables that are named, and characters of their values.
+MOST_ENVIRONMENTS, MOST_DIFFERENCES, LONGEST_VALUES = 100, 8, 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,8 @@ class Judged:
     old: Sequence[Point]
     new: Sequence[Point]
     comparison: Comparison
+    #: The variables in which the environments of the sides differ.
+    environment: Sequence[Difference] = ()
 
 
 def judged(
@@ -61,7 +69,7 @@ def judged(
     if missing := sorted(set(metrics) - common):
         raise NotFoundError(
             f"metric {missing[0]!r} was not measured on both sides",
-            remedy=f"both sides have: {', '.join(sorted(common)) or 'none'}",
+            remedy=name_suggestions.remedy(missing[0], sorted(common), otherwise="see anubis results RUN"),
         )
     if not common:
         raise NotFoundError(
@@ -69,7 +77,8 @@ def judged(
         )
     chosen = metrics or sorted(common - set(OWN_METRICS)) or sorted(common)
     comparison = client.gate.compare(baseline, contender, min_effect=min_effect, metrics=chosen)
-    return Judged(baseline, contender, old, new, comparison)
+    sides = (_environments(client, side) for side in (baseline, contender))
+    return Judged(baseline, contender, old, new, comparison, differences(*sides))
 
 
 def show(result: Judged, *, plot: bool, about: str = "", mean: bool = False) -> None:
@@ -127,6 +136,7 @@ def mean_line(comparison: Comparison, *, unlike: bool) -> str:
 def as_json(result: Judged) -> Json:
     """The comparison and its exit status."""
     resource = comparison_to_json(result.comparison, baseline=result.baseline, contender=result.contender)
+    resource["environment"] = differences_to_json(result.environment)
     disturbed = {
         "disturbed_baseline": len(_disturbed(result.old)),
         "disturbed_contender": len(_disturbed(result.new)),
@@ -150,6 +160,30 @@ def _values(result: Judged, verdict: Verdict) -> Sides:
     return Sides(metric=verdict.metric, units=verdict.units, baseline=old, contender=new)
 
 
+def _environments(client: "Client", run_ids: Sequence[str]) -> list[RecordedEnvironment]:
+    """The recorded environments of the first runs of a side."""
+    found = (client.records.environment(client.runs.get(run_id)) for run_id in run_ids[:MOST_ENVIRONMENTS])
+    return [environment for environment in found if environment is not None]
+
+
+def _differences(environment: Sequence[Difference]) -> str:
+    """The names of the variables, with their values where the record keeps them and they are short."""
+    texts = [_difference(each) for each in environment[:MOST_DIFFERENCES]]
+    more = len(environment) - len(texts)
+    return ", ".join(texts) + (f" and {more} more" if more else "")
+
+
+def _difference(each: Difference) -> str:
+    if each.baseline is None or each.contender is None:
+        return each.name
+    sides = [
+        "/".join("unset" if value is None else value for value in side)
+        for side in (each.baseline, each.contender)
+    ]
+    text = ", ".join(sides)
+    return f"{each.name} ({text})" if len(text) <= LONGEST_VALUES else each.name
+
+
 def _disturbed(points: Iterable[Point]) -> set[str]:
     """The runs during which the machine was disturbed."""
     return {point.run_id for point in points if point.contaminated}
@@ -160,5 +194,7 @@ def _doubts(result: Judged) -> Iterator[str]:
     everything = (*result.old, *result.new)
     if len({point.fingerprint for point in everything}) > 1:
         yield "the runs were made on different machines, so the verdicts do not depend on the code alone"
+    if result.environment:
+        yield f"the environment differs: {_differences(result.environment)}"
     if disturbed := _disturbed(everything):
         yield f"the machine was disturbed during {len(disturbed)} of the runs: see anubis show RUN"

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -112,14 +113,36 @@ def write(report: Report, path: Path) -> None:
 
 def post(report: Report, names: Sequence[str]) -> bool:
     """Post the report to each of ``names`` and print the addresses; whether all were successful."""
-    posted = True
+    successful = [_shown(post) for post in posts(report, names)]
+    return all(successful)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Post:
+    """One attempt to post a report."""
+
+    #: Name of the service, as in ``--post``.
+    name: str
+    addresses: Sequence[str] = ()
+    #: None: the report was posted.
+    error: NotifyError | None = None
+
+
+def posts(report: Report, names: Sequence[str]) -> Iterator[Post]:
+    """Post the report to each of ``names``."""
     for name in names:
         try:
-            for address in posting.post(report, name, os.environ):
-                terminal.note(f"posted to {address}")
+            yield Post(name=name, addresses=posting.post(report, name, os.environ))
         except NotifyError as error:
-            terminal.error(error.message)
-            if error.remedy:
-                terminal.remedy(error.remedy)
-            posted = False
-    return posted
+            yield Post(name=name, error=error)
+
+
+def _shown(post: Post) -> bool:
+    """Print the result of a post; whether it was successful."""
+    for address in post.addresses:
+        terminal.note(f"posted to {address}")
+    if post.error:
+        terminal.error(post.error.message)
+        if post.error.remedy:
+            terminal.remedy(post.error.remedy)
+    return post.error is None

@@ -9,14 +9,15 @@ from rich.live import Live
 from rich.text import Text
 
 from anubis.cli import terminal
-from anubis.cli.views import status_text
+from anubis.cli.views import remaining_time, status_text
+from anubis.cli.views.run_labels import labels_of
 from anubis.cli.views.tables import clipped
-from anubis.model.ids import short_id
 from anubis.model.run import Run
 from anubis.model.status import Status
 from anubis.record import layout, tailing
 from anubis.record.files import Files
 from anubis.record.samples import SampleFile
+from anubis.reporting.status_words import WORDS
 
 if TYPE_CHECKING:
     from anubis.client import Client
@@ -32,8 +33,12 @@ class LiveView:
     def __init__(self, client: "Client", runs: Sequence[Run]) -> None:
         self._client = client
         self._runs = {run.id: run for run in runs}
+        self._short = client.runs.short_ids(self._runs)
+        self._labels = labels_of(runs)
         self._samples: dict[str, tuple[SampleFile, dict[str, tuple[float, str]]]] = {}
         self._said = ""
+        #: Run id -> the share of its executions that have ended, for runs that are under way.
+        self._progress: dict[str, float] = {}
         self._console = Console(stderr=True, highlight=False, no_color=not terminal.colour_wanted())
         self._live = Live(
             get_renderable=self._render,
@@ -75,18 +80,22 @@ class LiveView:
         failed = len(ended) - ended.count(Status.SUCCEEDED)
         parts = [f"{len(ended)} of {len(runs)} done"] if len(runs) > 1 else []
         parts += [f"{failed} not succeeded"] if failed and len(runs) > 1 else []
-        return "  ".join([*parts, self._said])
+        left = remaining_time.remaining_s(runs, self._progress, now_s=time.time())
+        return "  ".join(part for part in (*parts, remaining_time.text(left), self._said) if part)
 
     def _detail(self, run: Run, width: int) -> Iterator[str]:
         now_s = time.time()
-        head = [short_id(run.id), run.descriptor.info.name, run.status.value]
+        head = [self._short[run.id], run.descriptor.info.name, self._labels[run.id], WORDS[run.status]]
         if took := status_text.took(run.placed_s, run.ended_s, now_s=now_s):
             head.append(took)
         if run.status is not Status.WATCH:
-            yield "  ".join([*head, run.reason or status_text.MEANINGS.get(run.status, "")])
+            head.append(run.reason or status_text.MEANINGS.get(run.status, ""))
+            yield "  ".join(part for part in head if part)
             return
         files = self._client.records.files(run)
-        head.append(_repeat(run, tailing.last_repeat(files)))
+        repeat = tailing.last_repeat(files)
+        self._progress[run.id] = _share_done(run, repeat)
+        head.append(_repeat(run, repeat))
         yield "  ".join(part for part in head if part)
         if values := self._latest(run.id, files):
             yield f"    {status_text.values_line(values)}"
@@ -99,6 +108,12 @@ class LiveView:
         for metric, columns in samples.read_new().items():
             values[metric] = (columns.values[-1], columns.units)
         return values
+
+
+def _share_done(run: Run, repeat: int | None) -> float:
+    """The share of the executions that ended before this one began."""
+    measure = run.descriptor.measure
+    return 0.0 if repeat is None else (repeat + measure.warmups) / (measure.repeats + measure.warmups)
 
 
 def _repeat(run: Run, repeat: int | None) -> str:

@@ -11,7 +11,6 @@ from anubis.api.runs import run_to_json
 from anubis.cli import terminal
 from anubis.cli.families import Cell, Key, cells_of, key_text, two_files
 from anubis.cli.views import comparison_view, json_output, remarks, status_text, tables, units, values_view
-from anubis.model.ids import short_id
 from anubis.model.points import OWN_METRICS, Point
 from anubis.model.run import Event, Run
 from anubis.model.status import Status
@@ -49,8 +48,9 @@ def show_outcome(client: "Client", runs: Sequence[Run], *, as_json: bool) -> Non
         for line in remarks.lines(events[runs[0].id]):
             click.echo(line)
     else:
-        _show_cells(cells, points)
-        _show_remarks(runs, events)
+        short = client.runs.short_ids([run.id for run in runs])
+        _show_cells(cells, points, short)
+        _show_remarks(runs, short, events)
         for run in [run for run in runs if run.status is not Status.SUCCEEDED][:WIDEST]:
             click.echo()
             _show_end(client, run)
@@ -59,11 +59,13 @@ def show_outcome(client: "Client", runs: Sequence[Run], *, as_json: bool) -> Non
         comparison_view.show(one, about=key_text(key), plot=terminal.width() is not None)
 
 
-def _show_remarks(runs: Sequence[Run], events: Mapping[str, Sequence[Event]]) -> None:
+def _show_remarks(
+    runs: Sequence[Run], short: Mapping[str, str], events: Mapping[str, Sequence[Event]]
+) -> None:
     """The remarks about each run, under its id; those of the first runs that have some."""
     remarked = [(run, lines) for run in runs if (lines := list(remarks.lines(events[run.id])))]
     for run, lines in remarked[:WIDEST]:
-        click.echo(f"\n{short_id(run.id)}")
+        click.echo(f"\n{short[run.id]}")
         for line in lines:
             click.echo(line)
     if len(remarked) > WIDEST:
@@ -105,7 +107,7 @@ def _last_output(client: "Client", run: Run) -> list[str]:
     return words or tailing.last_lines(files, layout.STDOUT, TAIL_LINES)
 
 
-def _show_cells(cells: Sequence[Cell[Run]], points: Sequence[Point]) -> None:
+def _show_cells(cells: Sequence[Cell[Run]], points: Sequence[Point], short: Mapping[str, str]) -> None:
     """One line for each cell, or for each cell and metric if there are too many metrics for one line."""
     metrics = _metrics(cells, points)
     names = list(dict.fromkeys(name for cell in cells for name, _ in cell.key))
@@ -117,7 +119,7 @@ def _show_cells(cells: Sequence[Cell[Run]], points: Sequence[Point]) -> None:
         columns = [tables.Column(title=_heading(*metric), right=True) for metric in metrics.items()]
         rows = [
             [
-                *_about(cell, names, alone=alone),
+                *_about(cell, names, short if alone else None),
                 *(_value(cell, points, name, scale) for name, (scale, _) in metrics.items()),
             ]
             for cell in cells
@@ -126,7 +128,7 @@ def _show_cells(cells: Sequence[Cell[Run]], points: Sequence[Point]) -> None:
         columns = [tables.Column(title=title) for title in ("METRIC", "UNIT")]
         columns.insert(1, tables.Column(title="VALUE", right=True))
         rows = [
-            [*_about(cell, names, alone=alone), name, _value(cell, points, name, scale), unit]
+            [*_about(cell, names, short if alone else None), name, _value(cell, points, name, scale), unit]
             for cell in cells
             for name, (scale, unit) in metrics.items()
         ]
@@ -162,13 +164,14 @@ def _heading(metric: str, scaled: tuple[float, str]) -> str:
     return f"{metric} [{scaled[1]}]" if scaled[1] else metric
 
 
-def _about(cell: Cell[Run], names: Sequence[str], *, alone: bool) -> list[tables.Cell]:
+def _about(cell: Cell[Run], names: Sequence[str], short: Mapping[str, str] | None) -> list[tables.Cell]:
+    """The cells of a row before its values; ``short``: the short ids if each cell has one run."""
     values = dict(cell.key)
     statuses = [run.status for run in cell.runs]
     bad = len(statuses) - statuses.count(Status.SUCCEEDED)
     same = len(set(statuses)) == 1
     status = status_text.status_cell(statuses[0]) if same else tables.Styled(f"{bad} not succeeded", "red")
-    runs = short_id(cell.runs[0].id) if alone else str(len(cell.runs))
+    runs = str(len(cell.runs)) if short is None else short[cell.runs[0].id]
     return [runs, *(str(values.get(name, "")) for name in names), status]
 
 

@@ -9,10 +9,11 @@ import click
 
 from anubis.cli import terminal
 from anubis.cli.views import status_text
+from anubis.cli.views.run_labels import labels_of
 from anubis.late import late
-from anubis.model.ids import short_id
 from anubis.model.run import Run
 from anubis.model.status import Status
+from anubis.reporting.status_words import WORDS
 
 if TYPE_CHECKING:
     from anubis.cli.views import live
@@ -39,17 +40,39 @@ class Progress(Protocol):
 
 def progress(client: "Client", runs: Sequence[Run]) -> Progress:
     """The view that suits standard error."""
+    if terminal.preferences.quiet:
+        return Silence()
     if terminal.interactive(sys.stderr):
         return live.LiveView(client, runs)
-    return Lines(runs)
+    return Lines(client, runs)
+
+
+class Silence:
+    """Shows nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """No resources need to be released."""
+
+    def changed(self, run: Run) -> None:
+        """Not shown."""
+
+    def say(self, text: str) -> None:
+        """Not shown."""
 
 
 class Lines:
     """One line on standard error when a run starts (or is already running) and one when it is final."""
 
-    def __init__(self, runs: Sequence[Run]) -> None:
-        self._width = max((len(run.descriptor.info.name) for run in runs), default=0)
+    def __init__(self, client: "Client", runs: Sequence[Run]) -> None:
         self._runs = {run.id: run for run in runs}
+        self._short = client.runs.short_ids(self._runs)
+        labels = labels_of(runs)
+        names = {run.id: f"{run.descriptor.info.name}  {labels[run.id]}".rstrip() for run in runs}
+        width = max(map(len, names.values()), default=0)
+        self._names = {run_id: name.ljust(width) for run_id, name in names.items()}
 
     def __enter__(self) -> Self:
         for run in self._runs.values():
@@ -70,8 +93,7 @@ class Lines:
 
     def _print(self, run: Run) -> None:
         took = status_text.took(run.placed_s, run.ended_s) if run.status.final else ""
-        name = run.descriptor.info.name.ljust(self._width)
         clock = time.strftime("%H:%M:%S")
         reason = run.reason if run.status is Status.FAILED else ""
-        line = f"{clock}  {short_id(run.id)}  {name}  {run.status.value:9}  {took}  {reason}".rstrip()
-        click.echo(line, err=True)
+        about = f"{clock}  {self._short[run.id]}  {self._names[run.id]}"
+        click.echo(f"{about}  {WORDS[run.status]:9}  {took}  {reason}".rstrip(), err=True)

@@ -7,6 +7,7 @@ from anubis.cli.views import units
 from anubis.cli.views.tables import Styled
 from anubis.model.points import OWN_METRICS
 from anubis.model.status import Status
+from anubis.reporting.status_words import WORDS
 
 COLOURS = {Status.SUCCEEDED: "green", Status.FAILED: "red", Status.CANCELLED: "yellow"}
 
@@ -14,7 +15,6 @@ COLOURS = {Status.SUCCEEDED: "green", Status.FAILED: "red", Status.CANCELLED: "y
 MEANINGS = {
     Status.FETCH: "its data are being fetched",
     Status.PLACE: "waiting to be placed on a machine",
-    Status.WATCH: "the benchmark is running",
     Status.COLLECT: "its record is being read",
     Status.ANALYSE: "its values are being judged",
     Status.ALERT: "its alerts are being sent",
@@ -23,7 +23,7 @@ MEANINGS = {
 
 def status_cell(status: Status) -> Styled:
     """A status in its colour."""
-    return Styled(status.value, COLOURS.get(status, "cyan"))
+    return Styled(WORDS[status], COLOURS.get(status, "cyan"))
 
 
 def took(placed_s: float | None, ended_s: float | None, *, now_s: float | None = None) -> str:

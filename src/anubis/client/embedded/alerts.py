@@ -8,6 +8,7 @@ from anubis.judging import alert_triage
 from anubis.model.alert import Alert, AlertState
 from anubis.model.delivery import Delivery
 from anubis.model.run import Event
+from anubis.submission.person import person
 from anubis.wiring import Installation
 
 
@@ -30,7 +31,7 @@ class Alerts(protocol.Alerts):
     def decide(
         self, alert_id: str, decision: alert_triage.TriageAction, *, why: str, until_s: float | None = None
     ) -> Alert:
-        actor = self._installation.settings.client_id
+        actor = person(self._installation.settings)
         alert = alert_triage.triage(self._world, alert_id, decision, actor=actor, why=why, until_s=until_s)
         deliver(self._installation)
         return alert

@@ -6,6 +6,7 @@ from typing import BinaryIO
 from anubis.client.protocol import tools as protocol
 from anubis.contracts.runs import RunQuery
 from anubis.model.problem import Problem
+from anubis.submission.person import person
 from anubis.transfer import histories
 from anubis.wiring import Installation
 
@@ -14,7 +15,7 @@ class Histories(protocol.Histories):
     """``Histories`` (see the protocol) with the database of this installation."""
 
     def __init__(self, installation: Installation) -> None:
-        self._owner = installation.settings.client_id
+        self._settings = installation.settings
         self._world = installation.world
 
     def read(
@@ -26,7 +27,7 @@ class Histories(protocol.Histories):
     ) -> histories.ImportResult:
         return histories.import_files(
             addresses,
-            owner=self._owner,
+            owner=person(self._settings),
             format_name=format_name,
             defaults=given,
             stored=self._world.points,

@@ -11,6 +11,7 @@ from anubis.contracts.records import RecordKey, RoleFiles
 from anubis.late import late
 from anubis.model.errors import NotFoundError
 from anubis.model.run import Run
+from anubis.record.environment import RecordedEnvironment, recorded
 from anubis.wiring import Installation
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ class Records(protocol.Records):
 
     def files(self, run: Run) -> RoleFiles:
         return RoleFiles(self._world.records, RecordKey(run.id, run.attempt))
+
+    def environment(self, run: Run) -> RecordedEnvironment | None:
+        return recorded(self.files(run))
 
     def export(self, ref: str, out: BinaryIO) -> Run:
         run = find_run(self._world.runs, ref)

@@ -12,7 +12,14 @@ from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.problem import Problem, Severity
 from anubis.model.run import Run
 from anubis.record.reading import Record
-from anubis.submission.replay import code_differences, machine_differences, submission_of
+from anubis.submission.environment import adding
+from anubis.submission.person import person
+from anubis.submission.replay import (
+    code_differences,
+    environment_differences,
+    machine_differences,
+    submission_of,
+)
 from anubis.submission.submit import Submission, runs_of
 from anubis.transfer.measurements import ENGINE as IMPORTED
 from anubis.wiring import Installation
@@ -36,11 +43,13 @@ def replay(
         engines=world.engines,
         notifiers=world.notifiers,
         default_engine=settings.engine,
-        owner=settings.client_id,
+        owner=person(settings),
         clock=world.clock,
     )
-    data = {"replay_of": run.id}
-    world.runs.add(runs, [replace(event, data={**event.data, **data}) for event in events])
+    events = [replace(event, data={**event.data, "replay_of": run.id}) for event in events]
+    again = adding.repeated(world, run, run.attempt)
+    found += environment_differences(None if again is None else again[1])
+    adding.add(world, runs, events, environment=again[0] if again else None)
     return Replayed(run=runs[0][0], replay_of=run, differences=tuple(found))
 
 

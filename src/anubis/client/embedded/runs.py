@@ -1,21 +1,23 @@
 """Runs of this installation."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anubis.client.embedded.references import find_run
 from anubis.client.protocol import runs as protocol
-from anubis.contracts.runs import RunQuery, RunRow
+from anubis.contracts.runs import RunQuery, RunRow, StoredNames
 from anubis.late import late
 from anubis.model.errors import BadInputError
 from anubis.model.problem import Problem
 from anubis.model.run import Event, Run
+from anubis.submission.person import person
 from anubis.wiring import Installation
 
 if TYPE_CHECKING:
     from anubis.client.embedded import driving, replay, submission
+    from anubis.describe.drafting import DescriptorText
 else:  # listings need neither the reconciler nor pydantic
     driving = late("anubis.client.embedded.driving")
     replay = late("anubis.client.embedded.replay")
@@ -35,7 +37,7 @@ class Runs(protocol.Runs):
 
     def submit(
         self,
-        files: Sequence[Path],
+        files: "Sequence[Path | DescriptorText]",
         *,
         overrides: Mapping[str, str] | None = None,
         script: Path | None = None,
@@ -65,6 +67,12 @@ class Runs(protocol.Runs):
         query = RunQuery(family_id=run.family_id) if run.family_id else RunQuery(ids=(run.id,))
         return self._world.runs.find(replace(query, limit=_ALL, newest_first=False))
 
+    def names(self) -> StoredNames:
+        return self._world.runs.names()
+
+    def short_ids(self, run_ids: Iterable[str]) -> Mapping[str, str]:
+        return self._world.runs.short_ids(run_ids)
+
     def events(self, ref: str, *, after_seq: int = 0) -> Sequence[Event]:
         return self._world.events.read(self.get(ref).id, after_seq=after_seq)
 
@@ -75,7 +83,7 @@ class Runs(protocol.Runs):
         runs = [self.get(ref) for ref in refs]
         if cascade:
             runs += self._caused_by([run.id for run in runs])
-        now_s, actor = self._world.clock.now_s(), self._installation.settings.client_id
+        now_s, actor = self._world.clock.now_s(), person(self._installation.settings)
         asked = set(
             self._world.runs.request_cancel(
                 [run.id for run in runs],
@@ -110,6 +118,7 @@ class Runs(protocol.Runs):
                 f"not final yet: {', '.join(busy)}", remedy="cancel them first (anubis cancel)"
             )
         self._world.runs.remove([run.id for run in runs])
+        self._world.environments.remove([run.id for run in runs])
         for run in runs:
             self._world.records.remove(run.id)
         return [run.id for run in runs]

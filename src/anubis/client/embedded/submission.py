@@ -4,10 +4,13 @@ import io
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from anubis.describe.drafting import DescriptorText
 from anubis.model.problem import Problem
 from anubis.model.run import Run
 from anubis.submission import script_archive
 from anubis.submission.descriptor_files import submissions_of
+from anubis.submission.environment import adding
+from anubis.submission.person import person
 from anubis.submission.refusals import only_recorded
 from anubis.submission.submit import runs_of
 from anubis.wiring import Installation
@@ -15,7 +18,7 @@ from anubis.wiring import Installation
 
 def submit(
     installation: Installation,
-    files: Sequence[Path],
+    files: Sequence[Path | DescriptorText],
     *,
     overrides: Mapping[str, str],
     script: Path | None,
@@ -31,16 +34,16 @@ def submit(
         engines=world.engines,
         notifiers=world.notifiers,
         default_engine=settings.engine,
-        owner=settings.client_id,
+        owner=person(settings),
         clock=world.clock,
         rounds=rounds,
     )
-    world.runs.add(runs, events)
+    adding.add(world, runs, events)
     if warned:
         for problem in dict.fromkeys(
             p for run, _ in runs for p in only_recorded(run.descriptor, world.engines[run.engine])
         ):
-            warned(files[0], problem)
+            warned(Path(str(files[0])), problem)
     return [run for run, _ in runs]
 
 

@@ -4,7 +4,9 @@ from typing import TYPE_CHECKING
 
 from anubis.client.protocol import tools as protocol
 from anubis.late import late
+from anubis.model.errors import StoreError
 from anubis.pipeline import worker
+from anubis.pipeline.lease_owner import is_dead
 from anubis.wiring import Installation
 
 if TYPE_CHECKING:
@@ -22,6 +24,15 @@ class Workers(protocol.Workers):
     def start(self) -> bool:
         unfinished = self._installation.world.runs.unfinished()
         return unfinished > 0 and worker.start(self._installation.settings.home)
+
+    def pick_up(self) -> bool:
+        world = self._installation.world
+        try:
+            if not world.runs.unfinished() or any(not is_dead(owner) for owner in world.leases.owners()):
+                return False
+            return worker.start(self._installation.settings.home)
+        except (StoreError, OSError):  # the command that was called has done what it could
+            return False
 
     def run(self) -> bool:
         home, unfinished = self._installation.settings.home, self._installation.world.runs.unfinished

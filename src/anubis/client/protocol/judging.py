@@ -35,12 +35,22 @@ class Gate(Protocol):
         baseline: Sequence[str] | None = None,
         *,
         min_effect: float | None = None,
+        metrics: Sequence[str] = (),
     ) -> "Report":
         """Judge runs against other runs, or against the current level of their series; the report of a gate."""
         ...
 
-    def judge(self, contests: "Sequence[GateSides]", *, min_effect: float | None = None) -> "Report":
-        """Judge several contenders, each against its baseline, and adjust all verdicts together."""
+    def judge(
+        self,
+        contests: "Sequence[GateSides]",
+        *,
+        min_effect: float | None = None,
+        metrics: Sequence[str] = (),
+    ) -> "Report":
+        """Judge several contenders, each against its baseline, and adjust all verdicts together.
+
+        With ``metrics`` only these are judged. Raises NotFoundError if the contenders have no value of one of them.
+        """
         ...
 
 

@@ -1,16 +1,20 @@
 """Runs, their values and their records."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from anubis.contracts.points import MetricSummary
-from anubis.contracts.runs import RunQuery, RunRow
+from anubis.contracts.runs import RunQuery, RunRow, StoredNames
 from anubis.model.points import Point, SampleBlock
 from anubis.model.problem import Problem
 from anubis.model.run import Event, Run
+from anubis.record.environment import RecordedEnvironment
 from anubis.record.files import Files
+
+if TYPE_CHECKING:
+    from anubis.describe.drafting import DescriptorText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,14 +32,14 @@ class Runs(Protocol):
 
     def submit(
         self,
-        files: Sequence[Path],
+        files: "Sequence[Path | DescriptorText]",
         *,
         overrides: Mapping[str, str] | None = None,
         script: Path | None = None,
         rounds: int = 1,
         warned: Callable[[Path, Problem], None] | None = None,
     ) -> list[Run]:
-        """Store the runs of these descriptor files, all or none; the runs in the order in which they will start.
+        """Store the runs of these descriptor files or texts, all or none; the runs in the order in which they will start.
 
         Several files, several rounds or a ``[matrix]`` make a family. ``warned`` is called with every old spelling
         and every field that the engine only records. Raises BadInputError with every problem found.
@@ -69,6 +73,14 @@ class Runs(Protocol):
 
     def family(self, ref: str) -> Sequence[RunRow]:
         """The runs of the same family in the order of their submission; only the run itself if it has no family."""
+        ...
+
+    def names(self) -> StoredNames:
+        """The benchmarks, metrics and labels of the stored runs."""
+        ...
+
+    def short_ids(self, run_ids: Iterable[str]) -> Mapping[str, str]:
+        """For each id a prefix that is unique among the stored runs and is accepted as a reference."""
         ...
 
     def events(self, ref: str, *, after_seq: int = 0) -> Sequence[Event]:
@@ -124,6 +136,10 @@ class Records(Protocol):
 
     def files(self, run: Run) -> Files:
         """The files of the run's current attempt (role benchmark, rank 0); they may not exist yet."""
+        ...
+
+    def environment(self, run: Run) -> RecordedEnvironment | None:
+        """The environment of the benchmark as the record keeps it; None if there is none."""
         ...
 
     def export(self, ref: str, out: BinaryIO) -> Run:

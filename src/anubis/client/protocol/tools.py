@@ -83,6 +83,13 @@ class Workers(Protocol):
         """Start a worker if there are unfinished runs and no worker; whether one was started."""
         ...
 
+    def pick_up(self) -> bool:
+        """Start a worker if there are unfinished runs that no living process drives; whether one was started.
+
+        Does nothing where no worker can be started, for example on a read-only disk.
+        """
+        ...
+
     def run(self) -> bool:
         """Work in this process until all runs are final and all notices delivered; False if another worker is active.
 

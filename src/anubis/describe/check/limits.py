@@ -125,6 +125,7 @@ LIMITS: dict[str, Limit] = {
         pattern="gpus|[1-9][0-9]{0,4}", meaning='"gpus" or a number of at least 1'
     ),
     "env.docker_image": _IMAGE,
+    "env.inherit[]": _VARIABLE,
     "ml.benchmark_code": _NOT_EMPTY,
     "ml.framework_version": _ONE_WORD,
     "ml.script.script": Limit(pattern=r".+\.tar", meaning="the name of a .tar archive"),

@@ -16,6 +16,7 @@ from anubis.describe.check.validation import missing
 from anubis.describe.findings import Findings, Remark
 from anubis.describe.instances import Instances, find
 from anubis.describe.paths import METRIC_LISTS, SOURCE_LISTS, Path, get, shown
+from anubis.model.descriptor import secret_name
 from anubis.model.hardware import LOCAL, Strategy
 from anubis.model.problem import Severity
 
@@ -35,6 +36,7 @@ def check_rules(
         _sources(tree, lenient=lenient),
         _metrics(tree),
         _framework(tree),
+        _secrets(tree),
     )
     for path, remark in found:
         findings.add(path, remark)
@@ -72,6 +74,37 @@ def _image(tree: Mapping[str, Any], *, lenient: bool) -> RuleFindings:
             ("ml", "benchmark_code"),
             replace(remark, message="the descriptor has neither a command nor an image to run"),
         )
+
+
+def _secrets(tree: Mapping[str, Any]) -> RuleFindings:
+    """Every user of the machine can read command lines."""
+    named = get(tree, ("env", "inherit"))
+    inherited = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+    for section, names, commands in (
+        (("env",), inherited, (("ml", "benchmark_code"), ("ml", "args"))),
+        (
+            ("server", "env"),
+            [],
+            (("server", "env", "start_command"), ("server", "env", "start_command_args")),
+        ),
+    ):
+        variables = _table(tree, *section, "vars")
+        secrets = {*names, *(name for name, value in variables.items() if _is_secret(value))}
+        for path in commands:
+            command = get(tree, path)
+            for name in sorted(secrets) if isinstance(command, str) else ():
+                if f"${{{name}}}" in command or f"$({name})" in command:
+                    yield (
+                        path,
+                        Remark(
+                            message=f"the secret {quoted(name)} must not be on the command line",
+                            remedy="let the program read it from its environment",
+                        ),
+                    )
+
+
+def _is_secret(value: Any) -> bool:
+    return isinstance(value, str) and secret_name(value) is not None
 
 
 def _server(tree: Mapping[str, Any]) -> RuleFindings:

@@ -13,6 +13,7 @@ from anubis.describe.fields import kind_at, pattern_of
 from anubis.describe.findings import Findings, Remark, did_you_mean
 from anubis.describe.paths import SOURCE_LISTS, Path, leaves, shown
 from anubis.model.alert import AlertKind
+from anubis.model.descriptor import secret_name
 from anubis.model.labels import is_reserved
 from anubis.model.problem import Severity
 
@@ -94,17 +95,18 @@ def _pattern(text: str) -> Remark | None:
         )
     except (RecursionError, OverflowError):
         return Remark(message="the pattern is too deeply nested to compile", remedy="write a simpler one")
-    if "value" in compiled.groupindex or compiled.groups == 1:
+    groups = compiled.groups - ("step" in compiled.groupindex)
+    if "value" in compiled.groupindex or groups == 1:
         return None
-    if compiled.groups == 0:
+    if groups == 0:
         message, remedy = (
-            "the pattern has no group, so the whole match is read as the number",
+            "the pattern has no group for the value, so the whole match is read as the number",
             "put parentheses around the number",
         )
     else:
         message, remedy = (
-            f"the pattern has {compiled.groups} groups; the first is the value",
-            "name the group that is the value, (?P<value>...), or make the others (?:...)",
+            f"the pattern has {groups} groups; the first is the value",
+            "name the group that is the value, (?P<value>...), and that of the step, (?P<step>...); make others (?:...)",
         )
     return Remark(message=message, remedy=remedy, severity=Severity.WARNING)
 
@@ -127,9 +129,21 @@ def _event(text: str) -> Remark | None:
     )
 
 
+def _variable(text: str) -> Remark | None:
+    name = secret_name(text)
+    if name is None or re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        return None
+    return Remark(
+        message=f"{quoted(text)} does not refer to a secret",
+        remedy='the name of a secret consists of letters, digits and _, for example "secret:DEPLOY_TOKEN"',
+    )
+
+
 _CHECKS: dict[str, Callable[[str], Remark | None]] = {
     "info.scheduling": check_schedule,
     "info.timezone": check_timezone,
+    "env.vars.*": _variable,
+    "server.env.vars.*": _variable,
     "ml.benchmark_code": _command,
     "ml.args": _command,
     "output.metrics[].pattern": _pattern,

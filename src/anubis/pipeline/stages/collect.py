@@ -72,6 +72,19 @@ def collect(run: Run, world: World) -> Step:
     )
 
 
+def _elsewhere(run: Run, placement: Placement, world: World) -> Step | None:
+    """The pause of a run whose engine does not answer. Raises ElsewhereError if the record is not on this machine."""
+    engine = world.engines.get(run.engine)
+    try:
+        is_here = engine is not None and placement.name in engine.observe([placement])
+    except Exception:  # as in stage watch: an engine that does not answer must not lose the measurements
+        log.exception("engine %s did not answer", run.engine)
+        return Step(status=Status.COLLECT, again_after_s=AGAIN_AFTER_S)
+    if not is_here:
+        raise ElsewhereError(f"the record of run {run.id} is not on this machine")
+    return None
+
+
 def _rejected(run: Run, record: Record, world: World) -> list[Event]:
     """One event for each metric with values that were not recorded, such as nan."""
     events = []
@@ -90,19 +103,6 @@ def _rejected(run: Run, record: Record, world: World) -> list[Event]:
             Event(run_id=run.id, kind=REJECTED_EVENT, time_s=world.clock.now_s(), message=message, data=data)
         )
     return events
-
-
-def _elsewhere(run: Run, placement: Placement, world: World) -> Step | None:
-    """The pause of a run whose engine does not answer. Raises ElsewhereError if the record is not on this machine."""
-    engine = world.engines.get(run.engine)
-    try:
-        is_here = engine is not None and placement.name in engine.observe([placement])
-    except Exception:  # as in stage watch: an engine that does not answer must not lose the measurements
-        log.exception("engine %s did not answer", run.engine)
-        return Step(status=Status.COLLECT, again_after_s=AGAIN_AFTER_S)
-    if not is_here:
-        raise ElsewhereError(f"the record of run {run.id} is not on this machine")
-    return None
 
 
 def _again(run: Run, world: World, events: Sequence[Event]) -> Step:

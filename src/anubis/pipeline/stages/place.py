@@ -6,6 +6,7 @@ from anubis.model.errors import NoCapacityError, StageError
 from anubis.model.run import Event, Run, Step
 from anubis.model.status import Status
 from anubis.pipeline.launch import launch_of
+from anubis.pipeline.run_environment import environment_of
 from anubis.submission.bundle import bundle_of
 
 
@@ -13,8 +14,16 @@ def place(run: Run, world: World, waited_s: float) -> Step:
     """Start the run. Raises NoCapacityError to try again later, StageError if it ``waited_s`` longer than ``max_wait_s``."""
     engine = world.engine(run.engine)
     bundle = bundle_of(run.descriptor, run.folder)
+    environment, about = environment_of(run, world)
     try:
-        launch = launch_of(run, bundle, engine.capabilities.mounting, world.objects)
+        launch = launch_of(
+            run,
+            bundle,
+            engine.capabilities.mounting,
+            world.objects,
+            environment=environment,
+            digest=world.environments.digest,
+        )
         placement = engine.place(run, launch)
     except NoCapacityError as error:
         max_wait_s = run.descriptor.hardware.max_wait_s
@@ -23,5 +32,11 @@ def place(run: Run, world: World, waited_s: float) -> Step:
         raise StageError(
             f"no machine after {max_wait_s:g} s: {error.message}", cause=Cause.NO_CAPACITY
         ) from error
-    event = Event(run_id=run.id, kind="placed", time_s=world.clock.now_s(), message=f"on engine {run.engine}")
+    message = f"on engine {run.engine}"
+    event = Event(
+        run_id=run.id,
+        kind="placed",
+        time_s=world.clock.now_s(),
+        message=f"{message}, {about}" if about else message,
+    )
     return Step(status=Status.WATCH, placement=placement, events=(event,))

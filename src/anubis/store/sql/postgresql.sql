@@ -324,10 +324,36 @@ FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS ser
 WHERE runs.id BETWEEN %(low)s AND %(high)s ORDER BY runs.id 
  LIMIT %(most)s
 
+-- name: neighbours
+SELECT runs.id, (SELECT other.id 
+FROM runs AS other 
+WHERE other.id < runs.id ORDER BY other.id DESC 
+ LIMIT 1) AS before, (SELECT other.id 
+FROM runs AS other 
+WHERE other.id > runs.id ORDER BY other.id ASC 
+ LIMIT 1) AS after 
+FROM runs 
+WHERE runs.id IN ({ids})
+
 -- name: text
 SELECT texts.body 
 FROM runs JOIN texts ON texts.id = runs.text 
 WHERE runs.id = %(run_id)s
+
+-- name: benchmark_names
+SELECT DISTINCT descriptors.name 
+FROM descriptors
+
+-- name: metric_names
+SELECT DISTINCT metrics.name 
+FROM metrics 
+WHERE EXISTS (SELECT points.run 
+FROM points 
+WHERE points.metric = metrics.id)
+
+-- name: label_names
+SELECT DISTINCT labels.name, labels.value 
+FROM labels
 
 -- name: unfinished
 SELECT count(*) AS runs 

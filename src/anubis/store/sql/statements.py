@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     Executable,
+    ScalarSelect,
     Select,
     and_,
     case,
@@ -51,6 +52,7 @@ _folder = words.alias("folder")
 _family = words.alias("family")
 _subject = words.alias("subject")
 _series_key = words.alias("series_key")
+_other = runs.alias("other")
 
 
 def statements(upsert: Callable[..., Any]) -> dict[str, Executable]:
@@ -229,9 +231,19 @@ def _reading() -> dict[str, Executable]:
         .where(runs.c.id.between(given("low"), given("high")))
         .order_by(runs.c.id)
         .limit(given("most")),
+        "neighbours": select(
+            runs.c.id,
+            _neighbour(_other.c.id < runs.c.id, _other.c.id.desc()).label("before"),
+            _neighbour(_other.c.id > runs.c.id, _other.c.id.asc()).label("after"),
+        ).where(among(runs.c.id, "ids")),
         "text": select(texts.c.body)
         .join_from(runs, texts, texts.c.id == runs.c.text)
         .where(runs.c.id == given("run_id")),
+        "benchmark_names": select(descriptors.c.name).distinct(),
+        "metric_names": select(metrics.c.name)
+        .distinct()
+        .where(select(points.c.run).where(points.c.metric == metrics.c.id).correlate(metrics).exists()),
+        "label_names": select(labels.c.name, labels.c.value).distinct(),
         "unfinished": select(func.count().label("runs")).select_from(runs).where(_unfinished),
         "events": some_events,
         "events_of_run": some_events.where(runs.c.id == given("run_id")),
@@ -244,6 +256,12 @@ def _reading() -> dict[str, Executable]:
             among(texts.c.id, "numbers"), texts.c.id.not_in(select(runs.c.text))
         ),
     }
+
+
+def _neighbour(side: ColumnElement[bool], order: ColumnElement[Any]) -> ScalarSelect[Any]:
+    """The id of the nearest run on one side of a run, in the order of the ids."""
+    nearest = select(_other.c.id).where(side).order_by(order).limit(literal_column("1"))
+    return nearest.correlate(runs).scalar_subquery()
 
 
 def _points() -> dict[str, Executable]:

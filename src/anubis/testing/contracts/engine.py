@@ -4,12 +4,14 @@ A subclass has fixtures ``engine`` and ``ended``: a function that waits until a 
 error when that takes too long. ``command`` ends soon with exit code 0; ``patient`` runs until it is cancelled.
 """
 
+import os
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from anubis.contracts.engine import Capabilities
+from anubis.contracts.environments import SubmittedEnvironment
 from anubis.model.descriptor import Measure
 from anubis.model.launch import Bundle, Launch, Role
 from anubis.model.run import Placement, Run, Seen
@@ -22,7 +24,14 @@ from anubis.testing.memory_folders import FakeObjects
 def a_launch(engine: Any, run: Run, command: tuple[str, ...], **changes: Any) -> Launch:
     """The launch of a run of this command on this engine; ``changes`` are fields of Bundle."""
     role = Role(name=BENCHMARK, command=command, measure=Measure(timeout_s=60.0))
-    return launch_of(run, Bundle(roles=(role,), **changes), engine.capabilities.mounting, FakeObjects())
+    return launch_of(
+        run,
+        Bundle(roles=(role,), **changes),
+        engine.capabilities.mounting,
+        FakeObjects(),
+        environment=SubmittedEnvironment(variables=dict(os.environ)),
+        digest=str.casefold,
+    )
 
 
 def start(engine: Any, run: Run, command: tuple[str, ...], **changes: Any) -> Placement:

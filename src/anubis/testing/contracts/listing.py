@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from anubis.contracts.runs import RunQuery, RunRow
+from anubis.contracts.runs import RunQuery, RunRow, StoredNames
 from anubis.model.cause import Cause
 from anubis.model.descriptor import Subject
 from anubis.model.errors import NotFoundError
@@ -126,6 +126,22 @@ class ListingContract:
             after = page[-1]
         assert pages == complete
         assert len(complete) == len(runs)
+
+    def test_the_names_of_stored_runs_are_known(self, store: Any) -> None:
+        first, second, third = (
+            a_run(a_descriptor(name, labels=labels))
+            for name, labels in (("b", {"team": "vision"}), ("a", {"team": "speech", "tier": "1"}), ("b", {}))
+        )
+        assert store.runs.names() == StoredNames(benchmarks=(), metrics=(), labels={})
+        finished(store, first, points=(a_point(first, "latency"), a_point(first, "accuracy")))
+        finished(store, second, points=(a_point(second, "latency"),))
+        finished(store, third, points=(a_point(third, "gone"),))
+        store.runs.remove([third.id])
+        assert store.runs.names() == StoredNames(
+            benchmarks=("a", "b"),
+            metrics=("accuracy", "latency"),
+            labels={"team": ("speech", "vision"), "tier": ("1",)},
+        )
 
     def test_a_page_keeps_its_conditions(self, store: Any) -> None:
         runs = [a_run(a_descriptor(name), created_s=NOW_S + at) for at, name in enumerate("abab")]

@@ -56,6 +56,19 @@ class AddContract:
         assert [store.runs.get(run.id) for run in runs] == runs
         assert len({store.runs.text(run.id) for run in runs}) == 3
 
+    def test_short_ids_are_as_short_as_they_are_unique(self, store: Any) -> None:
+        """Confirming runs have ids of the same millisecond, and so may runs of two machines."""
+        ids = [
+            "01234567-89ab-7000-8000-000000000000",
+            "01234567-89ab-7000-8000-000000000001",
+            "01234567-89ab-7100-8000-000000000000",
+            "01234567-89ac-7000-8000-000000000000",
+        ]
+        added(store, *(a_run(id=run_id) for run_id in ids))
+        short = store.runs.short_ids([*ids, "fedcba98-7654-7000-8000-000000000000"])
+        assert list(short.values()) == [*ids[:2], "01234567-89ab-71", "01234567-89ac", "fedcba98-7654"]
+        assert [store.runs.get(short[run_id]).id for run_id in ids] == ids
+
     def test_adding_again_changes_nothing(self, store: Any) -> None:
         run = a_run()
         for _ in range(2):

@@ -8,8 +8,8 @@ import pytest
 
 from anubis.model.cause import Cause
 from anubis.model.run import Seen
-from anubis.pipeline import host_record
-from anubis.pipeline.host_record import BALLAST_BYTES, cancel, observed, take_ballast
+from anubis.pipeline.host import agent_record
+from anubis.pipeline.host.agent_record import BALLAST_BYTES, cancel, observed, take_ballast
 from anubis.record import layout, liveness
 
 
@@ -60,7 +60,7 @@ def test_an_agent_with_its_lock_runs(tmp_path):
 def test_a_cancelled_run_does_not_wait_for_an_agent_that_never_appears(tmp_path, monkeypatch):
     cancel(tmp_path)
     assert observed(tmp_path) is None
-    monkeypatch.setattr(host_record, "FORCE_S", -0.5)
+    monkeypatch.setattr(agent_record, "FORCE_S", -0.5)
     assert observed(tmp_path).seen is Seen.LOST
     assert liveness.is_revoked(str(tmp_path)), "the agent cannot start later"
     assert "did not start" in observed(tmp_path).reason
@@ -85,8 +85,8 @@ def test_an_agent_that_does_not_end_after_a_request_is_killed(tmp_path, monkeypa
     lock = liveness.claim(str(tmp_path))
     killed = []
     monkeypatch.setattr(liveness, "kill_session", killed.append)
-    now_s = time.monotonic() + host_record.FORCE_S + 1
-    monkeypatch.setattr(host_record.time, "monotonic", lambda: now_s)
+    now_s = time.monotonic() + agent_record.FORCE_S + 1
+    monkeypatch.setattr(agent_record.time, "monotonic", lambda: now_s)
     assert observed(tmp_path).seen is Seen.RUNNING
     assert killed == [str(tmp_path)]
     os.close(lock)
@@ -104,4 +104,4 @@ def test_a_damaged_result_counts_only_when_the_agent_has_ended(tmp_path):
 
 
 def test_giving_up_a_record_that_is_gone_is_a_loss(tmp_path):
-    assert host_record.give_up(tmp_path / "gone", "it is gone").reason == "it is gone"
+    assert agent_record.give_up(tmp_path / "gone", "it is gone").reason == "it is gone"

@@ -1,0 +1,27 @@
+"""Limits of the benchmark, set in its process before it starts and inherited by all processes that it starts."""
+
+from __future__ import annotations
+
+import os
+import resource
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from anubis.agent.options import Options
+
+
+class Limits:
+    """The CPUs on which the benchmark may run, and how much memory each of its processes may allocate."""
+
+    def __init__(self, options: Options) -> None:
+        self._cpus = {int(number) for number in options.cpus.split(",") if number}
+        self._memory_bytes = options.memory_bytes
+
+    def apply(self) -> None:
+        """Set the limits of this process. Raises OSError."""
+        if self._cpus:
+            os.sched_setaffinity(0, self._cpus)
+        if self._memory_bytes:
+            _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+            limit = self._memory_bytes if hard == resource.RLIM_INFINITY else min(self._memory_bytes, hard)
+            resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))

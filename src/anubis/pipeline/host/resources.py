@@ -1,0 +1,65 @@
+"""CPUs and GPUs of this machine that one run has for itself.
+
+Each is a lock file. The agent holds its locks through inherited descriptors, so the kernel frees them when it ends.
+"""
+
+import fcntl
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from anubis.model.errors import NoCapacityError
+
+_NVIDIA = Path("/proc/driver/nvidia/gpus")
+
+
+def cpus() -> list[str]:
+    """The CPUs on which this process may run; none where processes cannot be bound to CPUs."""
+    if not hasattr(os, "sched_getaffinity"):
+        return []
+    return [str(number) for number in sorted(os.sched_getaffinity(0))]
+
+
+def gpus(driver: Path = _NVIDIA) -> list[str]:
+    """The NVIDIA GPUs, as CUDA_VISIBLE_DEVICES names them."""
+    try:
+        files = sorted(driver.glob("*/information"))
+        texts = [file.read_text(errors="replace") for file in files]
+    except OSError:
+        return []
+    found = (re.search(r"GPU UUID:\s*(GPU-[0-9a-f-]+)", text) for text in texts)
+    return [match[1] for match in found if match]
+
+
+def take(folder: Path, kind: str, names: Sequence[str], count: int, locks: list[int]) -> list[str]:
+    """The first ``count`` of the named resources that no other run has; their locks are added to ``locks``.
+
+    Raises NoCapacityError if not enough are free.
+    """
+    taken: list[str] = []
+    for name in names:
+        if len(taken) == count:
+            break
+        file = re.sub(r"[^\w-]", "_", f"{kind}-{name}")
+        if (lock := take_lock(folder / f"{file}.lock")) is not None:
+            locks.append(lock)
+            taken.append(name)
+    if len(taken) < count:
+        raise NoCapacityError(
+            f"{count} {kind.upper()}s are requested, {len(taken)} are free",
+            again_after_s=1.0,
+            remedy="wait until other runs have ended",
+        )
+    return taken
+
+
+def take_lock(path: Path) -> int | None:
+    """The descriptor of a lock file that is now locked; None if another process holds the lock."""
+    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        return None
+    return lock

@@ -1,0 +1,33 @@
+"""The name of the person who submits runs and decides about alerts."""
+
+import os
+import pwd
+import subprocess
+
+from anubis.settings import Settings
+
+
+def person(settings: Settings) -> str:
+    """The name in the settings; else git's ``user.name``, the full name of the login, or the login name."""
+    return settings.client_id or _git_name() or _login_name()
+
+
+def _git_name() -> str:
+    """The ``user.name`` that git uses in the current folder; empty if there is none."""
+    try:
+        answer = subprocess.run(
+            ["git", "config", "user.name"], capture_output=True, text=True, errors="replace", check=False
+        )
+    except OSError:
+        return ""
+    return "".join(char for char in " ".join(answer.stdout.split()) if char.isprintable())
+
+
+def _login_name() -> str:
+    """The full name in the password database (GECOS), else the login name, else the number of the user."""
+    try:
+        entry = pwd.getpwuid(os.getuid())
+    except KeyError:
+        return os.environ.get("USER") or str(os.getuid())
+    # "&" is replaced by the capitalised login name, see passwd(5) of BSD.
+    return entry.pw_gecos.partition(",")[0].replace("&", entry.pw_name.capitalize()).strip() or entry.pw_name
