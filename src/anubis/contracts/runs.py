@@ -121,9 +121,10 @@ class RunWriter(Protocol):
         ...
 
     def add_points(self, points: Sequence[Point]) -> int:
-        """Add points to stored runs that are final, in one transaction; the number of new points.
+        """Add points of further metrics to final runs that have points, in one transaction; the number of new points.
 
-        A point of a metric that the run has already, or of another run, is dropped, so the call can be repeated.
+        A point of a metric that the run has already, or of another run, is dropped, so the call can be repeated. The
+        points belong to the session of the run.
         """
         ...
 

@@ -57,6 +57,10 @@ class LeaseLostError(AnubisError):
     """Another reconciler holds the lease of this run now; the result of this one must be dropped."""
 
 
+class ConflictError(AnubisError):
+    """Another writer changed an alert after it was read. Nothing was written; decide again on the stored alert."""
+
+
 class ElsewhereError(AnubisError):
     """The run needs files of another machine or home folder; a reconciler there must continue it."""
 

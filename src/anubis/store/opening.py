@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from anubis.late import late
 from anubis.model.errors import AnubisError, StoreError
+from anubis.model.points import SESSION_PAUSE_S
 from anubis.store.alerts import StoredAlerts
 from anubis.store.deliveries import StoredDeliveries
 from anubis.store.dictionaries import Dictionaries
@@ -24,7 +25,7 @@ else:  # Alembic takes 0.4 s
     migrations = late("anubis.store.migrations.upgrade")
 
 #: The newest revision in ``migrations/versions``; what ``create`` in the ``.sql`` files makes. Revisions count up.
-VERSION = "0004"
+VERSION = "0005"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +45,11 @@ class Store:
         self.database.close()
 
 
-def open_store(url: str) -> Store:
+def open_store(url: str, *, session_pause_s: float = SESSION_PAUSE_S) -> Store:
     """The store at ``sqlite:////absolute/path``, ``sqlite:///relative/path`` or ``postgresql://...``.
 
-    Raises StoreError if the database cannot be reached, BadInputError for another kind of URL, and AnubisError
-    if a newer version of Anubis or another program created it.
+    ``session_pause_s`` is the longest pause inside a session. Raises StoreError if the database cannot be reached,
+    BadInputError for another kind of URL, and AnubisError if a newer version of Anubis or another program created it.
     """
     database = Database(driver_for(url))
     try:
@@ -64,8 +65,8 @@ def open_store(url: str) -> Store:
         raise
     dictionaries = Dictionaries(database)
     return Store(
-        runs=StoredRuns(database, dictionaries),
-        leases=StoredLeases(database, dictionaries),
+        runs=StoredRuns(database, dictionaries, session_pause_s),
+        leases=StoredLeases(database, dictionaries, session_pause_s),
         events=StoredEvents(database, dictionaries),
         points=StoredPoints(database),
         alerts=StoredAlerts(database, dictionaries),

@@ -1,6 +1,7 @@
 """Between what things are (``model``) and how rows hold them."""
 
 import json
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -10,7 +11,7 @@ from anubis.model.delivery import Delivery
 from anubis.model.descriptor import Descriptor
 from anubis.model.identity import canonical
 from anubis.model.plain import from_plain, to_plain
-from anubis.model.points import Point
+from anubis.model.points import Point, session_id
 from anubis.model.run import Event, Placement, Run
 from anubis.store.sql.codes import (
     ALERT_STATE_CODES,
@@ -77,6 +78,7 @@ def new_run_values(run: Run, words: dict[str, int], descriptor: int, text: int) 
         "priority": run.descriptor.info.priority,
         "created_s": run.created_s,
         "order_s": run.order_s,
+        "session": None,
         "ready_s": None if run.status.final else run.due_s,
         **step_values(run),
     }
@@ -179,12 +181,14 @@ def alert_values(alert: Alert) -> dict[str, Any]:
         "state": ALERT_STATE_CODES[alert.state],
         "opened_s": alert.opened_s,
         "body": json_text(to_plain(alert)),
+        "version": alert.version + 1,
+        "expected": alert.version,
     }
 
 
-def alert_of(body: str) -> Alert:
-    """An alert as it was put."""
-    return from_plain(Alert, json.loads(body))
+def alert_of(row: Row) -> Alert:
+    """A row of ``alert`` or ``list_alerts``."""
+    return replace(from_plain(Alert, json.loads(row.body)), version=row.version)
 
 
 def delivery_values(delivery: Delivery) -> dict[str, Any]:
@@ -252,4 +256,10 @@ def point_of(row: Row) -> Point:
         order_s=row.order_s,
         subject=row.subject,
         contaminated=bool(row.contaminated),
+        session=session_of(row),
     )
+
+
+def session_of(row: Row) -> str:
+    """The id of the session of a row with ``machine`` and ``start_s``; empty if it has none."""
+    return "" if row.machine is None else session_id(row.machine, row.start_s)

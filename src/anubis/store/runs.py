@@ -25,9 +25,10 @@ _PREFIX = re.compile(rf"[0-9a-f]{{1,{_ID_DIGITS}}}")
 class StoredRuns:
     """``Runs`` (see the contract) in a database."""
 
-    def __init__(self, database: Database, dictionaries: Dictionaries) -> None:
+    def __init__(self, database: Database, dictionaries: Dictionaries, session_pause_s: float) -> None:
         self._database = database
         self._dictionaries = dictionaries
+        self._session_pause_s = session_pause_s
 
     def get(self, run_id: str) -> Run:
         """See the contract. Case and dashes are ignored."""
@@ -92,7 +93,13 @@ class StoredRuns:
         samples: Mapping[str, Sequence[SampleBlock]] | None = None,
     ) -> Sequence[str]:
         return add_runs(
-            self._database, self._dictionaries, runs, events=events, points=points, samples=samples
+            self._database,
+            self._dictionaries,
+            runs,
+            events=events,
+            points=points,
+            samples=samples,
+            session_pause_s=self._session_pause_s,
         )
 
     def add_points(self, points: Sequence[Point]) -> int:

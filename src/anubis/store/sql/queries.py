@@ -45,7 +45,7 @@ def event_rows() -> Select[Any]:
 
 def alert_listing() -> Select[Any]:
     """Alerts, newest first, without conditions."""
-    return select(alerts.c.body).order_by(alerts.c.opened_s.desc(), alerts.c.id)
+    return select(alerts.c.body, alerts.c.version).order_by(alerts.c.opened_s.desc(), alerts.c.id)
 
 
 def alert_conditions() -> dict[str, ColumnElement[bool]]:
