@@ -8,6 +8,7 @@ from typing import BinaryIO
 
 from anubis.model.errors import BadInputError
 from anubis.submission.safe_tar import extract_member
+from anubis.submission.tar_reading import Archive
 
 #: Limits of an extraction.
 MAX_FILES = 20_000
@@ -75,26 +76,26 @@ def _add(tar: tarfile.TarFile, member: Path, top: Path) -> None:
 
 
 def extract(stream: BinaryIO, folder: Path) -> None:
-    """Extract an archive safely: no links to the outside, no devices (PEP 706 filter ``data``), limited count and size.
+    """Extract an archive safely: no links to the outside, no devices, limited count and size.
 
     Raises BadInputError for any other archive; part of it may be extracted by then.
     """
     try:
         _extract(stream, folder)
-    except tarfile.TarError as error:
+    except (tarfile.TarError, ValueError) as error:
         raise BadInputError(
             f"the script archive is not valid: {error}", remedy="create it with --script"
         ) from error
 
 
 def _extract(stream: BinaryIO, folder: Path) -> None:
-    with tarfile.open(fileobj=stream, mode="r:*") as tar:
-        files = size = 0
-        for member in tar:
-            files, size = files + 1, size + member.size
-            if files > MAX_FILES or size > MAX_BYTES:
-                raise BadInputError(
-                    f"the script archive contains more than {MAX_FILES} files or {MAX_BYTES >> 30} GiB",
-                    remedy="remove data from the script folder",
-                )
-            extract_member(tar, member, folder)
+    opened = Archive(stream)
+    files = size = 0
+    for member in opened:
+        files, size = files + 1, size + member.size_bytes
+        if files > MAX_FILES or size > MAX_BYTES:
+            raise BadInputError(
+                f"the script archive contains more than {MAX_FILES} files or {MAX_BYTES >> 30} GiB",
+                remedy="remove data from the script folder",
+            )
+        extract_member(opened, member, folder)
