@@ -1,7 +1,6 @@
 """``anubis import`` and ``anubis export``: files of other tools."""
 
 import contextlib
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -143,7 +142,7 @@ def _show(imported: "histories.ImportResult", new: int | None) -> None:
         ("stored", stored),
     ]
     for line in tables.pairs(rows, width=terminal.width()):
-        click.echo(line)
+        terminal.line(line)
 
 
 @click.command()
@@ -206,7 +205,7 @@ def export(
 def _stream(output: Path | None) -> Iterator[BinaryIO]:
     """Standard output, or a file that appears only when it is complete."""
     if output is None:
-        yield sys.stdout.buffer
+        yield terminal.raw()
         return
     unfinished = output.with_name(f".{output.name}.unfinished")
     try:

@@ -60,7 +60,7 @@ def validate(
             "--upgrade prints only one file", remedy="name one FILE, without --json and --plan"
         )
     if upgrade:
-        click.echo(_upgraded(files[0]), nl=False)
+        terminal.line(_upgraded(files[0]), nl=False)
         return exit_codes.OK
     reports = [_report(file, mapping(overrides), plan=plan) for file in files]
     if as_json:
@@ -186,7 +186,7 @@ def _show(report: _Report, *, plan: bool) -> None:
     first = report.cells[0].descriptor
     runs = units.counted(len(report.cells), "run")
     metrics = units.counted(len(first.output.metrics), "metric")
-    click.echo(f"{file}: valid: {first.info.name}, {runs}, {metrics}{_due(report)}")
+    terminal.line(f"{file}: valid: {first.info.name}, {runs}, {metrics}{_due(report)}")
     if plan:
         _show_plan(report.cells)
 
