@@ -95,7 +95,7 @@ def _of_runs(reading: HistoryFile, database: sqlite3.Connection) -> Iterator[Mea
 
 
 def _pairs(database: sqlite3.Connection, table: str, run: str) -> dict[str, str]:
-    rows = database.execute(f"SELECT key, value FROM {table} WHERE run_uuid = ? ORDER BY key", (run,))  # noqa: S608  the table is one of two constants
+    rows = database.execute(f"SELECT key, value FROM {table} WHERE run_uuid = ? ORDER BY key", (run,))  # noqa: S608  the table is one of two constants  # nosec B608
     return history_values.texts(dict(rows))
 
 

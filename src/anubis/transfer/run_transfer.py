@@ -13,7 +13,7 @@ from anubis.contracts.runs import RunQuery
 from anubis.contracts.world import World
 from anubis.model.errors import AnubisError, BadInputError, NotFoundError
 from anubis.model.run import Run
-from anubis.record import layout
+from anubis.record import access, layout
 from anubis.record.files import READ_BYTES, FileState
 from anubis.record.reading import Record
 from anubis.record.validation import DamagedError
@@ -53,7 +53,7 @@ def import_archive(file: Path, world: World, home: Path) -> Run:
     try:
         with _opened(file) as stream:
             size_bytes = os.fstat(stream.fileno()).st_size
-            incoming.mkdir(exist_ok=True)
+            access.make_folder(str(incoming))
             with tempfile.TemporaryDirectory(dir=incoming) as folder:
                 unpacked = run_archive.read(stream, size_bytes, Path(folder))
                 return _store(unpacked, world)

@@ -1,5 +1,7 @@
 """All differences between SQLite and PostgreSQL: connections, transactions, and locks for schema changes."""
 
+import contextlib
+import os
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from anubis.model.errors import AnubisError, BadInputError, StoreError
+from anubis.record import access
 
 #: Timeout of a statement that waits for another writer, seconds.
 BUSY_S = 60.0
@@ -67,6 +70,9 @@ def _sqlite(path: str) -> Driver:
         )
 
     def connect() -> sqlite3.Connection:
+        if not os.path.exists(path):  # noqa: PTH110  # SQLite gives its other files the permissions of this one
+            with contextlib.suppress(OSError):  # SQLite reports why
+                os.close(access.create(path, os.O_RDWR))
         connection = sqlite3.connect(
             path, timeout=BUSY_S, isolation_level=None, check_same_thread=False, cached_statements=256
         )
