@@ -1,5 +1,6 @@
 """Script mode: packs a folder or file of user code into a deterministic archive, and extracts it safely."""
 
+import contextlib
 import hashlib
 import io
 import tarfile
@@ -55,7 +56,7 @@ def _walk(folder: Path) -> list[Path]:
 def _add(tar: tarfile.TarFile, member: Path, top: Path) -> None:
     info = tarfile.TarInfo(member.relative_to(top.parent).as_posix())
     if member.is_symlink():
-        target = member.resolve()
+        target = _target(member)
         if not target.is_relative_to(top):
             raise BadInputError(
                 f"{member} is a link to a target outside the script folder",
@@ -73,6 +74,17 @@ def _add(tar: tarfile.TarFile, member: Path, top: Path) -> None:
         tar.addfile(info, io.BytesIO(content))
     else:
         raise BadInputError(f"{member} is not a regular file", remedy="remove devices, sockets and pipes")
+
+
+def _target(link: Path) -> Path:
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            link.stat()
+    except OSError as error:
+        raise BadInputError(
+            f"{link} is a link that cannot be followed: {error.strerror}", remedy="remove the link"
+        ) from error
+    return link.resolve()
 
 
 def extract(stream: BinaryIO, folder: Path) -> None:

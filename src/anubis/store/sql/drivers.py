@@ -105,11 +105,20 @@ def _postgresql(url: str) -> Driver:
             remedy="pip install 'anubis-bench[postgresql]'",
         ) from error
 
+    def connect() -> Any:
+        try:
+            return psycopg.connect(url, autocommit=True, application_name="anubis")
+        except psycopg.ProgrammingError as error:  # its text may repeat the address, with a password
+            raise BadInputError(
+                f"the address in ANUBIS_DATABASE_URL is not valid: {str(error).partition(':')[0].strip()}",
+                remedy="set it to postgresql://USER@HOST/NAME; options follow a question mark",
+            ) from None
+
     return Driver(
         name="postgresql",
         dialect="postgresql+psycopg",
         place=url.rpartition("@")[2].partition("?")[0].removeprefix("postgresql://"),
-        connect=lambda: psycopg.connect(url, autocommit=True, application_name="anubis"),
+        connect=connect,
         durable=("SET synchronous_commit = off", "SET synchronous_commit = on"),
         begin="BEGIN",
         prepare=(),
