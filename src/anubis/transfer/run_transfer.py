@@ -11,7 +11,7 @@ from typing import BinaryIO
 from anubis.contracts.records import RecordKey, sample_blocks
 from anubis.contracts.runs import RunQuery
 from anubis.contracts.world import World
-from anubis.model.errors import AnubisError, BadInputError, NotFoundError
+from anubis.model.errors import BadInputError, NotFoundError, disk_error
 from anubis.model.run import Run
 from anubis.record import access, layout
 from anubis.record.files import READ_BYTES, FileState
@@ -58,9 +58,7 @@ def import_archive(file: Path, world: World, home: Path) -> Run:
                 unpacked = run_archive.read(stream, size_bytes, Path(folder))
                 return _store(unpacked, world)
     except OSError as error:
-        raise AnubisError(
-            f"cannot import {file}: {error.strerror or error}", remedy=f"check the disk of {home}"
-        ) from error
+        raise disk_error(f"cannot import {file} into {home}", error) from error
     finally:
         with contextlib.suppress(OSError):  # another import uses the folder
             incoming.rmdir()
