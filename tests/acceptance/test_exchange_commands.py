@@ -25,8 +25,8 @@ def test_a_history_comes_in_once(anubis, history):
     assert ended.returncode == 0
     assert "csv (1 file)" in ended.stdout
     assert "3 runs with 3 values" in ended.stdout
-    assert "3 of them new" in ended.stdout
-    assert "0 of them new" in anubis("import", history).stdout
+    assert "3 new runs" in ended.stdout
+    assert "nothing new: every value is stored already" in anubis("import", history).stdout
     rows = anubis.json("history", "--label", "imported_from=csv")
     assert [row["subject"] for row in rows] == ["v2", "v1", "v0"]
 
@@ -86,8 +86,10 @@ def test_an_export_makes_the_same_history_elsewhere(anubis, history, tmp_path):
     other = Command(tmp_path / "elsewhere", anubis.folder)
     out = anubis.folder / "out.csv"
     assert anubis("export", "-o", out).returncode == 0
-    assert "0 of them new" in anubis("import", out).stdout, "imported where it came from it adds nothing"
-    assert "3 of them new" in other("import", out).stdout
+    assert "nothing new: every value is stored already" in anubis("import", out).stdout, (
+        "imported where it came from it adds nothing"
+    )
+    assert "3 new runs" in other("import", out).stdout
     assert other("export").stdout == anubis("export").stdout == out.read_text()
 
 
@@ -152,11 +154,11 @@ def test_a_file_with_another_metric_joins_the_run(anubis):
     anubis("import", write(anubis, "time.csv", ("time", 1.5, "s")))
     ended = anubis("import", write(anubis, "memory.csv", ("memory", 7, "B"), ("time", 1.5, "s")))
     assert ended.returncode == 0
-    assert "0 of them new, values added to 1 stored run" in ended.stdout
+    assert "stored  values added to 1 stored run" in ended.stdout
     assert "anubis series analyse" in ended.stdout
     assert values(anubis) == {"time": (1.5, "s"), "memory": (7, "B")}
     again = anubis("import", "memory.csv")
-    assert "0 of them new: every value is stored already" in again.stdout
+    assert "nothing new: every value is stored already" in again.stdout
     assert "analyse" not in again.stdout
     answer = anubis.json("import", write(anubis, "third.csv", ("rate", 2, "1/s"), ("size", 3, "B")))
     assert (answer["stored_runs"], answer["stored_values"], answer["joined_runs"]) == (0, 2, 1)
@@ -173,10 +175,33 @@ def test_another_value_of_a_stored_metric_is_refused_with_both_values(anubis, va
     assert f'"fft" of v0 has time = {value} {units} here, but 1.5 s in the stored run' in ended.stderr
     assert "--partial" in ended.stderr
     assert values(anubis) == {"time": (1.5, "s")}, "nothing of the file is stored"
-    dry = anubis.json("import", other, "--dry-run")
+    dry = anubis.json("import", other, "--dry-run", code=2)
     assert [problem["severity"] for problem in dry["problems"]] == ["error"]
-    assert anubis("import", other, "--partial").returncode == 0
+    partial = anubis("import", other, "--partial")
+    assert partial.returncode == 0
+    assert "--partial leaves this value out" in partial.stderr
+    assert "values added to 1 stored run, 1 value left out: another value is stored" in partial.stdout
     assert values(anubis) == {"time": (1.5, "s"), "memory": (7, "B")}
+    again = anubis("import", other, "--partial")
+    assert "nothing new, 1 value left out: another value is stored" in again.stdout
+    assert anubis.json("import", other, "--partial")["differing"] == 1
+
+
+def test_a_dry_run_exits_as_the_import_would(anubis):
+    wrong = write(anubis, "wrong.csv", ("time", 1.5, "s"), ("memory", "much", "B"))
+    ended = anubis("import", wrong, "--dry-run")
+    assert ended.returncode == 2
+    assert "nothing was stored (dry run)" in ended.stdout
+    assert anubis("import", wrong, "--dry-run", "--partial").returncode == 0
+    assert anubis.json("history") == []
+
+
+def test_a_misspelt_column_stores_nothing(anubis):
+    (anubis.folder / "wrong.csv").write_text("benchmark,time,metrc,value\nfft,5,rate,1\n")
+    ended = anubis("import", "wrong.csv")
+    assert ended.returncode == 2
+    assert 'unknown column "metrc": did you mean "metric"?' in ended.stderr
+    assert anubis.json("history") == []
 
 
 def test_files_of_one_import_are_joined_too_and_may_not_contradict(anubis):
@@ -209,7 +234,7 @@ def test_the_runs_of_an_mlflow_server_are_imported_once(anubis):
         ended = anubis("import", "mlflow", server.address)
         assert ended.returncode == 0, ended.stderr
         assert "mlflow (1 file)" in ended.stdout
-        assert "3 of them new" in ended.stdout
+        assert "3 new runs" in ended.stdout
         server.runs[0]["data"]["metrics"].append({"key": "accuracy", "value": 0.9})
         assert "values added to 1 stored run" in anubis("import", "--format", "mlflow", server.address).stdout
         server.runs[1]["data"]["metrics"][0]["value"] = 9.0

@@ -16,6 +16,7 @@ def imported_to_json(imported: ImportResult, added: Added | None) -> Json:
         "runs": len(imported.history.runs),
         "values": len(imported.history.points),
         "missing": imported.missing,
+        "differing": imported.differing,
         "stored_runs": None if added is None else added.runs,
         "stored_values": None if added is None else added.values,
         "joined_runs": None if added is None else added.joined,

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from typing import BinaryIO, TextIO
 
 from anubis.model.history import COLUMNS, GROUPS, Measurement
@@ -14,8 +15,12 @@ from anubis.transfer.history_formats import FileHead, Format, HistoryFile
 
 _OTHER_NAMES = {"time": "time_s", "timestamp": "time_s", "date": "time_s", "commit_time": "commit_s"}
 _OTHER_NAMES |= {"unit": "units", "name": "benchmark", "stddev": "spread"}
+#: Every accepted spelling of a column -> the column.
+_SPELLINGS = {**{column: column for column in COLUMNS}, **_OTHER_NAMES}
 _DELIMITERS = ",;\t"
 _BETTERS = {each.value for each in Better}
+#: Similarity, 0 to 1, above which the name of an unknown column is taken for a misspelt one.
+_SIMILAR = 0.8
 #: Maximum size of a field, characters.
 _LONGEST_FIELD = 10_000_000
 
@@ -24,7 +29,8 @@ def detect(head: FileHead) -> bool:
     if head.is_folder or b"\0" in head.start:
         return False
     names = _names(head.text.splitlines()[0] if head.text else "")
-    return "value" in names and len(names) > 1
+    known = set(names) & set(COLUMNS)
+    return len(names) > 1 and ("value" in known or (bool(known) and "value" in _misspelt(names).values()))
 
 
 def read(reading: HistoryFile) -> Iterator[Measurement]:
@@ -72,7 +78,14 @@ def _column(name: str) -> str:
 
 def _usable(names: list[str], findings: Findings) -> bool:
     known = {*COLUMNS, *(name for name in names if name.partition(".")[0] in GROUPS)}
-    for name in sorted({name for name in names if name not in known}):
+    misspelt = _misspelt(names)
+    for name, column in misspelt.items():
+        findings.error(
+            f'unknown column "{name}": did you mean "{column}"?',
+            f"rename it to {column}; if it is something else, to parameter.{name} or label.{name}",
+            line=1,
+        )
+    for name in sorted({name for name in names if name not in known and name not in misspelt}):
         findings.warn(
             f'unknown column "{name}" is ignored',
             f"rename it to parameter.{name or 'NAME'} if it distinguishes series",
@@ -80,9 +93,17 @@ def _usable(names: list[str], findings: Findings) -> bool:
         )
     for name in sorted({name for name in names if names.count(name) > 1}):
         findings.error(f'duplicate column "{name}"', "rename one of them", line=1)
-    if "value" not in names:
+    if "value" not in names and "value" not in misspelt.values():
         findings.error('the column "value" is missing', f"use these columns: {', '.join(COLUMNS)}", line=1)
     return not findings.refused and "value" in names
+
+
+def _misspelt(names: list[str]) -> dict[str, str]:
+    """Unknown column -> the column that the header does not have and whose name is similar, in sorted order."""
+    absent = {word: column for word, column in _SPELLINGS.items() if column not in names}
+    unknown = {name for name in names if name not in COLUMNS and name.partition(".")[0] not in GROUPS}
+    near = {name: get_close_matches(name, absent, n=1, cutoff=_SIMILAR) for name in sorted(unknown)}
+    return {name: absent[matches[0]] for name, matches in near.items() if matches}
 
 
 def _of_row(

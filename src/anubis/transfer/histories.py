@@ -70,6 +70,8 @@ class ImportResult:
     refused: bool
     #: Number of values that the tool marks as missing.
     missing: int
+    #: Number of values that were left out because an earlier file or the database has another value.
+    differing: int = 0
     #: File or address -> its format.
     formats: dict[str, str]
 
@@ -117,6 +119,7 @@ def import_files(
         problems=findings.problems,
         refused=findings.refused,
         missing=findings.missing,
+        differing=joined.differing,
         formats=format_names,
     )
 

@@ -26,6 +26,8 @@ class Joined:
         self._findings = findings
         self._runs: dict[str, tuple[Run, str]] = {}
         self._points: dict[tuple[str, str], Point] = {}
+        #: Number of values that were left out because an earlier file or the database has another value.
+        self.differing = 0
 
     def add(self, history: History) -> None:
         """Add the content of one file. Conflicts are errors in the findings; the first value is kept."""
@@ -59,12 +61,15 @@ class Joined:
         return {(point.run_id, point.metric): point for some in batches for point in self._stored.of(some)}
 
     def _conflict(self, before: Point, point: Point, *, in_file: bool) -> None:
+        self.differing += 1
         name = self._runs[point.run_id][0].descriptor.info.name
         subject = f" of {point.subject}" if point.subject else ""
         other = "an earlier file" if in_file else f"the stored run {point.run_id}"
         self._findings.error(
             f'"{name}"{subject} has {point.metric} = {_shown(point)} here, but {_shown(before)} in {other}',
-            "keep the other value with --partial" + ("" if in_file else ", or purge the stored run first"),
+            "correct one of the files; --partial stores the value of the earlier file"
+            if in_file
+            else "purge the stored run to replace its value; --partial leaves this value out",
         )
 
 

@@ -58,6 +58,7 @@ def imported():
         problems=(resources.PROBLEM,),
         refused=True,
         missing=2,
+        differing=1,
         formats={"a.csv": "csv"},
     )
     return histories.imported_to_json(found, Added(runs=1, values=2, joined=3))

@@ -63,10 +63,24 @@ def test_columns_that_mean_nothing_are_named(csv, read):
     assert "parameter.color" in problem.remedy
 
 
+def test_a_similar_name_of_a_column_that_is_there_is_no_spelling_error(csv, read):
+    rows, findings = read(csv("value,time_s,time_ms,metric,metrics\n1,2,3,m,n\n"))
+    assert [row.metric for row in rows] == ["m"]
+    assert not findings.refused
+
+
+def test_a_table_with_a_misspelt_value_column_is_recognised(csv):
+    assert detect(csv("benchmark,time,valu\na,1,2\n")) == "csv"
+    assert detect(csv("name_of_it,valu\na,1\n")) is None
+
+
 @pytest.mark.parametrize(
     ("header", "message"),
     [
         ("benchmark,time_s", "is missing"),
+        ("benchmark,time_s,valu", 'did you mean "value"?'),
+        ("value,timestmp,metric", 'did you mean "time_s"?'),
+        ("value,time_s,metrc", 'did you mean "metric"?'),
         ("value,value,time_s", "duplicate"),
         ('"value,time_s', "not valid CSV"),
     ],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from anubis.cli import errors, terminal
+from anubis.cli import errors, exit_codes, terminal
 from anubis.cli.home import open_client
 from anubis.cli.params import MOMENT, json_option, mapping, run_filters
 from anubis.cli.select import refs
@@ -64,7 +64,11 @@ def _given_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--format", "form", metavar="NAME", help="Format of the files (default: detected from the file)."
 )
-@click.option("--dry-run", is_flag=True, help="Read everything and print all problems; store nothing.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Read everything and print all problems; store nothing. Exits as the import would.",
+)
 @click.option(
     "--partial",
     is_flag=True,
@@ -86,7 +90,7 @@ def import_(
     machine: str,
     ignore: tuple[str, ...],
     as_json: bool,
-) -> None:
+) -> int:
     """Import measurements of another tool: asv, pytest-benchmark, hyperfine, MLflow, CSV and others.
 
     "anubis import mlflow http://host:5000" reads all finished runs of an MLflow tracking server. The format of a
@@ -114,6 +118,7 @@ def import_(
         json_output.show(api_histories.imported_to_json(imported, added))
     else:
         _show(imported, added)
+    return exit_codes.BAD_INPUT if imported.refused and not partial else exit_codes.OK
 
 
 def _refuse(imported: "histories.ImportResult", *, as_json: bool, allowed: bool) -> None:
@@ -125,7 +130,7 @@ def _refuse(imported: "histories.ImportResult", *, as_json: bool, allowed: bool)
     if refused:
         raise BadInputError(
             f"nothing was stored: {units.counted(len(wrong), 'problem')}",
-            remedy="correct the file, or store the other values with --partial",
+            remedy="correct the file, or store everything except these problems with --partial",
             problems=wrong if as_json else (),
         )
 
@@ -148,20 +153,24 @@ def _show(imported: "histories.ImportResult", added: "histories.Added | None") -
         ("read", words),
         ("found", f"{runs} with {units.counted(len(imported.history.points), 'value')}"),
         ("missing", units.counted(imported.missing, "value") if imported.missing else ""),
-        ("stored", _stored(added)),
+        ("stored", _stored(imported, added)),
         ("next", "anubis series analyse, which looks for changes" if added and added.values else ""),
     ]
     for line in tables.pairs(rows, width=terminal.width()):
         terminal.line(line)
 
 
-def _stored(added: "histories.Added | None") -> str:
+def _stored(imported: "histories.ImportResult", added: "histories.Added | None") -> str:
     if added is None:
         return "nothing was stored (dry run)"
+    said = [units.counted(added.runs, "new run")] if added.runs else []
+    if added.joined:
+        said.append(f"values added to {units.counted(added.joined, 'stored run')}")
+    if imported.differing:
+        said.append(f"{units.counted(imported.differing, 'value')} left out: another value is stored")
     if not added.values:
-        return "0 of them new: every value is stored already"
-    joined = f", values added to {units.counted(added.joined, 'stored run')}" if added.joined else ""
-    return f"{added.runs} of them new{joined}"
+        said.insert(0, "nothing new" if imported.refused else "nothing new: every value is stored already")
+    return ", ".join(said)
 
 
 @click.command()
