@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from anubis.contracts.engine import Engine
 from anubis.contracts.notifier import Notifier
 from anubis.contracts.world import Surroundings, World
-from anubis.model.errors import AnubisError, BadInputError
+from anubis.model.errors import BadInputError
 from anubis.pipeline.relay import Relay
 from anubis.plug_ins import PlugIns
 from anubis.record import access
@@ -51,9 +51,9 @@ def build(settings: Settings | None = None) -> Installation:
     try:
         make_home(settings)
     except OSError as error:
-        raise AnubisError(
+        raise BadInputError(
             f"the home folder {settings.home} cannot be made: {error.strerror}",
-            remedy="set ANUBIS_HOME to another folder",
+            remedy="choose another folder with --home or ANUBIS_HOME",
         ) from error
     store = open_store(settings.database_url, session_pause_s=settings.session_pause_s)
     surroundings = surroundings_of(settings)

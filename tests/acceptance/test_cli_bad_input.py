@@ -93,6 +93,57 @@ def test_settings_of_an_engine_matter_when_it_is_used(anubis, monkeypatch):
 def test_a_home_that_cannot_be_made_is_told(anubis):
     anubis.home.write_text("a file")
     ended = anubis("history")
-    assert ended.returncode == 1
+    assert ended.returncode == 2
     assert ended.stderr.startswith("error: ")
     assert "ANUBIS_HOME" in ended.stderr
+
+
+def test_a_home_that_cannot_be_made_is_bad_input(anubis):
+    ended = anubis("history", "--home", "/proc/nope")
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("error: the home folder /proc/nope cannot be made")
+    assert "--home" in ended.stderr.splitlines()[1]
+
+
+@pytest.mark.parametrize("verb", ["check", "compare"])
+def test_a_file_where_a_run_is_expected_is_named(anubis, verb):
+    (anubis.folder / "notes.txt").write_text(GOOD)
+    ended = anubis(verb, "bench.tml", "@last")
+    assert ended.returncode == 2
+    assert "there is no file bench.tml" in ended.stderr
+    (anubis.folder / "bench.toml").write_text(GOOD)
+    ended = anubis("compare", "bench.toml", "bench.toml")
+    assert ended.returncode == 2
+    assert "bench.toml is a file, not a run" in ended.stderr
+    assert "anubis run A B" in ended.stderr
+
+
+def test_a_wrong_override_is_not_blamed_on_the_file(anubis):
+    (anubis.folder / "good.toml").write_text(GOOD)
+    ended = anubis("run", "good.toml", "--set", "measure.repeat=3")
+    assert ended.returncode == 2
+    assert "the overrides are not valid for good.toml" in ended.stderr
+    assert "measure.repeat" in ended.stderr
+    assert "a name and a value with = between them" in anubis("run", "good.toml", "--set", "x").stderr
+
+
+def test_a_file_that_is_missing_does_not_hide_the_others(anubis):
+    (anubis.folder / "good.toml").write_text(GOOD)
+    ended = anubis("validate", "good.toml", "missing.toml")
+    assert ended.returncode == 2
+    assert "good.toml" in ended.stdout
+    assert "missing.toml: No such file or directory" in ended.stderr
+    assert [each["valid"] for each in anubis.json("validate", "good.toml", "missing.toml", code=2)] == [
+        True,
+        False,
+    ]
+    assert "No such file" in anubis("validate", "missing.toml", "--resolved").stderr
+
+
+def test_shell_syntax_without_a_shell_is_explained(anubis):
+    ended = anubis("run", "--", "echo a | wc")
+    assert ended.returncode == 1
+    assert "shell syntax need sh -c" in ended.stdout
+    ended = anubis("run", "--", "sh", "-c", "kill -9 $$")
+    assert "anubis logs" in ended.stdout
+    assert "memory_gb" in ended.stdout

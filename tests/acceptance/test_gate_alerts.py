@@ -76,7 +76,7 @@ def test_a_level_that_comes_back_resolves_its_alert(anubis, bench, shifted):
         (["show", "beef"], "no alert has the id"),
         (["ack", "beef", "--why", "x"], "no alert has the id"),
         (["ack", "beef"], "--why"),
-        (["mute", "beef", "--why", "x"], "--until"),
+        (["mute", "beef", "--why", "x"], "missing option '--for'"),
         (["mute", "beef", "--why", "x", "--until", "soon"], "not a time span"),
         (["frobnicate"], "frobnicate"),
     ],

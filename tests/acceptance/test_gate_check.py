@@ -1,6 +1,7 @@
 """``anubis check`` as a pipeline runs it."""
 
 import json
+import signal
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -238,3 +239,15 @@ def test_a_report_that_is_none_is_refused(anubis, content):
     ended = anubis("notify", "--report", "report.json", "--post", "github")
     assert ended.returncode == 2
     assert "the report is not valid" in ended.stderr
+
+
+def test_a_gate_that_was_interrupted_is_cancelled_not_failed(anubis):
+    file = anubis.write("long.toml", "sh -c 'echo begun; sleep 600'")
+    process = anubis.start("check", file, "--report", "gate.xml")
+    while not (anubis.home.is_dir() and "begun" in anubis("logs").stdout):
+        pass
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 5, err
+    assert b"cancelled: 1 of 1 runs did not end, and nothing was judged" in err
+    assert not (anubis.folder / "gate.xml").exists()

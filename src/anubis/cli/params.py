@@ -36,7 +36,7 @@ class _Parsed(click.ParamType[Any]):
 def _pair(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key:
-        raise ValueError(f"expected KEY=VALUE, got {text!r}")
+        raise ValueError(f"expected a name and a value with = between them, got {text!r}")
     return key, value
 
 
@@ -67,6 +67,9 @@ class _StatusWord(click.Choice[str]):
 
 class Renamed(click.Option):
     """An option with further, old names, which are accepted but not shown."""
+
+    def get_error_hint(self, ctx: click.Context | None) -> str:  # noqa: ARG002  click's signature
+        return f"'{self.opts[0]}'"
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         record = super().get_help_record(ctx)

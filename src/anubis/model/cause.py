@@ -30,8 +30,8 @@ class Cause(StrEnum):
 
 
 _REMEDIES = {
-    Cause.USER_ERROR: "read the end of the log: the benchmark exited with an error",
-    Cause.COMMAND_NOT_FOUND: "check ml.benchmark_code: the program must exist on the machine that runs it",
+    Cause.USER_ERROR: "read its output with anubis logs; after a memory error or signal 9, check hardware.memory_gb",
+    Cause.COMMAND_NOT_FOUND: "check the command: the program must exist on the machine that runs it; pipes and other shell syntax need sh -c",
     Cause.OUT_OF_MEMORY: "give the benchmark more memory or make it use less",
     Cause.DISK_FULL: "free disk space, or set ANUBIS_HOME to a larger disk, and run again",
     Cause.TIMEOUT: "raise measure.timeout_s if the benchmark needs more time",

@@ -47,6 +47,12 @@ class PlugInError(AnubisError, KeyError):
     exit_code = 2
 
 
+class CancelledError(AnubisError):
+    """Runs were cancelled that the command needs for its result."""
+
+    exit_code = 5
+
+
 class UndecidedError(AnubisError):
     """The allowed number of runs does not lead to a decision."""
 

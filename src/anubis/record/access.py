@@ -35,15 +35,14 @@ def create(path: str, flags: int, dir_fd: int | None = None) -> int:
 
 def make_folder(path: str) -> None:
     """Create a folder and its parents; does nothing if it exists."""
+    parent = os.path.dirname(path) or "."
+    if parent != path and not os.path.isdir(parent):
+        make_folder(parent)
     try:
         os.mkdir(path, PRIVATE_FOLDER)
     except FileExistsError:
         if not os.path.isdir(path):
             raise
         return
-    except FileNotFoundError:
-        make_folder(os.path.dirname(path) or ".")
-        make_folder(path)
-        return
-    if is_shared(os.path.dirname(path) or "."):
+    if is_shared(parent):
         os.chmod(path, SHARED_FOLDER)

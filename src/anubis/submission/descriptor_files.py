@@ -51,7 +51,11 @@ def read(
     content, title, own_folder = _content(file)
     reading = describe.read(content, filename=title, overrides=overrides)
     if reading.descriptor is None:
-        raise BadInputError(f"{title} is not a valid descriptor", problems=reading.problems, file=title)
+        overridden = overrides and describe.read(content, filename=title).descriptor
+        message = (
+            f"the overrides are not valid for {title}" if overridden else f"{title} is not a valid descriptor"
+        )
+        raise BadInputError(message, problems=reading.problems, file=title)
     if warned:
         for problem in reading.problems:
             warned(Path(title), problem)

@@ -30,7 +30,7 @@ def submit(*, asked: submissions.Asked, as_json: bool) -> None:
 @click.command()
 @json_option
 def worker(*, as_json: bool) -> None:
-    """Drive all unfinished runs, then exit. Started automatically when there are unfinished runs."""
+    """Drive all unfinished runs, then exit; exit at once if another worker does. Started automatically when there are unfinished runs."""
     with open_client() as client:
         drove = client.workers.run()
     if as_json:

@@ -126,7 +126,11 @@ class _Report:
 
 
 def _report(file: Path, overrides: dict[str, str], *, plan: bool) -> _Report:
-    reading = describe.read(read_file(file), filename=str(file), overrides=overrides)
+    try:
+        content = read_file(file)
+    except BadInputError as error:  # the other files are checked all the same
+        return _Report(file, error.problems, ())
+    reading = describe.read(content, filename=str(file), overrides=overrides)
     if reading.descriptor is None:
         return _Report(file, reading.problems, ())
     try:
@@ -179,9 +183,10 @@ def read_file(file: Path) -> bytes:
     try:
         return sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     except OSError as error:
-        raise BadInputError(
-            f"{file}: {error.strerror}", remedy="give the path of a descriptor file"
-        ) from error
+        problem = Problem(
+            path="", message=error.strerror or str(error), remedy="give the path of a descriptor file"
+        )
+        raise BadInputError(f"{file} cannot be read", problems=(problem,), file=str(file)) from error
 
 
 def _show(report: _Report, *, plan: bool) -> None:

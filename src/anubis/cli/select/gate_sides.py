@@ -12,7 +12,7 @@ from anubis.cli.select.unknown_names import unknown_name
 from anubis.cli.views.follow import follow
 from anubis.contracts.runs import RunQuery
 from anubis.late import late
-from anubis.model.errors import BadInputError, NotFoundError
+from anubis.model.errors import BadInputError, CancelledError, NotFoundError
 from anubis.model.run import Run
 from anubis.model.status import Status
 
@@ -115,7 +115,13 @@ def _measured(client: "Client", asked: Asked) -> list[Run]:
         rounds=asked.rounds or 1,
         warned=warned,
     )
-    return follow(client, submitted, cancels=True)
+    ended = follow(client, submitted, cancels=True)
+    if cancelled := [run for run in ended if run.status is Status.CANCELLED]:
+        raise CancelledError(
+            f"cancelled: {len(cancelled)} of {len(ended)} runs did not end, and nothing was judged",
+            remedy="the other runs are stored; anubis compare and anubis check accept their ids",
+        )
+    return ended
 
 
 def _stored(client: "Client", what: Sequence[str]) -> list[Run]:

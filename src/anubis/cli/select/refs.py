@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anubis.cli.home import open_client
@@ -59,8 +60,23 @@ def _named(client: "Client", part: str) -> list[str]:
     except NotFoundError:
         rows = family(client, part) if _FULL_ID.fullmatch(part) else []
         if not rows:
+            _refuse_file(part)
             raise
         return [row.id for row in rows]
+
+
+def _refuse_file(word: str) -> None:
+    """Raise BadInputError if a word that names no run is a file, or the name of one that does not exist."""
+    if Path(word).is_file():
+        raise BadInputError(
+            f"{word} is a file, not a run",
+            remedy=f"measure it with anubis run {word}; anubis run A B compares two descriptors",
+        )
+    if "." in word or "/" in word:
+        raise BadInputError(
+            f"there is no file {word}, and it is not the id of a run",
+            remedy="check the path; anubis history lists the runs",
+        )
 
 
 def family_id(client: "Client", ref: str) -> str:
