@@ -83,8 +83,8 @@ class Env:
     extended_shm: bool = True
     #: Environment variables. `secret:NAME` is the value of a secret of the operator; it is masked in the output.
     vars: dict[str, str] = field(default_factory=dict)
-    #: Variables of the submitter to inherit although they have the name of a secret or of a setting; they are masked in the
-    #: output. All other variables are inherited without being named.
+    #: Variables of the submitter to inherit although they have the name of a secret or of a setting; values of at
+    #: least 8 bytes are masked in the output. All other variables are inherited without being named.
     inherit: tuple[str, ...] = ()
 
 
