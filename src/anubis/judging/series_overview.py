@@ -23,7 +23,6 @@ from anubis.model.points import OWN_METRICS, Point, PointBlock
 from anubis.model.run import Event
 from anubis.model.series import SeriesVerdict
 
-
 #: Runs of a series that are judged: by default, and in a listing of many series.
 MOST_RUNS, LISTED_RUNS = 10_000, 200
 

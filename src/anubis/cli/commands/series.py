@@ -74,7 +74,7 @@ def listed(
     Each series is judged by its newest 200 runs; N ends with + if there are more. The command show uses all of them.
     """
     newest = series_overview.LISTED_RUNS
-    overviews = _matching(benchmark, metric, labels, machine, key, newest)
+    overviews = _matching(benchmark, metric, labels, machine, key, newest=newest)
     if as_json:
         json_output.show_list(api_series.series_row_to_json(one) for one in overviews)
     elif overviews:
@@ -99,7 +99,7 @@ def show(
     as_json: bool,
 ) -> None:
     """Draw one series, and list its changes of level."""
-    overviews = _matching(benchmark, metric, labels, machine, key, series_overview.MOST_RUNS)
+    overviews = _matching(benchmark, metric, labels, machine, key, newest=series_overview.MOST_RUNS)
     if len(overviews) != 1:
         raise _unknown(benchmark, metric, labels) or _not_one(overviews, benchmark)
     (one,) = overviews
@@ -138,6 +138,7 @@ def _matching(
     labels: tuple[tuple[str, str], ...],
     machine: str,
     key: str,
+    *,
     newest: int,
 ) -> "list[SeriesOverview]":
     with open_client() as client:
