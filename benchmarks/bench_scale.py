@@ -2,8 +2,8 @@
 
 python benchmarks/bench_scale.py [--runs 100000] [--rounds 5] [--quick] [--json FILE] [--keep DIR]
 
-Each home is filled directly: every benchmark runs once by `anubis run`, and its stored run is copied with new ids, times
-and values, with ten metrics of a benchmark in addition to those of the agent. `one` has all its runs in one series,
+Each home is filled directly: every benchmark runs in a sweep by `anubis run`, and its stored runs are copied with new ids,
+times and values, with ten metrics of a benchmark in addition to those of the agent. `one` has all its runs in one series,
 `twenty` has twenty benchmarks. Each row is a whole process of the command, with a pipe as output.
 """
 
@@ -55,16 +55,16 @@ def fill(home: Path, runs: int, benchmarks: int) -> None:
     """Make a home with ``runs`` finished runs, spread evenly over the benchmarks."""
     home.mkdir(parents=True)
     for number in range(benchmarks):
-        Path(home, "null.toml").write_text(DESCRIPTOR.format(name=f"null-{number}"))
+        Path(home, "null.toml").write_text(DESCRIPTOR.format(name=f"null-{number}") + MATRIX)
         anubis(home, "run", "null.toml")
     installation = build(Settings.from_env({"ANUBIS_HOME": str(home), "USER": "bench"}))
     world, generator, now_s = installation.world, random.Random(1), time.time()
-    models = [world.runs.get(row.id) for row in world.runs.find(RunQuery(limit=benchmarks))]
+    models = [world.runs.get(row.id) for row in world.runs.find(RunQuery(limit=benchmarks * SWEEP))]
     points = {run.id: world.points.of([run.id]) for run in models}
     for start in range(0, runs, BATCH):
         copies, copied = [], []
         for at in range(start, min(start + BATCH, runs)):
-            model, created_s = models[at % benchmarks], now_s - 60 * (runs - at)
+            model, created_s = generator.choice(models), now_s - 60 * (runs - at)
             run = replace(
                 model,
                 id=new_run_id(),
