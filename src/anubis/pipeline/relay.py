@@ -25,6 +25,8 @@ FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 300.0
 #: Duration of the lease of a delivery, seconds.
 LEASE_S = 60.0
+#: How long the results of deliveries are kept, seconds; the timelines of runs keep them as events.
+KEPT_S = 90 * 86_400.0
 #: Interval between checks for due deliveries while attempts are in progress, seconds.
 LOOK_EVERY_S = 1.0
 #: Maximum number of concurrent deliveries that are not slow, and of all. Each is to another address.
@@ -73,6 +75,7 @@ class Relay:
                 if is_dead(owner):
                     self._deliveries.release(owner)
             self._deliver_due()
+            self._deliveries.forget(before_s=self._clock.now_s() - KEPT_S)
             due_s = self._deliveries.next_due_s()
         return None if due_s is None else max(0.0, due_s - self._clock.now_s())
 

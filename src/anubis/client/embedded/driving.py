@@ -10,7 +10,6 @@ from anubis.pipeline.lease_owner import new_owner
 from anubis.pipeline.reconciler import Reconciler
 from anubis.wiring import Installation
 
-
 #: How long a run in the foreground waits for a database that does not answer, seconds.
 PATIENCE_S = 120.0
 

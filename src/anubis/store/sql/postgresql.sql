@@ -524,6 +524,9 @@ WHERE deliveries.status = 0 AND NOT (EXISTS (SELECT *
 FROM deliveries AS earlier 
 WHERE earlier.status = 0 AND earlier.address = deliveries.address AND earlier.no < deliveries.no))
 
+-- name: remove_deliveries
+DELETE FROM deliveries WHERE deliveries.status != 0 AND deliveries.ended_s < %(before_s)s
+
 -- name: deliveries
 SELECT deliveries.no, deliveries.alert, deliveries.state, deliveries.address, deliveries.run, deliveries.created_s, deliveries.due_s, deliveries.status, deliveries.attempts, deliveries.error, deliveries.ended_s, deliveries.holder, deliveries.until_s, runs.id 
 FROM deliveries LEFT OUTER JOIN runs ON runs.no = deliveries.run 
