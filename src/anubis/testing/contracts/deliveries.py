@@ -200,13 +200,13 @@ class DeliveryLeaseContract:
         (first,) = taken(store)
         assert store.deliveries.apply("one", delivered(first), [])
         queued(store, a_delivery(run, state=AlertState.RESOLVED))
-        ended_s = delivered(first).ended_s
+        ended_s = NOW_S + 1
         assert store.deliveries.forget(before_s=ended_s) == 0
         assert len(store.deliveries.of(ALERT)) == 2
         assert store.deliveries.forget(before_s=ended_s + 1.0) == 1
         assert [each.status for each in store.deliveries.of(ALERT)] == [DeliveryStatus.PENDING]
         (again,) = taken(store)
-        assert again.no > first.no
+        assert again.no != first.no
 
 
 class DeliveriesContract(OutboxContract, DeliveryLeaseContract):
