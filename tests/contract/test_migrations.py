@@ -319,3 +319,12 @@ def test_a_database_that_is_locked_is_not_upgraded(old, database_url, monkeypatc
     assert connection.execute("SELECT id FROM runs").fetchall() == [(id_bytes(run.id),)]
     connection.close()
     store.close()
+
+
+def test_runs_of_an_earlier_schema_have_no_overrides(old, database_url):
+    old.add_run(1)
+    old.close()
+    open_store(database_url).close()
+    connection = driver_for(database_url).connect()
+    assert connection.execute("SELECT overrides FROM runs").fetchall() == [(None,)]
+    connection.close()

@@ -35,4 +35,4 @@ def upgrade(driver: Driver, revision: str = "head") -> None:
         raise StoreError(
             f"the database {driver.place} cannot be upgraded to this version of Anubis: {str(error.orig).strip()}",
             remedy="end other programs that use it, such as workers of an earlier version, check its disk, then try again",
-        ) from error
+        ) from error.orig

@@ -132,6 +132,7 @@ runs = Table(
     Column("ready_s", Double),  # when the lease ends, else when it is due; NULL: final
     Column("cell", Text),  # JSON; NULL: none
     Column("session", Integer),  # sessions; NULL: not measured
+    Column("overrides", Text),  # JSON; NULL: none
     Column("series", Integer),  # of its points, which are all from one machine; NULL: no points
     Index("runs_created", "created_s"),
 )
