@@ -114,11 +114,13 @@ def main() -> None:
             ["what", "bar", f"{FEW} runs", f"{runs:,} runs, 1 benchmark", f"{runs:,} runs, 20 benchmarks"]
         ]
         for command, bar_s in BARS_S.items():
-            walls = [[one.wall_s for one in spent(folder / name, rounds, *command.split())] for name in homes]
+            sweeps = [spent(folder / name, rounds, *command.split()) for name in homes]
+            walls = [[one.wall_s for one in sweep] for sweep in sweeps]
             worst_s = max(map(statistics.median, walls))
-            rows.append(
-                [f"`{command}`, wall, s", f"{bar_s:g}: {bar_state(worst_s, bar_s)}", *map(median_of, walls)]
-            )
+            state = f"{bar_s:g}: {bar_state(worst_s, bar_s)}"
+            rows.append([f"`{command}`, wall, s", state, *map(median_of, walls)])
+            cpu = [median_of([one.cpu_s for one in sweep]) for sweep in sweeps]
+            rows.append([f"`{command}`, CPU, s", "", *cpu])
         rows.append(null_runs(folder, list(homes), rounds))
         report.add("scale", rows, title="Commands over many runs, median (minimum to maximum)")
     report.save(asked.json)

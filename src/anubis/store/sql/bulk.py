@@ -74,6 +74,7 @@ def _measured_runs() -> Select[Any]:
         select(series.c.id, func.coalesce(oldest, literal_column("-1e308")).label("order_s"))
         .where(among(series.c.series_key, "series_keys"))
         .cte("starts")
+        .prefix_with("MATERIALIZED", dialect="postgresql")  # else it is searched again for each run
     )
     return (
         select(

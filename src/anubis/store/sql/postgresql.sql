@@ -567,7 +567,7 @@ UPDATE deliveries SET address=%(address)s::VARCHAR, due_s=%(due_s)s, status=%(st
 UPDATE deliveries SET due_s=deliveries.created_s, holder=NULL, until_s=NULL WHERE deliveries.status = 0 AND deliveries.holder = %(owner)s::VARCHAR AND deliveries.no = %(no)s::INTEGER RETURNING deliveries.run
 
 -- name: measured_runs
-WITH starts AS 
+WITH starts AS MATERIALIZED 
 (SELECT series.id AS id, coalesce((SELECT coalesce(newer.order_s, newer.created_s) AS coalesce_1 
 FROM runs AS newer 
 WHERE newer.series = series.id AND coalesce(newer.order_s, newer.created_s) < %(before_s)s ORDER BY coalesce(newer.order_s, newer.created_s) DESC 
