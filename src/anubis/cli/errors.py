@@ -1,7 +1,6 @@
 """Error messages on standard error: one sentence for the error, one for the remedy."""
 
 import json
-import sys
 import tempfile
 import traceback
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from anubis.cli import exit_codes, terminal
 from anubis.late import late
 from anubis.model.errors import AnubisError, BadInputError
 from anubis.model.problem import Problem
+from anubis.reporting.markup import visible_json
 
 if TYPE_CHECKING:
     from anubis.api import errors as api_errors
@@ -63,7 +63,7 @@ def report_usage(error: click.ClickException, *, as_json: bool) -> int:
 def show_problems(problems: Sequence[Problem], *, file: str = "") -> None:
     """Print each problem as ``FILE:LINE:COLUMN: path: message``, with its remedy below."""
     for problem in problems:
-        click.echo(f"  {located(problem, file)}", err=True)
+        terminal.line(f"  {located(problem, file)}", err=True)
         if problem.remedy:
             terminal.remedy(problem.remedy, indent="    ")
 
@@ -81,7 +81,7 @@ def _print_json(
     message: str, remedy: str, exit_code: int, *, file: str = "", problems: Sequence[Problem] = ()
 ) -> None:
     plain = api_errors.error_to_json(message, remedy, exit_code, file=file, problems=problems)
-    print(json.dumps(plain, ensure_ascii=False), file=sys.stderr)
+    terminal.line(visible_json(json.dumps(plain, ensure_ascii=False)), err=True)
 
 
 def _keep_traceback(error: Exception) -> str:

@@ -37,7 +37,7 @@ def read(reading: HistoryFile) -> Iterator[Measurement]:
                 findings.error("the result has no command", "add its command", path=f"{path}.command")
             continue
         codes = result.get("exit_codes")
-        if any(isinstance(codes, list) and code != 0 for code in codes or []):
+        if isinstance(codes, list) and any(code != 0 for code in codes):
             findings.warn(
                 f'"{command}" had exit codes other than 0; its times are kept', "check the command", path=path
             )
