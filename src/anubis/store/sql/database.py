@@ -43,11 +43,6 @@ def _row_maker(columns: tuple[str, ...]) -> Callable[[Iterable[Any]], Row]:
     return make
 
 
-def transposed(rows: Sequence[Row]) -> Row:
-    """The columns of at least one row, by the same names."""
-    return rows[0]._make(zip(*rows, strict=True))
-
-
 def chunked(values: Iterable[T], size: int = MAX_LISTED) -> Iterator[list[T]]:
     """The values in lists of at most ``size``."""
     remaining = iter(values)
@@ -75,6 +70,13 @@ class Session:
         """The row of a statement that returns exactly one row."""
         (row,) = self.rows(name, **values)
         return row
+
+    def columns(self, name: str, /, **values: Any) -> Row:
+        """The columns of the rows that a statement returns, each a tuple, without an object for each row."""
+        sql = self._sql[name]
+        cursor = self.connection.execute(self._with_lists(sql, values), values)
+        names = tuple([column[0] for column in cursor.description])
+        return _row_maker(names)(list(zip(*cursor.fetchall(), strict=True)) or [()] * len(names))
 
     def ask(self, sql: str, values: dict[str, Any]) -> list[Row]:
         """The rows of a statement that is composed of named parts."""
@@ -124,6 +126,10 @@ class Database:
     def rows(self, name: str, /, **values: Any) -> list[Row]:
         """The rows of one statement that only reads."""
         return self._again(lambda session: session.rows(name, **values))
+
+    def columns(self, name: str, /, **values: Any) -> Row:
+        """The columns of one statement that only reads; see ``Session.columns``."""
+        return self._again(lambda session: session.columns(name, **values))
 
     def write(self, name: str, /, **values: Any) -> int:
         """Execute one statement in a separate transaction. Returns the number of changed rows."""
