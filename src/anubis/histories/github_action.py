@@ -97,7 +97,7 @@ def _of_entry(
             "the entry has no valid date", "correct it, in milliseconds since 1970", path=f"{path}.date"
         )
         return
-    tool = entry.get("tool")
+    tool = history_values.text(entry.get("tool"))
     commit_id = history_values.text(commit.get("id"))
     seen: set[tuple[str, str]] = set()
     for position, bench in enumerate(listing(entry.get("benches"), findings, f"{path}.benches")):

@@ -81,7 +81,7 @@ def _by_name(reading: HistoryFile, document: Row) -> dict[str, list[Row]]:
         path = f"benchmarks[{position}]"
         row = mapping(raw, reading.findings, path)
         name = history_values.text(row.get("run_name") or row.get("name"))
-        if not name or row.get("aggregate_name") in {"BigO", "RMS"} or "big_o" in row or "rms" in row:
+        if not name or _kind(row) in {"BigO", "RMS"} or "big_o" in row or "rms" in row:
             continue
         if row.get("error_occurred") or row.get("skipped"):
             if name not in failed:
@@ -108,7 +108,7 @@ def _figures(reading: HistoryFile, name: str, rows: list[Row]) -> dict[str, tupl
             for metric in _metrics(single)
             if (found := _values(reading, name, single, metric))
         }
-    by_kind = {row.get("aggregate_name"): row for row in rows}
+    by_kind = {_kind(row): row for row in rows}
     middle = by_kind.get("median") or by_kind.get("mean")
     if middle is None:
         reading.findings.warn(
@@ -127,6 +127,11 @@ def _figures(reading: HistoryFile, name: str, rows: list[Row]) -> dict[str, tupl
         for metric in _metrics([middle])
         if (found := _values(reading, name, [middle], metric))
     }
+
+
+def _kind(row: Row) -> str:
+    """What an aggregate is: mean, median, stddev; empty for a single repetition."""
+    return history_values.text(row.get("aggregate_name"))
 
 
 def _metrics(rows: list[Row]) -> list[str]:

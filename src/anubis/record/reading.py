@@ -31,7 +31,7 @@ class Execution:
         self.wall_s: float = facts["wall_s"]
         self.cpu_s: float = facts["user_s"] + facts["system_s"]
         #: Of its largest process; None where the system does not report it.
-        self.peak_memory_bytes: float | None = facts["peak_memory_bytes"]
+        self.peak_memory_bytes: float | None = facts.get("peak_memory_bytes")
 
     @property
     def measured(self) -> bool:
