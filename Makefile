@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 CODE := src tests benchmarks examples docs
 
-.PHONY: help demo test properties check integration chaos fuzz docs bench publish clean
+.PHONY: help demo test properties check integration chaos fuzz docs pictures bench publish clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -46,7 +46,10 @@ fuzz: $(READY) ## damage valid inputs of every kind; make fuzz COUNT=1000000 SEE
 
 docs: $(READY) ## build the documentation into site/
 	@$(BIN)/python docs/generate.py
-	@$(BIN)/mkdocs build --strict --quiet
+	@$(BIN)/zensical build --strict --clean
+
+pictures: $(READY) ## draw the terminal pictures of the pages again
+	@$(BIN)/python docs/pictures.py
 
 bench: $(READY) ## measure Anubis itself, in two minutes (docs/performance.md: in full, with other tools)
 	@for script in benchmarks/bench_*.py benchmarks/detection; do echo "== $$script"; $(BIN)/python "$$script" --quick || exit 1; done

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from anubis.model.errors import BadInputError
+from anubis.model.points import SESSION_PAUSE_S
 from anubis.model.problem import Problem
 from anubis.record import layout
 
@@ -145,6 +146,8 @@ class Settings:
     engine: str = setting("ANUBIS_ENGINE", default="process")
     #: Time after which the runs of an unresponsive process may be claimed by another one; seconds
     lease_s: float = setting("ANUBIS_LEASE_S", default=30.0, least=1)
+    #: Longest pause between two measurements of one session: what is measured on one machine without a longer pause shares its state; seconds
+    session_pause_s: float = setting("ANUBIS_SESSION_PAUSE_S", default=SESSION_PAUSE_S)
     #: Free space under the home folder below which no run is placed; bytes
     min_free_bytes: int = setting("ANUBIS_MIN_FREE_BYTES", default=256 << 20)
 

@@ -53,7 +53,7 @@ def build(settings: Settings | None = None) -> Installation:
             f"the home folder {settings.home} cannot be made: {error.strerror}",
             remedy="set ANUBIS_HOME to another folder",
         ) from error
-    store = open_store(settings.database_url)
+    store = open_store(settings.database_url, session_pause_s=settings.session_pause_s)
     surroundings = surroundings_of(settings)
     clock = WallClock()
     world = World(
@@ -69,6 +69,7 @@ def build(settings: Settings | None = None) -> Installation:
         deliveries=store.deliveries,
         environments=HomeEnvironments(settings, surroundings.environ),
         clock=clock,
+        session_pause_s=settings.session_pause_s,
     )
     relay = Relay(store.deliveries, store.alerts, world.notifiers, clock)
     return Installation(settings, store, clock, world, relay)

@@ -19,7 +19,9 @@ from anubis.model.metric import Metric, Output
 from anubis.model.status import Status
 from anubis.pipeline.reconciler import Reconciler
 from anubis.record import layout, liveness
+from anubis.settings import Settings
 from anubis.store import FolderRecords
+from anubis.submission.environment.handover import HomeEnvironments
 from anubis.testing import FakeClock, FakeObjects, FakeStore, FakeThreads, a_descriptor, a_run
 from support.agents import HandmadeRecord
 
@@ -83,6 +85,7 @@ class Drive:
             points=self.store.points,
             alerts=self.store.alerts,
             deliveries=self.store.deliveries,
+            environments=HomeEnvironments(Settings.from_env({"ANUBIS_HOME": str(home)}), {}),
             clock=self.clock,
         )
         self.reconciler = Reconciler(world, "a driver", start=self.threads)

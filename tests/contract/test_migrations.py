@@ -15,6 +15,7 @@ from anubis.store.migrations.upgrade import upgrade
 from anubis.store.rows import alert_values, descriptor_values, id_bytes, new_run_values
 from anubis.store.sql.drivers import driver_for
 from anubis.testing import FakeClock, a_descriptor, a_run
+from anubis.testing.builders import NOW_S
 from anubis.testing.contracts.alerts import an_alert
 
 #: Kinds of events and their numbers, beyond those that PostgreSQL will give.
@@ -31,7 +32,11 @@ INSERTS = {
     "events": ("seq", "run", "kind", "time_s", "data"),
     "alerts": ("id", "benchmark", "state", "opened_s", "body"),
     "cursors": ("name", "seq"),
+    "series": ("id", "series_key", "fingerprint"),
     "metrics": ("id", "name", "units"),
+    "points": (
+        "run", "metric", "series", "value", "count", "better", "order_s", "subject", "contaminated",
+    ),
     "samples": ("run", "metric", "start", "count", "body"),
     "summaries": ("run", "metric", "count", "last", "min", "max", "sum"),
 }  # fmt: skip
@@ -54,8 +59,8 @@ class OldDatabase:
         parameters = ", ".join(self.driver.parameter.format(column) for column in columns)
         self.connection.execute(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({parameters})", values)
 
-    def add_run(self, number):
-        run = a_run()
+    def add_run(self, number, **changes):
+        run = a_run(**changes)
         words = {"me": 0, "fake": 0, run.owner: 0, run.engine: 0}
         values = new_run_values(run, words, 1, 1)
         self.insert("runs", no=number, **{name: values[name] for name in INSERTS["runs"][1:]})
@@ -198,6 +203,41 @@ def test_cells_of_old_runs_are_filled_in(old, database_url):
     }
 
 
+def test_old_runs_get_sessions_and_old_alerts_a_version(old, database_url):
+    for number, machine in enumerate(("one", "two"), 1):
+        old.insert("series", id=number, series_key="a series", fingerprint=machine)
+    old.insert("metrics", id=1, name="latency", units="ms")
+    old.insert("words", id=2000, word="")
+    created_s = {1: 0.0, 2: 900.0, 3: 900.0, 4: 2700.0, 5: 4501.0, 6: 0.0}
+    machines = {1: 1, 2: 1, 3: 2, 4: 1, 5: 1}
+    runs = {}
+    for number, offset_s in created_s.items():
+        runs[number] = old.add_run(number, created_s=NOW_S + offset_s)
+        if number in machines:
+            old.insert(
+                "points", run=number, metric=1, series=machines[number], value=1.0, count=1, better=0,
+                order_s=0.0, subject=2000, contaminated=0,
+            )  # fmt: skip
+    old.add_alert("a" * 16)
+    old.close()
+    store = open_store(database_url)
+    starts_s = {1: 0.0, 2: 0.0, 3: 900.0, 4: 0.0, 5: 4501.0}
+    for number, offset_s in starts_s.items():
+        machine = "two" if number == 3 else "one"
+        (row,) = store.database.rows(
+            "sessions_near", machine=machine, after_s=runs[number].created_s, before_s=runs[number].created_s
+        )
+        assert row.start_s == NOW_S + offset_s
+    assert store.alerts.get("a" * 16).version == 1
+    store.close()
+    connection = driver_for(database_url).connect()
+    stored = dict(connection.execute("SELECT no, session FROM runs").fetchall())
+    connection.close()
+    assert stored[1] == stored[2] == stored[4]
+    assert len({stored[1], stored[3], stored[5]}) == 3
+    assert stored[6] is None
+
+
 def test_warm_ups_no_longer_count_in_summaries(old, database_url):
     """Metric 1 has samples of both kinds in two segments, metric 2 only warm-ups; another run has no warm-ups."""
     warmed = a_descriptor("warmed", measure=Measure(warmups=2))
@@ -234,3 +274,12 @@ def test_warm_ups_no_longer_count_in_summaries(old, database_url):
     assert (count, last, least, most) == (3, 5.0, 3.0, 5.0)
     assert total is None or total != total, "not a number, which SQLite keeps as NULL"
     assert found[2, 1] == (9, 9.0, 9.0, 9.0, 9.0)
+
+
+def test_runs_of_an_earlier_schema_have_no_overrides(old, database_url):
+    old.add_run(1)
+    old.close()
+    open_store(database_url).close()
+    connection = driver_for(database_url).connect()
+    assert connection.execute("SELECT overrides FROM runs").fetchall() == [(None,)]
+    connection.close()

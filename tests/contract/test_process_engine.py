@@ -259,7 +259,14 @@ def limited(engine, ended, environment=None, **hardware):
     (replica,) = launch.replicas
     given = {name: value for name, value in replica.environment.items() if name != "CUDA_VISIBLE_DEVICES"}
     replica = replace(replica, environment={**given, **(environment or {})})
-    placement = engine.place(run, Launch(replicas=(replica,)))
+
+    def place():
+        try:
+            return engine.place(run, Launch(replicas=(replica,)))
+        except NoCapacityError:  # the agent before it frees its slot after it has written its result
+            return None
+
+    placement = until(place, "there is room")
     ended(placement)
     record = record_of(placement)
     return json.loads((record / layout.STDOUT).read_text()), json.loads((record / layout.FACTS).read_text())

@@ -141,3 +141,14 @@ def test_every_cause_says_what_to_look_at(cause):
 def test_every_kind_of_plug_in_is_told(group):
     assert entry_points(group=group)
     assert f"`{group}`" in TEXTS[ROOT / "CONTRIBUTING.md"]
+
+
+def test_no_page_installs_from_an_index():
+    """Before the first release no package index has the package."""
+    found = [
+        (shown(page), line)
+        for page, text in TEXTS.items()
+        for line in re.findall(r"pip install [^`\n,]*anubis-bench[^`\n,]*", text)
+        if "git+https://" not in line
+    ]
+    assert found == []

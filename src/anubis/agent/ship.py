@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 REFUSED = 3
 #: How long the agent waits before it replaces a shipper that was killed.
 _RESTART_NS = 1_000_000_000
+#: Above every file descriptor of an agent. The limit of the system may be a billion.
+_MOST_FILES = 1 << 16
 
 
 def run(options: Options) -> int:
@@ -120,6 +122,6 @@ def _ship_in_fork(options: Options, token: str) -> int:
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGTERM, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
-    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+    os.closerange(3, _MOST_FILES)
     prctl.rename(b"anubis-ship")
     return _ship(options, token)

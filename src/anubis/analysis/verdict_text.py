@@ -5,6 +5,9 @@ import math
 from anubis.analysis.quantities import apart, effect_between, levels_text, percent
 from anubis.model.verdict import CrossedBound, Judgement, Verdict
 
+#: Minimum number of sessions of a history for an estimate of the noise between them.
+FEWEST_SESSIONS = 3
+
 _NAMES = {
     Judgement.REGRESSED: "REGRESSION",
     Judgement.IMPROVED: "IMPROVEMENT",
@@ -68,22 +71,50 @@ def _open_step(verdict: Verdict) -> str:
         return "A side has no value: look at its runs without a value, then run them again."
     if verdict.judgement is Judgement.UNCHANGED:
         return "No action is needed."
+    if verdict.more_sessions is not None:
+        return (
+            f"{_sessions(verdict.more_sessions)} of the contender decide{'s' * (verdict.more_sessions == 1)} this:"
+            " runs of one session share the state of the machine, so more of them do not."
+        )
     if verdict.more_runs is None:
         return (
             f"The effect is too close to the minimum effect of {_min_effect(verdict)} for a decision with more runs:"
             " make the benchmark quieter, or choose another minimum effect."
         )
-    return f"Add {verdict.more_runs} run{'s' * (verdict.more_runs != 1)} on each side and compare again."
+    where = "of the contender in each session" if _has_session_noise(verdict) else "on each side"
+    return f"Add {verdict.more_runs} run{'s' * (verdict.more_runs != 1)} {where} and compare again."
+
+
+def _sessions(count: int) -> str:
+    return f"{count} more session{'s' * (count != 1)}"
+
+
+def _has_session_noise(verdict: Verdict) -> bool:
+    """Whether the error contains the noise between sessions."""
+    return verdict.sessions is not None and verdict.sessions[0] >= FEWEST_SESSIONS
 
 
 def _noise(verdict: Verdict) -> str:
     if verdict.noise_floor is None:
         return "The noise between runs is not known yet. "
-    text = f"Runs differ by {percent(verdict.noise_floor)} % (one standard deviation)"
+    text = f"Runs differ by {percent(verdict.noise_floor)} % (one standard deviation{_split(verdict)})"
     if verdict.detectable is not None and math.isfinite(verdict.detectable):
         runs = f"{verdict.n_baseline}+{verdict.n_contender}"
         text += f"; with {runs} runs, a {percent(verdict.detectable)} % change is detected with 80 % power"
+    if verdict.sessions is not None and verdict.sessions[0] < FEWEST_SESSIONS:
+        text += (
+            f". The noise between sessions is not part of this: the baseline has {verdict.sessions[0]} of the"
+            f" {FEWEST_SESSIONS} sessions that its estimate needs, so a difference may be one of the machine's state"
+        )
     return text + ". "
+
+
+def _split(verdict: Verdict) -> str:
+    """The noise between sessions and within them, where both are known."""
+    if verdict.noise_between is None or verdict.noise_within is None:
+        return ""
+    between, within = percent(verdict.noise_between), percent(verdict.noise_within)
+    return f": {between} % between sessions, {within} % within"
 
 
 def _conclusion(verdict: Verdict) -> str:
@@ -95,6 +126,8 @@ def _conclusion(verdict: Verdict) -> str:
         return "no value on one side"
     if verdict.interval is None:
         return "not enough runs"
+    if verdict.more_sessions is not None:
+        return f"unclear, about {_sessions(verdict.more_sessions)}"
     if verdict.more_runs is None:
         return "unclear"
     return f"unclear, about {verdict.more_runs} more run{'s' * (verdict.more_runs != 1)}"

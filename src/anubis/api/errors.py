@@ -10,6 +10,7 @@ from anubis.model.cause import Cause
 from anubis.model.errors import (
     AnubisError,
     BadInputError,
+    ConflictError,
     ElsewhereError,
     FullError,
     LeaseLostError,
@@ -17,6 +18,7 @@ from anubis.model.errors import (
     NotFoundError,
     NotifyError,
     PlugInError,
+    ReadOnlyError,
     StageError,
     StoreError,
     UndecidedError,
@@ -57,6 +59,7 @@ TYPES = (
     ErrorType(error=NotFoundError, name="not-found", status=404, title="The name or id is unknown"),
     ErrorType(error=PlugInError, name="plug-in", status=501, title="A plug-in is missing or broken"),
     ErrorType(error=UndecidedError, name="undecided", status=409, title="The runs do not allow a decision"),
+    ErrorType(error=ConflictError, name="conflict", status=409, title="Another writer changed it first"),
     ErrorType(error=LeaseLostError, name="lease-lost", status=409, title="Another reconciler has the lease"),
     ErrorType(
         error=ElsewhereError,
@@ -82,6 +85,7 @@ TYPES = (
         members=("again_after_s", "permanent"),
     ),
     ErrorType(error=FullError, name="full", status=507, title="The disk or the quota is full"),
+    ErrorType(error=ReadOnlyError, name="read-only", status=503, title="The store cannot be written"),
     ErrorType(error=StoreError, name="store", status=503, title="The database cannot be used now"),
     ErrorType(error=AnubisError, name="error", status=500, title="The request failed"),
 )

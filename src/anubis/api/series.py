@@ -28,6 +28,8 @@ def series_row_to_json(series: SeriesOverview) -> Json:
         "level": verdict.level,
         "expected": verdict.expected,
         "noise_floor": verdict.noise_floor,
+        "noise_between": series.noise_between,
+        "noise_within": series.noise_within,
         "detectable": verdict.detectable,
         "state": series.state.value,
         "last_change": _change_to_json(series, changes[-1]) if changes else None,
@@ -52,6 +54,8 @@ def series_from_json(plain: Mapping[str, Any]) -> SeriesOverview:
         points=tuple(map(point_from_json, plain["points"])),
         verdict=from_plain(SeriesVerdict, plain),
         state=SeriesState(plain["state"]),
+        noise_between=plain["noise_between"],
+        noise_within=plain["noise_within"],
     )
 
 

@@ -17,7 +17,11 @@ class Alerts(Protocol):
     def put(
         self, alerts: Sequence[Alert], events: Sequence[Event], deliveries: Sequence[Delivery] = ()
     ) -> None:
-        """Insert or replace by alert id, with their events and deliveries, in one transaction."""
+        """Insert or replace by alert id, with their events and deliveries, in one transaction.
+
+        The stored version of each alert must be its ``version``; storing increases it by one. Raises ConflictError and
+        writes nothing if another writer stored one of the alerts in between.
+        """
         ...
 
     def get(self, alert_id: str) -> Alert:

@@ -40,6 +40,7 @@ class Leases(Protocol):
     def apply(self, owner: str, run: Run, step: Step, *, now_s: float) -> Run:
         """Write the step in one transaction if ``owner`` still has the lease; returns the updated run.
 
-        A final status releases the lease. Raises LeaseLostError and writes nothing if the lease was lost.
+        A final status releases the lease. Raises LeaseLostError if the lease was lost, and ConflictError if another
+        writer changed an alert of the step (see ``Alerts.put``); in both cases nothing is written.
         """
         ...

@@ -17,6 +17,7 @@ from anubis.contracts.points import Points
 from anubis.contracts.records import Records
 from anubis.contracts.runs import Runs
 from anubis.model.errors import PlugInError
+from anubis.model.points import SESSION_PAUSE_S
 from anubis.settings import Settings
 
 
@@ -37,6 +38,8 @@ class World:
     clock: Clock
     #: Notifiers by the scheme of their addresses.
     notifiers: Mapping[str, Notifier] = field(default_factory=dict)
+    #: Longest pause inside a session, seconds.
+    session_pause_s: float = SESSION_PAUSE_S
 
     def engine(self, name: str) -> Engine:
         """The engine of this name. Raises PlugInError with the reason why it cannot be used."""

@@ -4,7 +4,7 @@ Pure functions: from series verdicts and the stored alerts to the new or changed
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from anubis.judging.series import RECENT, subject_range
@@ -22,6 +22,8 @@ _KINDS = {
 }
 #: A level is restored when at most this share of the change remains (or twice the noise, if that is more).
 RESTORED_SHARE = 0.25
+#: Rounds of confirming runs for one alert; after them only a person reopens it.
+MOST_ROUNDS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,10 +71,13 @@ def shift_alerts(
     known: Sequence[Alert],
     now_s: float,
     waits: Callable[[Alert], bool],
+    *,
+    settled: Collection[str] = (),
 ) -> list[Alert]:
     """The new and changed alerts, given all alerts of the benchmark that were ever stored.
 
-    ``waits`` returns whether a suspected alert must not be confirmed yet. A change that is detected again, perhaps a
+    ``waits`` returns whether a suspected alert must not be confirmed yet. Alerts with an id in ``settled`` are not
+    changed: they were just decided on other evidence. A change that is detected again, perhaps a
     point earlier or later, keeps its alert. An alert whose change is no longer detected, or was reverted by a later
     change, loses the row of that series; an alert without rows is resolved.
     """
@@ -82,7 +87,7 @@ def shift_alerts(
     before = dict(alerts)
     for judged in series:
         _update(benchmark, judged, alerts, now_s, waits)
-    return [alert for alert in alerts.values() if alert != before.get(alert.id)]
+    return [alert for alert in alerts.values() if alert.id not in settled and alert != before.get(alert.id)]
 
 
 def _update(
@@ -180,8 +185,13 @@ def _with(
     can_be_confirmed = current.state is AlertState.SUSPECTED or (
         current.state is AlertState.RESOLVED and not current.actor
     )
-    if is_confirmed and can_be_confirmed and not waits(current):
+    if not is_confirmed or not can_be_confirmed:
+        return current
+    if not waits(current):
         return replace(current, state=AlertState.CONFIRMED, changed_s=now_s, why="")
+    if current.state is AlertState.RESOLVED and current.rounds < MOST_ROUNDS:
+        why = "later points show the change, which earlier runs did not confirm"
+        return replace(current, state=AlertState.SUSPECTED, changed_s=now_s, why=why)
     return current
 
 

@@ -1,6 +1,7 @@
 """Decisions of people about alerts: checking, applying and storing them."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from enum import StrEnum
 
@@ -10,7 +11,7 @@ from anubis.judging.alert_events import alert_event, deliveries_of
 from anubis.judging.alert_rules import OPEN, unmute_expired
 from anubis.model.alert import Alert, AlertState
 from anubis.model.delivery import Delivery
-from anubis.model.errors import BadInputError, NotFoundError
+from anubis.model.errors import BadInputError, ConflictError, NotFoundError
 from anubis.model.run import Event, Run
 
 
@@ -97,15 +98,22 @@ def triage(
 ) -> Alert:
     """Apply a decision to an alert and store it together with an event: actor, time and reason.
 
-    If the alert was delivered before, the decision is delivered to the same addresses. Raises NotFoundError and the
-    errors of ``triaged``.
+    If the alert was delivered before, the decision is delivered to the same addresses. The decision is checked again
+    if another writer changes the alert at the same time. Raises NotFoundError and the errors of ``triaged``.
     """
-    now_s = world.clock.now_s()
-    alert = unmute_expired(world.alerts.get(alert_id), now_s)
-    after = triaged(alert, action, now_s=now_s, actor=actor, why=why, until_s=until_s)
+    while True:
+        now_s = world.clock.now_s()
+        alert = unmute_expired(world.alerts.get(alert_id), now_s)
+        after = triaged(alert, action, now_s=now_s, actor=actor, why=why, until_s=until_s)
+        with suppress(ConflictError):
+            _put(world, alert, after, now_s)
+            return world.alerts.get(alert.id)
+
+
+def _put(world: World, alert: Alert, after: Alert, now_s: float) -> None:
+    """Store a decision with its event and deliveries."""
     to: list[Delivery] = []
     run = run_of(alert, world)
     if alert.told is not None and (to := deliveries_of(run, after, now_s)):
         after = replace(after, told=after.state)
     world.alerts.put([after], [alert_event(run, after, now_s)], to)
-    return after

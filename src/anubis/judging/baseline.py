@@ -5,18 +5,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import isfinite, sqrt
-from typing import TypeVar
+from typing import NamedTuple
 
 from anubis.analysis.changes.detection import find_changes
+from anubis.analysis.samples.spread import median
+from anubis.judging.series import names_one_code
 from anubis.model.alert import Alert
-from anubis.model.points import PointBlock
+from anubis.model.points import Point, PointBlock
 from anubis.model.series import Series
 
-#: Newest points in which the level is searched, and newest points of the level that are used: older points come from
-#: other machines and toolchains.
+#: Newest sessions of a subject in which the level is searched, and newest ones of the level that are used: older ones
+#: come from other machines and toolchains.
 LOOKBACK_POINTS = 25
 LEVEL_POINTS = 20
-T = TypeVar("T")
 #: Series key, fingerprint, metric, unit.
 Key = tuple[str, str, str, str]
 
@@ -31,6 +32,8 @@ class Level:
     subject: str
     #: Runs during which the machine was disturbed.
     disturbed: frozenset[str]
+    #: Number of runs in each session of each subject, in the order of the values; empty if they are not considered.
+    sessions: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,43 +67,79 @@ def baseline_levels(
     }
     # The metrics of a run share its order and subject, and therefore the positions of the points that are used.
     positions = cache(_positions)
-    chosen: dict[Key, tuple[Series, PointBlock, list[int]]] = {}
+    chosen: dict[Key, tuple[PointBlock, list[list[int]]]] = {}
     for block in blocks:
         machine = (block.series_key, block.fingerprint)
         if machine in contenders:
             alert = alerts.get((*machine, block.metric))
-            kept = positions(contenders[machine], alert, block.run_ids, block.orders_s, block.subjects)
-            if numbers := [at for at in kept if isfinite(block.values[at])]:
-                chosen[key_of(block)] = _series(block, numbers), block, numbers
-    changes = find_changes([series for series, _, _ in chosen.values()])
+            runs = _Runs(block.run_ids, block.orders_s, block.subjects, block.sessions)
+            kept = positions(contenders[machine], alert, runs)
+            if units := _with_values(block, kept):
+                chosen[key_of(block)] = block, units
+    changes = find_changes([_series(block, units) for block, units in chosen.values()])
     return {
-        key: _level(block, numbers[starts[-1] if starts else 0 :][-LEVEL_POINTS:])
-        for (key, (_, block, numbers)), starts in zip(chosen.items(), changes, strict=True)
+        key: _level(block, units[starts[-1] if starts else 0 :][-LEVEL_POINTS:])
+        for (key, (block, units)), starts in zip(chosen.items(), changes, strict=True)
     }
 
 
-def _level(block: PointBlock, positions: Sequence[int]) -> Level:
+def _level(block: PointBlock, units: Sequence[Sequence[int]]) -> Level:
+    """The values of these units."""
     return Level(
-        tuple(block.values[at] for at in positions),
-        block.subjects[positions[-1]],
-        frozenset(block.run_ids[at] for at in positions if block.contaminated[at]),
+        tuple(block.values[at] for unit in units for at in unit),
+        block.subjects[units[-1][-1]],
+        frozenset(block.run_ids[at] for unit in units for at in unit if block.contaminated[at]),
+        tuple(map(len, units)),
     )
 
 
-def _positions(
-    contender: ContenderRuns,
-    accepted: Alert | None,
-    run_ids: tuple[str, ...],
-    orders_s: tuple[float, ...],
-    subjects: tuple[str, ...],
-) -> list[int]:
-    """Positions of the points before the contender, from the accepted level on if there is one."""
-    start = _accepted_at(accepted, run_ids, subjects) if accepted else None
-    if start is not None and subjects[start] in contender.subjects:
-        return [at for at in range(start, len(run_ids)) if run_ids[at] not in contender.run_ids]
+def session_sizes(points: Sequence[Point]) -> tuple[list[Point], tuple[int, ...]]:
+    """The points of a contender with those of each session together, and their number in each session."""
+    sessions: dict[str, list[Point]] = {}
+    for point in points:
+        sessions.setdefault(point.session, []).append(point)
+    return [point for each in sessions.values() for point in each], tuple(map(len, sessions.values()))
+
+
+def _with_values(block: PointBlock, units: list[list[int]]) -> list[list[int]]:
+    """The units without positions that have no value."""
+    if all(map(isfinite, block.values)):
+        return units
+    kept = [[at for at in unit if isfinite(block.values[at])] for unit in units]
+    return [unit for unit in kept if unit]
+
+
+class _Runs(NamedTuple):
+    """The columns of a block that its metrics share."""
+
+    ids: tuple[str, ...]
+    orders_s: tuple[float, ...]
+    subjects: tuple[str, ...]
+    sessions: tuple[str, ...]
+
+
+def _positions(contender: ContenderRuns, accepted: Alert | None, runs: _Runs) -> list[list[int]]:
+    """Positions of the points before the contender, from the accepted level on if there is one.
+
+    Runs of one subject in one session are one unit: its positions are in one list.
+    """
+    start = _accepted_at(accepted, runs.ids, runs.subjects) if accepted else None
+    if start is not None and runs.subjects[start] in contender.subjects:
+        kept = [at for at in range(start, len(runs.ids)) if runs.ids[at] not in contender.run_ids]
+        return _units(kept, runs)
     tested = contender.subjects - {""}
-    before = range(start or 0, bisect_left(orders_s, contender.order_s))
-    return [at for at in before if subjects[at] not in tested][-LOOKBACK_POINTS:]
+    before = range(start or 0, bisect_left(runs.orders_s, contender.order_s))
+    return _units([at for at in before if runs.subjects[at] not in tested], runs)[-LOOKBACK_POINTS:]
+
+
+def _units(positions: Iterable[int], runs: _Runs) -> list[list[int]]:
+    """The positions, those of each subject and session together."""
+    units: dict[tuple[str, str] | int, list[int]] = {}
+    for at in positions:
+        subject, session = runs.subjects[at], runs.sessions[at]
+        is_unit = session and names_one_code(subject)
+        units.setdefault((subject, session) if is_unit else at, []).append(at)
+    return list(units.values())
 
 
 def _accepted_at(alert: Alert, run_ids: tuple[str, ...], subjects: tuple[str, ...]) -> int | None:
@@ -110,21 +149,26 @@ def _accepted_at(alert: Alert, run_ids: tuple[str, ...], subjects: tuple[str, ..
     return subjects.index(alert.first_new) if alert.first_new and alert.first_new in subjects else None
 
 
-def _series(block: PointBlock, positions: Sequence[int]) -> Series:
-    """The points at these positions."""
-    # Consecutive positions are the most common case, and a slice is the fastest way to select them.
-    is_consecutive = positions[-1] - positions[0] == len(positions) - 1
-    row = slice(positions[0], positions[-1] + 1) if is_consecutive else None
-
-    def picked(column: tuple[T, ...]) -> tuple[T, ...]:
-        return tuple(column[at] for at in positions) if row is None else column[row]
-
+def _series(block: PointBlock, units: Sequence[Sequence[int]]) -> Series:
+    """One point for each unit: its median, with the error of its repeats if it is a single run."""
+    # Single runs at consecutive positions are the most common case, and a slice is the fastest way to select them.
+    first, last = units[0][0], units[-1][-1]
+    if len(units) == last - first + 1 and all(len(unit) == 1 for unit in units):
+        values = block.values[first : last + 1]
+    else:
+        values = tuple(median(sorted(block.values[at] for at in unit)) for unit in units)
     errors: tuple[float, ...] = ()
-    if any(spreads := picked(block.spreads)):
-        errors = tuple(
-            0.0 if spread is None else spread / sqrt(count)
-            for spread, count in zip(spreads, picked(block.counts), strict=True)
-        )
+    if any(block.spreads[at] for unit in units for at in unit):
+        errors = tuple(_error(block, unit) for unit in units)
     return Series(
-        values=picked(block.values), errors=errors, subjects=picked(block.subjects), metric=block.metric
+        values=values,
+        errors=errors,
+        subjects=tuple(block.subjects[unit[0]] for unit in units),
+        metric=block.metric,
     )
+
+
+def _error(block: PointBlock, unit: Sequence[int]) -> float:
+    """The standard error of a single run from its repeats; 0 if it is unknown."""
+    spread = block.spreads[unit[0]]
+    return spread / sqrt(block.counts[unit[0]]) if len(unit) == 1 and spread is not None else 0.0

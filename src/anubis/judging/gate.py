@@ -9,7 +9,14 @@ from anubis.analysis.samples.compare import compare_many
 from anubis.analysis.samples.multiplicity import mean_effect
 from anubis.analysis.samples.spread import ROBUST_FROM
 from anubis.contracts.world import World
-from anubis.judging.baseline import LOOKBACK_POINTS, ContenderRuns, Key, Level, baseline_levels
+from anubis.judging.baseline import (
+    LOOKBACK_POINTS,
+    ContenderRuns,
+    Key,
+    Level,
+    baseline_levels,
+    session_sizes,
+)
 from anubis.judging.gate_bounds import BoundedMetric, check_bounds
 from anubis.judging.series import in_order, judged_metrics
 from anubis.model.alert import AlertState
@@ -25,6 +32,8 @@ from anubis.reporting.status_words import WORDS
 MIN_EFFECT = 0.02
 #: Runs below which a side needs the noise of its history.
 FEW_RUNS = 3
+#: Runs in each session of the history for which the history is read, if the contender has as many.
+MOST_RUNS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +186,7 @@ def _blocks(groups: Sequence[_Group], world: World) -> Sequence[PointBlock]:
         list({group.series_key for group in groups}),
         list({metric for group in groups for metric in group.points}),
         before_s=nextafter(latest_s, inf),
-        most=LOOKBACK_POINTS + 2 * runs,
+        most=LOOKBACK_POINTS * min(runs, MOST_RUNS) + 2 * runs,
     )
 
 
@@ -239,16 +248,19 @@ def _add_sides(
         effect = min_effect if min_effect is not None else threshold.min_effect if threshold else None
         few = min(len(points), len(baseline.values)) < FEW_RUNS
         group.baseline = baseline.subject
+        ordered, sizes = session_sizes(points)
         group.disturbed |= baseline.disturbed
         group.sides.append(
             Sides(
                 metric=name,
                 baseline=baseline.values,
-                contender=tuple(point.value for point in points),
+                contender=tuple(point.value for point in ordered),
                 units=newest.units,
                 better=newest.better,
                 min_effect=MIN_EFFECT if effect is None else effect,
                 history=before[key].values if few and key in before else (),
+                baseline_sessions=baseline.sessions,
+                contender_sessions=sizes if baseline.sessions else (),
             )
         )
 

@@ -1,9 +1,10 @@
 """From points to series: one for each metric and kind of machine, in subject order."""
 
 import math
+import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anubis.model.descriptor import Descriptor
 from anubis.model.points import OWN_METRICS, Point
@@ -26,13 +27,22 @@ def by_series(points: Sequence[Point]) -> Mapping[tuple[str, str, str], list[Poi
     return groups
 
 
+def names_one_code(subject: str) -> bool:
+    """Whether all runs of the subject measured the same code: it is known and had no changes outside of it."""
+    return bool(subject) and not subject.endswith("-dirty")
+
+
 def series_of(points: Sequence[Point]) -> Series:
-    """One series from ordered points. The error of a point is the standard error of the mean of its repeats."""
+    """One series from ordered points. The error of a run is the standard error of the mean of its repeats.
+
+    That of a point over several runs is unknown (0): its spread is not one of repeats.
+    """
     latest = points[-1]
     return Series(
         values=tuple(point.value for point in points),
         errors=tuple(
-            point.spread / math.sqrt(point.count) if point.spread is not None else 0.0 for point in points
+            point.spread / math.sqrt(point.count) if point.spread is not None and point.runs == 1 else 0.0
+            for point in points
         ),
         subjects=tuple(point.subject for point in points),
         metric=latest.metric,
@@ -84,3 +94,64 @@ def is_unstable(points: Sequence[Point], verdict: SeriesVerdict) -> bool:
         if change.index >= len(points) - RECENT and len(subjects) == 1 and "" not in subjects:
             return True
     return False
+
+
+def session_units(points: Sequence[Point]) -> list[list[Point]]:
+    """The runs of each subject in each session together; other runs each alone."""
+    units: dict[tuple[str, ...], list[Point]] = {}
+    for point in points:
+        is_unit = point.session and names_one_code(point.subject)
+        units.setdefault((point.subject, point.session) if is_unit else (point.run_id,), []).append(point)
+    return list(units.values())
+
+
+def subject_points(points: Sequence[Point]) -> list[Point]:
+    """Ordered points in which measuring an old subject again adds no point, so that it does not blur the series.
+
+    Runs that were made after a run of a later position are part of the last point of their subject from before; if
+    there is none, all of them are one point. Runs of unknown subjects, or with changes outside of the subject, remain.
+    """
+    units: dict[tuple[str, float] | str, list[Point]] = {}
+    first_later = _first_later(points)
+    last: dict[tuple[str, float], str] = {}
+    for point in points:
+        if point.run_id < first_later[point.order_s]:
+            last[point.subject, point.order_s] = point.run_id
+    for point in points:
+        subject = (point.subject, point.order_s)
+        is_late = point.run_id >= last.get(subject, "") and names_one_code(point.subject)
+        units.setdefault(subject if is_late else point.run_id, []).append(point)
+    return [_summary(unit) if len(unit) > 1 else unit[0] for unit in units.values()]
+
+
+def _first_later(points: Sequence[Point]) -> dict[float, str]:
+    """For each position the first id of a run at a later one. Ids are in the order of submission."""
+    none = "~"  # after every id
+    first: dict[float, str] = {}
+    for point in points:
+        first[point.order_s] = min(first.get(point.order_s, none), point.run_id)
+    later, result = none, {}
+    for order_s in sorted(first, reverse=True):
+        result[order_s] = later
+        later = min(later, first[order_s])
+    return result
+
+
+def _summary(unit: Sequence[Point]) -> Point:
+    """One point for several runs: the median over sessions of their medians, and the spread of the runs.
+
+    Two sessions have no robust centre: the value is then that of the first, which was measured with its neighbours.
+    """
+    sessions: dict[str, list[float]] = defaultdict(list)
+    for point in unit:
+        sessions[point.session or point.run_id].append(point.value)
+    values = [point.value for point in unit]
+    medians = [statistics.median(each) for each in sessions.values()]
+    return replace(
+        unit[0],
+        value=statistics.median(medians) if len(medians) > 2 else medians[0],
+        spread=statistics.stdev(values),
+        count=len(values),
+        runs=len(values),
+        contaminated=any(point.contaminated for point in unit),
+    )

@@ -2,19 +2,25 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import isfinite
 
 from anubis.analysis.changes.detection import judge_many
+from anubis.analysis.samples.compare import scale_of
+from anubis.analysis.samples.sessions import split_noise
 from anubis.contracts.points import SeriesRow
 from anubis.contracts.world import World
 from anubis.judging.alert_events import alert_event, deliveries_of
 from anubis.judging.alert_rules import JudgedSeries, shift_alerts
 from anubis.judging.alert_triage import run_of
-from anubis.judging.series import is_unstable, series_of
+from anubis.judging.series import is_unstable, series_of, session_units, subject_points
 from anubis.model.alert import Alert
+from anubis.model.delivery import Delivery
+from anubis.model.errors import ConflictError
 from anubis.model.points import OWN_METRICS, Point, PointBlock
+from anubis.model.run import Event
 from anubis.model.series import SeriesVerdict
 
 
@@ -39,6 +45,10 @@ class SeriesOverview:
     points: Sequence[Point]
     verdict: SeriesVerdict
     state: SeriesState
+    #: The noise of the current level, split: standard deviation of sessions around the level, and of runs around their
+    #: session, as ratios; None if no subject has several runs in a session.
+    noise_between: float | None = None
+    noise_within: float | None = None
 
     @property
     def judged(self) -> JudgedSeries:
@@ -56,15 +66,16 @@ def series_overviews(
     """
     rows = {row.series_key: row for row in world.points.series() if benchmark in {None, row.benchmark}}
     metrics = {key: {metric} if metric else _shown(row.metrics) for key, row in rows.items()}
-    histories = [
+    measured = [
         points
         for block in world.points.histories(list(metrics), sorted(set().union(*metrics.values())))
         if block.metric in metrics[block.series_key] and (points := _points(block))
     ]
+    histories = list(map(subject_points, measured))
     verdicts = judge_many([series_of(points) for points in histories])
     overviews = [
-        _overview(rows[points[-1].series_key], points, verdict)
-        for points, verdict in zip(histories, verdicts, strict=True)
+        _with_split_noise(_overview(rows[points[-1].series_key], points, verdict), runs)
+        for points, verdict, runs in zip(histories, verdicts, measured, strict=True)
     ]
     return sorted(overviews, key=lambda one: (one.benchmark, *one.judged.key))
 
@@ -81,21 +92,34 @@ def rejudge(world: World, *, benchmark: str | None = None, tell: bool = False) -
             by_benchmark[one.benchmark].append(one.judged)
     changed: list[Alert] = []
     for name, series in by_benchmark.items():
-        known = world.alerts.find(benchmark=name)
-        before = {alert.id: alert for alert in known}
-        alerts, events, deliveries = [], [], []
-        for alert in shift_alerts(name, series, known, now_s, lambda _: False):
-            if alert.id in before and before[alert.id].state is alert.state:
-                alerts.append(alert)
-                continue
-            run = run_of(alert, world)
-            if tell:
-                deliveries += deliveries_of(run, alert, now_s)
-            alerts.append(replace(alert, told=alert.state))
-            events.append(alert_event(run, alert, now_s))
-        world.alerts.put(alerts, events, deliveries)
+        alerts = None
+        while alerts is None:
+            with suppress(ConflictError):
+                alerts = _rejudged(world, name, series, now_s, tell=tell)
         changed += alerts
     return changed
+
+
+def _rejudged(
+    world: World, benchmark: str, series: Sequence[JudgedSeries], now_s: float, *, tell: bool
+) -> list[Alert]:
+    """The changed alerts of one benchmark, which are stored. Raises ConflictError if another writer changed one."""
+    known = world.alerts.find(benchmark=benchmark)
+    before = {alert.id: alert for alert in known}
+    alerts: list[Alert] = []
+    events: list[Event] = []
+    deliveries: list[Delivery] = []
+    for alert in shift_alerts(benchmark, series, known, now_s, lambda _: False):
+        if alert.id in before and before[alert.id].state is alert.state:
+            alerts.append(alert)
+            continue
+        run = run_of(alert, world)
+        if tell:
+            deliveries += deliveries_of(run, alert, now_s)
+        alerts.append(replace(alert, told=alert.state))
+        events.append(alert_event(run, alert, now_s))
+    world.alerts.put(alerts, events, deliveries)
+    return alerts
 
 
 def _shown(metrics: Sequence[str]) -> set[str]:
@@ -111,6 +135,7 @@ def _points(block: PointBlock) -> list[Point]:
         block.counts,
         block.orders_s,
         block.subjects,
+        block.sessions,
         block.contaminated,
         strict=True,
     )
@@ -127,11 +152,25 @@ def _points(block: PointBlock) -> list[Point]:
             better=block.better,
             order_s=order_s,
             subject=subject,
+            session=session,
             contaminated=contaminated,
         )
-        for run_id, value, spread, count, order_s, subject, contaminated in columns
+        for run_id, value, spread, count, order_s, subject, session, contaminated in columns
         if isfinite(value)
     ]
+
+
+def _with_split_noise(overview: SeriesOverview, runs: Sequence[Point]) -> SeriesOverview:
+    """The overview with the noise of its current level, from all runs of that level."""
+    changes = overview.verdict.changes
+    start = overview.points[changes[-1].index if changes else 0]
+    level = [point for point in runs if point.order_s >= start.order_s]
+    scale = scale_of([point.value for point in level], ())
+    split = split_noise([scale.work([point.value for point in unit]) for unit in session_units(level)])
+    if split is None:
+        return overview
+    between, within = map(scale.effect, split)
+    return replace(overview, noise_between=between, noise_within=within)
 
 
 def _overview(row: SeriesRow, points: Sequence[Point], verdict: SeriesVerdict) -> SeriesOverview:

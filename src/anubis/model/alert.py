@@ -102,10 +102,14 @@ class Alert:
     muted_until_s: float | None = None
     #: The state that was last added to the outbox; None: none was.
     told: AlertState | None = None
-    #: Confirming runs were ordered.
+    #: Confirming runs were ordered and the decision about them is missing.
     ordered: bool = False
+    #: How many rounds of confirming runs were ordered.
+    rounds: int = 0
     #: Repository of the subject, for links; empty when unknown.
     repository: str = ""
+    #: How often it was stored; 0: never. A store replaces an alert only by one with the version that is stored.
+    version: int = 0
     #: Wider range that contains the change with 95 % confidence; empty if it is that of ``last_old`` and ``first_new``.
     earliest_old: str = ""
     latest_new: str = ""

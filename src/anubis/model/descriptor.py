@@ -155,7 +155,7 @@ class Notify:
     to: str
     #: Events to deliver.
     on: tuple[str, ...] = ("regression", "threshold", "failure", "recovery")
-    #: Confirming runs before an alert is delivered; default: the default of the service.
+    #: Confirming runs of baseline and of contender, alternated, before an alert is delivered; default: none.
     confirm_runs: int | None = None
 
 

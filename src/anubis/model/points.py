@@ -1,7 +1,17 @@
-"""Measured values: samples inside a run and points in a series."""
+"""Measured values: samples inside a run, points in a series, and the sessions in which they were measured."""
 
+import hashlib
 from array import array
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import TypeVar
+
+T = TypeVar("T")
+
+#: Default of the longest pause inside a session, seconds.
+SESSION_PAUSE_S = 1800.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +57,47 @@ class SampleBlock:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Period:
+    """When and on which machine a run was measured. Periods determine sessions."""
+
+    #: Identifies one machine, unlike a fingerprint, which identifies a kind of machine.
+    machine: str
+    #: UTC seconds since 1970.
+    start_s: float
+    end_s: float
+
+
+def chains(items: Iterable[T], period: Callable[[T], Period], pause_s: float) -> list[list[T]]:
+    """Items whose periods are on one machine without a pause longer than ``pause_s`` between them, oldest first.
+
+    The chains depend only on the set of periods, not on the order of the items.
+    """
+    result: list[list[T]] = []
+    machine, end_s = "", 0.0
+    for item in sorted(items, key=lambda one: (period(one).machine, period(one).start_s)):
+        place = period(item)
+        if not result or place.machine != machine or place.start_s > end_s + pause_s:
+            result.append([])
+            machine, end_s = place.machine, place.end_s
+        result[-1].append(item)
+        end_s = max(end_s, place.end_s)
+    return result
+
+
+@lru_cache(maxsize=4096)
+def session_id(machine: str, start_s: float) -> str:
+    """The id of the session that began on a machine at this time: the time (UTC) and a digest of the machine.
+
+    A time outside of the calendar, which an imported file may contain, is given in seconds.
+    """
+    digest = hashlib.sha256(machine.encode("utf-8", "surrogatepass")).hexdigest()[:6]
+    try:
+        return f"{datetime.fromtimestamp(start_s, UTC):%Y%m%dT%H%M%SZ}-{digest}"
+    except (ValueError, OverflowError, OSError):
+        return f"{start_s:.0f}-{digest}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
     """One value of one run and metric in a series."""
 
@@ -69,6 +120,10 @@ class Point:
     subject: str = ""
     #: The machine was disturbed while this was measured.
     contaminated: bool = False
+    #: Number of runs over which the value is a median; ``spread`` and ``count`` are then over runs.
+    runs: int = 1
+    #: Id of the session in which it was measured, set by the store from ``Step.period``; empty if unknown.
+    session: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,5 +146,7 @@ class PointBlock:
     orders_s: tuple[float, ...]
     #: Commit or version of each value; empty if unknown.
     subjects: tuple[str, ...]
+    #: Session of each value; empty if unknown.
+    sessions: tuple[str, ...]
     #: Whether the machine was disturbed while each value was measured.
     contaminated: tuple[bool, ...]

@@ -8,7 +8,7 @@ from anubis.model.alert import Alert
 from anubis.model.cause import Cause
 from anubis.model.delivery import Delivery
 from anubis.model.descriptor import Descriptor
-from anubis.model.points import Point, SampleBlock
+from anubis.model.points import Period, Point, SampleBlock
 from anubis.model.status import Status
 
 #: A run is due again at most this long after its last step, seconds. A later time in the database was written before
@@ -108,6 +108,14 @@ class Run:
     order_s: float | None = None
     #: What distinguishes it in its family: file, axis values, round, in the order in which they are shown.
     cell: dict[str, Any] = field(default_factory=dict)
+    #: Values of ``--set`` that replaced those of the descriptor file: dotted path -> text.
+    overrides: dict[str, str] = field(default_factory=dict)
+
+
+def finished_period(run: Run, fingerprint: str) -> Period:
+    """When and where a run was measured if this is not in its record: from its times and the kind of its machine."""
+    start_s = run.created_s if run.placed_s is None else run.placed_s
+    return Period(machine=fingerprint, start_s=start_s, end_s=max(start_s, run.ended_s or start_s))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +127,8 @@ class Step:
     again_after_s: float = 0.0
     events: tuple[Event, ...] = ()
     points: tuple[Point, ...] = ()
+    #: When and where the points were measured; None: the run was not measured in this step.
+    period: Period | None = None
     samples: tuple[SampleBlock, ...] = ()
     #: New states of alerts.
     alerts: tuple[Alert, ...] = ()

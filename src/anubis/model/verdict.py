@@ -55,6 +55,15 @@ class Verdict:
     better: str = "none"
     #: ``p`` adjusted for the metrics judged together; None if the metric was judged alone.
     adjusted_p: float | None = None
+    #: Numbers of sessions on both sides of a comparison with a history; None: sessions were not considered.
+    sessions: tuple[int, int] | None = None
+    #: ``noise_floor`` split: standard deviation of sessions around the level, and of runs around their session, as
+    #: ratios; None if unknown.
+    noise_between: float | None = None
+    noise_within: float | None = None
+    #: Further sessions of the contender after which an undecided verdict is probably decided, where further runs in the
+    #: same sessions do not suffice; None: see ``more_runs``, which then counts runs of the contender.
+    more_sessions: int | None = None
     #: How ``effect`` was estimated.
     estimator: Estimator = Estimator.MEDIANS
 
@@ -91,6 +100,9 @@ class Sides:
     min_effect: float = 0.02
     #: Earlier values of the series at one level, one per run: the source of the noise if a side has few runs.
     history: tuple[float, ...] = ()
+    #: For a comparison with a history: the number of runs in each session, in the order of the values; else empty.
+    baseline_sessions: tuple[int, ...] = ()
+    contender_sessions: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

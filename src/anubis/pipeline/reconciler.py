@@ -18,7 +18,7 @@ from threading import Event as Signal
 from anubis.contracts.chores import Chore
 from anubis.contracts.world import World
 from anubis.model.cause import Cause
-from anubis.model.errors import LeaseLostError, NoCapacityError, StoreError
+from anubis.model.errors import ConflictError, LeaseLostError, NoCapacityError, StoreError
 from anubis.model.run import Event, Run, Step
 from anubis.model.status import Status
 from anubis.pipeline.chore_turns import ChoreTurns
@@ -289,9 +289,8 @@ class Reconciler:
             run = self._write(held.run, step)
         except StoreError:
             raise
-        except LeaseLostError:
-            log.warning("another reconciler took over run %s", held.run.id)
-            self.held.forget(held)
+        except (LeaseLostError, ConflictError) as error:
+            self._refused(held, error)
             return False
         except Exception as error:
             log.exception("cannot write a step of run %s", held.run.id)
@@ -320,6 +319,14 @@ class Reconciler:
                 self.changed(run)
             except Exception:  # a defect of a view stops no driver
                 log.exception("cannot show a change of run %s", run.id)
+
+    def _refused(self, held: Held, error: LeaseLostError | ConflictError) -> None:
+        """Drop a step that another writer made invalid."""
+        if isinstance(error, LeaseLostError):
+            log.warning("another reconciler took over run %s", held.run.id)
+            self.held.forget(held)
+        else:  # the stage decides again on the alerts that are stored now
+            held.look_s = self._clock.monotonic_s()
 
     def _write(self, run: Run, step: Step) -> Run:
         now_s = self._clock.now_s()

@@ -81,6 +81,12 @@ class Record:
         """Digest of the facts that must be equal on two machines for comparable points; empty when unknown."""
         return str(self.facts.get("fingerprint", ""))
 
+    @property
+    def machine(self) -> str:
+        """Identifies the machine since its last start, also from inside a container."""
+        boot_id = self.facts.get("system", {}).get("boot_id")
+        return str(boot_id or self.facts.get("hostname") or self.fingerprint)
+
     @cached_property
     def executions(self) -> Sequence[Execution]:
         """The executions that started and ended, warm-ups first."""

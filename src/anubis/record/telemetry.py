@@ -82,7 +82,7 @@ class Telemetry:
         return len(self.times_s)
 
     def largest(self, column: str, after_s: float, until_s: float) -> float | None:
-        """The largest known value of a column between two times (UTC seconds); None if there is none."""
+        """The largest finite value of a column between two times (UTC seconds); None if there is none."""
         values = self.columns.get(column, ())
         known = [
             value

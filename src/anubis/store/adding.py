@@ -1,15 +1,16 @@
 """Storing new runs. Descriptors and texts that several runs share are stored once."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from anubis.model.points import Point, SampleBlock
-from anubis.model.run import Event, Run, Step
+from anubis.model.points import SESSION_PAUSE_S, Point, SampleBlock
+from anubis.model.run import Event, Run, Step, finished_period
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import event_words, write_events
 from anubis.store.rows import descriptor_values, id_bytes, id_text, new_run_values
 from anubis.store.sql.database import Database, Session, chunked
 from anubis.store.text import clean, packed, text_digest
-from anubis.store.writing import Measured, point_rows
+from anubis.store.writing import Measured, assign_sessions, point_rows
 
 
 def add_runs(
@@ -20,6 +21,7 @@ def add_runs(
     events: Sequence[Event] = (),
     points: Sequence[Point] = (),
     samples: Mapping[str, Sequence[SampleBlock]] | None = None,
+    session_pause_s: float = SESSION_PAUSE_S,
 ) -> list[str]:
     """Store runs that are not stored yet, with their points, samples and events, in one transaction.
 
@@ -59,9 +61,38 @@ def add_runs(
             found = zip(points, measured, strict=True)
             rows = [{"run": numbers[point.run_id], **row} for point, row in found if point.run_id in numbers]
             session.write_all("add_point", rows)
+            machines = {point.run_id: point.fingerprint for point in points}
+            periods = {
+                numbers[run.id]: finished_period(run, machines[run.id])
+                for run, _ in new
+                if run.id in machines
+            }
+            assign_sessions(session, periods, session_pause_s)
         for run_id in sampled.keys() & numbers.keys():
             sampled[run_id].write(session, numbers[run_id])
         return [run.id for run, _ in new]
+
+    return database.transact(work)
+
+
+def add_points(database: Database, dictionaries: Dictionaries, points: Sequence[Point]) -> int:
+    """Add points of further metrics to final runs with points, in one transaction. Returns the number of new points."""
+    measured = point_rows(dictionaries, points)
+
+    def work(session: Session) -> int:
+        session.rows("count_events", count=0)  # locks out writers that remove the runs
+        numbers = _numbers(session, {point.run_id for point in points}, statement="final_runs")
+        known = {
+            (number, row.name) for number in numbers.values() for row in session.rows("measured", run=number)
+        }
+        measured_runs = {number for number, _ in known}
+        rows: dict[tuple[int, str], dict[str, Any]] = {}
+        for point, row in zip(points, measured, strict=True):
+            number = numbers.get(point.run_id)
+            if number in measured_runs and (key := (number, clean(point.metric))) not in known:
+                rows.setdefault(key, {"run": number, **row})
+        session.write_all("add_point", list(rows.values()))
+        return len(rows)
 
     return database.transact(work)
 
@@ -73,12 +104,12 @@ def _unknown(session: Session, runs: Sequence[tuple[Run, str]]) -> list[tuple[Ru
     return list(by_id.values())
 
 
-def _numbers(session: Session, run_ids: Iterable[str]) -> dict[str, int]:
-    """Id -> number of the runs that are stored."""
+def _numbers(session: Session, run_ids: Iterable[str], *, statement: str = "known_runs") -> dict[str, int]:
+    """Id -> number of the runs that are stored (and final, with the statement ``final_runs``)."""
     return {
         id_text(row.id): row.no
         for ids in chunked(map(id_bytes, run_ids))
-        for row in session.rows("known_runs", ids=ids)
+        for row in session.rows(statement, ids=ids)
     }
 
 

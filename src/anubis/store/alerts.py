@@ -16,6 +16,7 @@ from anubis.store.rows import alert_of, alert_values, event_of
 from anubis.store.sql.codes import ALERT_STATE_CODES
 from anubis.store.sql.database import Database, Session, statements_of
 from anubis.store.text import clean, json_text
+from anubis.store.writing import write_alerts
 
 _CANDIDATES = 5
 
@@ -34,7 +35,7 @@ class StoredAlerts:
         rows = [alert_values(alert) for alert in sorted(alerts, key=lambda alert: alert.id)]
 
         def work(session: Session) -> None:
-            session.write_all("put_alert", rows)
+            write_alerts(session, rows)
             write_events(session, events, words)
             write_deliveries(session, deliveries)
 
@@ -42,7 +43,7 @@ class StoredAlerts:
 
     def get(self, alert_id: str) -> Alert:
         rows = self._database.rows("alert", prefix=alert_id, most=_CANDIDATES + 1) if alert_id else []
-        found = [alert_of(row.body) for row in rows]
+        found = [alert_of(row) for row in rows]
         exact = [alert for alert in found if alert.id == alert_id]
         if len(exact or found) == 1:
             return (exact or found)[0]
@@ -75,6 +76,6 @@ class StoredAlerts:
             values["series_key"] = series_key
         where = [sql[f"where_alert_{name}"] for name in values]
         with self._database.session() as session:
-            found = [alert_of(row.body) for row in session.ask(narrowed(sql["list_alerts"], where), values)]
+            found = [alert_of(row) for row in session.ask(narrowed(sql["list_alerts"], where), values)]
         # In SQL the key may stand anywhere in the alert, and its % would match anything.
         return [a for a in found if series_key is None or any(row.series_key == series_key for row in a.rows)]

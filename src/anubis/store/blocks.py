@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from anubis.contracts.points import SeriesRow
 from anubis.model.points import PointBlock
-from anubis.store.rows import id_text, number
+from anubis.store.rows import id_text, number, session_of
 from anubis.store.sql.codes import BETTERS
 from anubis.store.sql.database import Database, Row, chunked, transposed
 from anubis.store.text import clean
@@ -50,6 +50,10 @@ class _Runs:
     @cached_property
     def orders_s(self) -> tuple[float, ...]:
         return tuple(row.order_s for row in self.rows)
+
+    @cached_property
+    def sessions(self) -> tuple[str, ...]:
+        return tuple(session_of(row) for row in self.rows)
 
     @cached_property
     def subjects(self) -> tuple[str, ...]:
@@ -158,5 +162,6 @@ def _block(runs: _Runs, figures: _Figures, metric: tuple[str, str], machine: tup
         counts=figures.counts,
         orders_s=runs.orders_s,
         subjects=runs.subjects,
+        sessions=runs.sessions,
         contaminated=tuple(map(bool, figures.contaminated)),
     )

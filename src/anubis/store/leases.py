@@ -11,7 +11,7 @@ from anubis.store.events import event_words, write_events
 from anubis.store.rows import id_bytes, id_text, run_of, step_values
 from anubis.store.sql.database import Database, Session, chunked
 from anubis.store.text import clean
-from anubis.store.writing import Measured
+from anubis.store.writing import Measured, assign_sessions
 
 
 class StoredLeases:
@@ -22,9 +22,10 @@ class StoredLeases:
     until another owner claims the run, and can write nothing from then on.
     """
 
-    def __init__(self, database: Database, dictionaries: Dictionaries) -> None:
+    def __init__(self, database: Database, dictionaries: Dictionaries, session_pause_s: float) -> None:
         self._database = database
         self._dictionaries = dictionaries
+        self._session_pause_s = session_pause_s
 
     def claim(
         self, owner: str, *, now_s: float, lease_s: float, limit: int, without: Collection[str] = ()
@@ -78,6 +79,8 @@ class StoredLeases:
             if not rows:
                 raise LeaseLostError(f"run {run.id} is held by another reconciler, or final")
             measured.write(session, rows[0].no)
+            if step.period is not None:
+                assign_sessions(session, {rows[0].no: step.period}, self._session_pause_s)
             write_events(session, step.events, words)
             write_deliveries(session, step.deliveries)
             return bool(rows[0].cancel)

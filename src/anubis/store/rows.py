@@ -1,6 +1,7 @@
 """Between what things are (``model``) and how rows hold them."""
 
 import json
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -10,7 +11,7 @@ from anubis.model.delivery import Delivery
 from anubis.model.descriptor import Descriptor
 from anubis.model.identity import canonical
 from anubis.model.plain import from_plain, to_plain
-from anubis.model.points import Point
+from anubis.model.points import Point, session_id
 from anubis.model.run import Event, Placement, Run
 from anubis.store.sql.codes import (
     ALERT_STATE_CODES,
@@ -72,10 +73,12 @@ def new_run_values(run: Run, words: dict[str, int], descriptor: int, text: int) 
         "family": words[clean(run.family_id)] if run.family_id is not None else None,
         "parent": id_bytes(run.parent_id) if run.parent_id is not None else None,
         "cell": json_text(run.cell) if run.cell else None,
+        "overrides": json_text(run.overrides) if run.overrides else None,
         "cancel": int(run.cancel_requested),
         "priority": run.descriptor.info.priority,
         "created_s": run.created_s,
         "order_s": run.order_s,
+        "session": None,
         "ready_s": None if run.status.final else run.due_s,
         **step_values(run),
     }
@@ -134,12 +137,13 @@ def run_of(row: Row) -> Run:
         cancel_requested=bool(row.cancel),
         folder=row.folder,
         order_s=row.order_s,
-        cell=cell_of(row.cell),
+        cell=object_of(row.cell),
+        overrides=object_of(row.overrides),
     )
 
 
-def cell_of(text: str | None) -> dict[str, Any]:
-    """The stored cell of a run."""
+def object_of(text: str | None) -> dict[str, Any]:
+    """A stored JSON object; empty if there is none."""
     return json.loads(text) if text else {}
 
 
@@ -177,12 +181,14 @@ def alert_values(alert: Alert) -> dict[str, Any]:
         "state": ALERT_STATE_CODES[alert.state],
         "opened_s": alert.opened_s,
         "body": json_text(to_plain(alert)),
+        "version": alert.version + 1,
+        "expected": alert.version,
     }
 
 
-def alert_of(body: str) -> Alert:
-    """An alert as it was put."""
-    return from_plain(Alert, json.loads(body))
+def alert_of(row: Row) -> Alert:
+    """A row of ``alert`` or ``list_alerts``."""
+    return replace(from_plain(Alert, json.loads(row.body)), version=row.version)
 
 
 def delivery_values(delivery: Delivery) -> dict[str, Any]:
@@ -250,4 +256,10 @@ def point_of(row: Row) -> Point:
         order_s=row.order_s,
         subject=row.subject,
         contaminated=bool(row.contaminated),
+        session=session_of(row),
     )
+
+
+def session_of(row: Row) -> str:
+    """The id of the session of a row with ``machine`` and ``start_s``; empty if it has none."""
+    return "" if row.machine is None else session_id(row.machine, row.start_s)

@@ -8,7 +8,7 @@ from anubis.model.errors import NotFoundError
 from anubis.model.ids import short_id
 from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Event, Run
-from anubis.store.adding import add_runs
+from anubis.store.adding import add_points, add_runs
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import event_words, write_events
 from anubis.store.listing import find
@@ -25,9 +25,10 @@ _PREFIX = re.compile(rf"[0-9a-f]{{1,{_ID_DIGITS}}}")
 class StoredRuns:
     """``Runs`` (see the contract) in a database."""
 
-    def __init__(self, database: Database, dictionaries: Dictionaries) -> None:
+    def __init__(self, database: Database, dictionaries: Dictionaries, session_pause_s: float) -> None:
         self._database = database
         self._dictionaries = dictionaries
+        self._session_pause_s = session_pause_s
 
     def get(self, run_id: str) -> Run:
         """See the contract. Case and dashes are ignored."""
@@ -92,8 +93,17 @@ class StoredRuns:
         samples: Mapping[str, Sequence[SampleBlock]] | None = None,
     ) -> Sequence[str]:
         return add_runs(
-            self._database, self._dictionaries, runs, events=events, points=points, samples=samples
+            self._database,
+            self._dictionaries,
+            runs,
+            events=events,
+            points=points,
+            samples=samples,
+            session_pause_s=self._session_pause_s,
         )
+
+    def add_points(self, points: Sequence[Point]) -> int:
+        return add_points(self._database, self._dictionaries, points) if points else 0
 
     def request_cancel(self, run_ids: Sequence[str], events: Sequence[Event]) -> Sequence[str]:
         """See the contract. A waiting run becomes due at once; events of runs that were marked before are dropped."""

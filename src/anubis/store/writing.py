@@ -1,10 +1,11 @@
-"""Points, samples and alerts of a step, prepared for the transaction of the step."""
+"""Points, samples, alerts and sessions of measured runs, written in the transaction of a step or an import."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from anubis.model.errors import ConflictError
 from anubis.model.metric import Better
-from anubis.model.points import Point, SampleBlock
+from anubis.model.points import Period, Point, SampleBlock, chains
 from anubis.model.run import Step
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.rows import alert_values
@@ -43,8 +44,14 @@ class Measured:
             session.write_all("add_point", [{"run": run, **values} for values in self._points])
         for samples in self._samples:
             samples.write(session, run)
-        if self._alerts:
-            session.write_all("put_alert", self._alerts)
+        write_alerts(session, self._alerts)
+
+
+def write_alerts(session: Session, alerts: Sequence[Mapping[str, Any]]) -> None:
+    """Store alerts (``alert_values``). Raises ConflictError if the stored version of one is not the expected one."""
+    for values in alerts:
+        if not session.rows("put_alert", **values):
+            raise ConflictError(f"another writer changed alert {values['id']}", remedy="try again")
 
 
 def point_rows(dictionaries: Dictionaries, points: Sequence[Point]) -> list[dict[str, Any]]:
@@ -78,3 +85,54 @@ def _point_values(point: Point) -> dict[str, Any]:
         "order_s": point.order_s,
         "contaminated": int(point.contaminated),
     }
+
+
+def assign_sessions(session: Session, periods: Mapping[int, Period], pause_s: float) -> None:
+    """Store the session of each run, by its number.
+
+    A run extends a session near it, and joins two sessions if it lies between them, so that sessions depend only on the
+    stored runs and not on the order in which they are stored.
+    """
+    if not periods:
+        return
+    session.rows("count_events", count=0)  # one writer at a time
+    found: list[tuple[Period, int | None, int | None]] = [
+        (period, None, run) for run, period in periods.items()
+    ]
+    for machine in sorted({period.machine for period in periods.values()}):
+        of_machine = [period for period in periods.values() if period.machine == machine]
+        rows = session.rows(
+            "sessions_near",
+            machine=clean(machine),
+            after_s=min(period.start_s for period in of_machine) - pause_s,
+            before_s=max(period.end_s for period in of_machine) + pause_s,
+        )
+        found += [
+            (Period(machine=machine, start_s=row.start_s, end_s=row.end_s), row.no, None) for row in rows
+        ]
+    assigned = []
+    for chain in chains(found, lambda each: each[0], pause_s):
+        whole = Period(
+            machine=chain[0][0].machine,
+            start_s=min(period.start_s for period, _, _ in chain),
+            end_s=max(period.end_s for period, _, _ in chain),
+        )
+        no = _stored_session(session, whole, {no: period for period, no, _ in chain if no is not None})
+        assigned += [{"session": no, "run": run} for _, _, run in chain if run is not None]
+    session.write_all("put_session", assigned)
+
+
+def _stored_session(session: Session, whole: Period, known: Mapping[int, Period]) -> int:
+    """The number of the session with this extent; ``known`` are the stored sessions that it replaces."""
+    if not known:
+        added = session.row(
+            "add_session", machine=clean(whole.machine), start_s=whole.start_s, end_s=whole.end_s
+        )
+        return int(added.no)
+    kept, *others = sorted(known)
+    for no in others:
+        session.write("move_runs", no=no, into=kept)
+        session.write("remove_session", no=no)
+    if known[kept] != whole:
+        session.write("extend_session", no=kept, start_s=whole.start_s, end_s=whole.end_s)
+    return kept

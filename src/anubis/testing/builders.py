@@ -93,6 +93,7 @@ def block_of(points: Sequence[Point]) -> PointBlock:
         counts=tuple(point.count for point in points),
         orders_s=tuple(point.order_s for point in points),
         subjects=tuple(point.subject for point in points),
+        sessions=tuple(point.session for point in points),
         contaminated=tuple(point.contaminated for point in points),
     )
 

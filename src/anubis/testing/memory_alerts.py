@@ -20,7 +20,7 @@ class FakeAlerts:
         self, alerts: Sequence[Alert], events: Sequence[Event], deliveries: Sequence[Delivery] = ()
     ) -> None:
         with self._shelf.lock:
-            self._shelf.alerts |= {alert.id: alert for alert in alerts}
+            self._shelf.put_alerts(alerts)
             self._shelf.append(events)
             self._shelf.put_deliveries(deliveries)
 

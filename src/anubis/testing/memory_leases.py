@@ -62,6 +62,7 @@ class FakeLeases:
         with self._shelf.lock:
             if not self._holds(owner, run.id):
                 raise LeaseLostError(f"run {run.id} is held by another reconciler, or final")
+            self._shelf.put_alerts(step.alerts)
             cancel_requested = self._shelf.runs[run.id].cancel_requested
             after = replace(stepped(run, step, now_s=now_s), cancel_requested=cancel_requested)
             if step.next_attempt:
@@ -69,7 +70,8 @@ class FakeLeases:
             for block in step.samples:
                 self._shelf.put_samples(run.id, block)
             self._shelf.points |= {(point.run_id, point.metric): point for point in step.points}
-            self._shelf.alerts |= {alert.id: alert for alert in step.alerts}
+            if step.period is not None:
+                self._shelf.periods[run.id] = step.period
             self._shelf.append(step.events)
             self._shelf.put_deliveries(step.deliveries)
             self._shelf.runs[run.id] = after

@@ -22,13 +22,13 @@ class FakePoints:
         rows = [
             SeriesRow(series_key=key, benchmark=info.name, labels=info.labels, metrics=tuple(sorted(metrics)))
             for key, info in infos.items()
-            if (metrics := {p.metric for p in self._shelf.points.values() if p.series_key == key})
+            if (metrics := {p.metric for p in self._shelf.measured() if p.series_key == key})
         ]
         return sorted(rows, key=lambda row: (row.benchmark, row.series_key))
 
     def of(self, run_ids: Sequence[str]) -> Sequence[Point]:
         order = list(self._shelf.runs)
-        points = [point for (run_id, _), point in self._shelf.points.items() if run_id in set(run_ids)]
+        points = [point for point in self._shelf.measured() if point.run_id in set(run_ids)]
         return sorted(points, key=lambda point: (order.index(point.run_id), point.metric))
 
     def history(
@@ -37,7 +37,7 @@ class FakePoints:
         order = list(self._shelf.runs)
         points = [
             point
-            for point in self._shelf.points.values()
+            for point in self._shelf.measured()
             if (point.series_key, point.metric) == (series_key, metric)
             and fingerprint in {None, point.fingerprint}
         ]
@@ -49,14 +49,15 @@ class FakePoints:
         order = {run_id: at for at, run_id in enumerate(self._shelf.runs)}
         keys, names = set(series_keys), set(metrics)
         runs: dict[tuple[str, str], set[tuple[float, int, str]]] = {}
-        for point in self._shelf.points.values():
+        for point in self._shelf.measured():
             if point.series_key in keys and point.order_s < before_s:
                 place = (point.order_s, order[point.run_id], point.run_id)
                 runs.setdefault((point.series_key, point.fingerprint), set()).add(place)
         apart: dict[tuple[str, str, str, str], list[Point]] = {}
+        measured = self._shelf.measured()
         for key, places in runs.items():
             for _, _, run_id in sorted(places)[-most:]:
-                for point in self.of([run_id]):
+                for point in [one for one in measured if one.run_id == run_id]:
                     if point.metric in names and (point.series_key, point.fingerprint) == key:
                         apart.setdefault((*key, point.metric, point.units), []).append(point)
         return [block_of(points) for points in apart.values()]

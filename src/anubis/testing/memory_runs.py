@@ -7,7 +7,7 @@ from anubis.contracts.runs import RunQuery, RunRow, StoredNames
 from anubis.model.errors import NotFoundError
 from anubis.model.ids import short_id
 from anubis.model.points import Point, SampleBlock
-from anubis.model.run import Event, Run
+from anubis.model.run import Event, Run, finished_period
 from anubis.testing.memory_state import MemoryState
 
 
@@ -97,8 +97,23 @@ class FakeRuns:
             for run_id in new:
                 for block in (samples or {}).get(run_id, ()):
                     self._shelf.put_samples(run_id, block)
+            machines = {point.run_id: point.fingerprint for point in points}
+            self._shelf.periods |= {
+                run.id: finished_period(run, machines[run.id])
+                for run, _ in runs
+                if run.id in new and run.id in machines
+            }
             self._shelf.points |= {(each.run_id, each.metric): each for each in points if each.run_id in new}
         return new
+
+    def add_points(self, points: Sequence[Point]) -> int:
+        with self._shelf.lock:
+            before = len(self._shelf.points)
+            measured = {run_id for run_id, _ in self._shelf.points}
+            for point in points:
+                if point.run_id in measured and self._shelf.runs[point.run_id].status.final:
+                    self._shelf.points.setdefault((point.run_id, point.metric), point)
+            return len(self._shelf.points) - before
 
     def request_cancel(self, run_ids: Sequence[str], events: Sequence[Event]) -> Sequence[str]:
         with self._shelf.lock:
@@ -156,5 +171,6 @@ class FakeRuns:
             labels=run.descriptor.info.labels,
             subject=subject.commit or subject.version or "",
             cell=run.cell,
+            overrides=run.overrides,
             values={point.metric: (point.value, point.units) for point in self._points(run)},
         )

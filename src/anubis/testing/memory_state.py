@@ -1,12 +1,13 @@
 """Shared state of the in-memory store."""
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from anubis.model.alert import Alert
 from anubis.model.delivery import Delivery, DeliveryStatus
-from anubis.model.points import Point, SampleBlock
+from anubis.model.errors import ConflictError
+from anubis.model.points import SESSION_PAUSE_S, Period, Point, SampleBlock, chains, session_id
 from anubis.model.run import Event, Run
 
 
@@ -25,6 +26,8 @@ class MemoryState:
     leases: dict[str, Lease] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     points: dict[tuple[str, str], Point] = field(default_factory=dict)
+    periods: dict[str, Period] = field(default_factory=dict)
+    session_pause_s: float = SESSION_PAUSE_S
     samples: dict[tuple[str, str], SampleBlock] = field(default_factory=dict)
     alerts: dict[str, Alert] = field(default_factory=dict)
     deliveries: dict[int, Delivery] = field(default_factory=dict)
@@ -32,10 +35,25 @@ class MemoryState:
     last_seq: int = 0
     lock: threading.RLock = field(default_factory=threading.RLock)
 
+    def measured(self) -> list[Point]:
+        """All points with their sessions."""
+        session_ids: dict[str, str] = {}
+        for chain in chains(self.periods, self.periods.__getitem__, self.session_pause_s):
+            first = self.periods[chain[0]]
+            session_ids |= dict.fromkeys(chain, session_id(first.machine, first.start_s))
+        return [replace(each, session=session_ids.get(each.run_id, "")) for each in self.points.values()]
+
     def append(self, events: Iterable[Event]) -> None:
         for event in events:
             self.last_seq += 1
             self.events.append(replace(event, seq=self.last_seq))
+
+    def put_alerts(self, alerts: Sequence[Alert]) -> None:
+        for alert in alerts:
+            stored = self.alerts.get(alert.id)
+            if alert.version != (stored.version if stored else 0):
+                raise ConflictError(f"another writer changed alert {alert.id}", remedy="try again")
+        self.alerts |= {alert.id: replace(alert, version=alert.version + 1) for alert in alerts}
 
     def put_deliveries(self, deliveries: Iterable[Delivery]) -> None:
         for new in deliveries:

@@ -1,5 +1,6 @@
 """The store in memory, the reference for every store."""
 
+from anubis.model.points import SESSION_PAUSE_S
 from anubis.testing.memory_alerts import FakeAlerts
 from anubis.testing.memory_deliveries import FakeDeliveries
 from anubis.testing.memory_events import FakeEvents
@@ -12,8 +13,8 @@ from anubis.testing.memory_state import MemoryState
 class FakeStore:
     """All parts of a store, like the result of ``anubis.store.open_store``."""
 
-    def __init__(self) -> None:
-        shelf = MemoryState()
+    def __init__(self, *, session_pause_s: float = SESSION_PAUSE_S) -> None:
+        shelf = MemoryState(session_pause_s=session_pause_s)
         self.runs = FakeRuns(shelf)
         self.leases = FakeLeases(shelf)
         self.events = FakeEvents(shelf)

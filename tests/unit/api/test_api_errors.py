@@ -21,6 +21,7 @@ EXAMPLES = [
     ),
     errors.NotFoundError("no run @last", remedy="see anubis history"),
     errors.UndecidedError("they do not differ"),
+    errors.ConflictError("another changed it"),
     errors.LeaseLostError("another has it"),
     errors.ElsewhereError("it is on machine b"),
     NoCapacityError("all slots are busy", again_after_s=2.5),
@@ -30,6 +31,7 @@ EXAMPLES = [
     errors.PlugInError("engine slurm cannot be loaded", remedy="install it"),
     errors.StoreError("locked"),
     errors.FullError("no space left"),
+    errors.ReadOnlyError("read-only file system"),
 ]
 
 

@@ -38,7 +38,7 @@ def stored(house):
         house.runs.add([(run, "text")], [])
         alert = an_alert(run_id=run.id, **changes)
         house.store.alerts.put([alert], [])
-        return alert
+        return house.store.alerts.get(alert.id)
 
     return store
 
@@ -108,6 +108,45 @@ def test_those_who_were_told_hear_of_the_decision(house, stored):
     (delivery,) = house.store.deliveries.of(alert.id)
     assert (delivery.to, delivery.state) == ("mailto:team@example.org", AlertState.ACCEPTED)
     assert after.told is AlertState.ACCEPTED
+
+
+class AnotherWriter:
+    """Stored alerts that another writer changes once, just before they are written."""
+
+    def __init__(self, alerts, change):
+        self.alerts, self.change = alerts, change
+
+    def put(self, alerts, events, deliveries=()):
+        if self.change:
+            change, self.change = self.change, None
+            self.alerts.put([replace(self.alerts.get(alerts[0].id), **change)], [])
+        self.alerts.put(alerts, events, deliveries)
+
+    def __getattr__(self, name):
+        return getattr(self.alerts, name)
+
+
+def test_a_decision_keeps_what_another_writer_stored_in_between(house, stored):
+    alert = stored()
+    house.world = replace(
+        house.world, alerts=AnotherWriter(house.store.alerts, {"told": AlertState.CONFIRMED})
+    )
+    after = decide(house, alert, TriageAction.ACK)
+    assert (after.state, after.told, after.version) == (
+        AlertState.ACKNOWLEDGED,
+        AlertState.ACKNOWLEDGED,
+        3,
+    )
+    assert [each.state for each in house.store.deliveries.of(alert.id)] == [AlertState.ACKNOWLEDGED]
+
+
+def test_a_decision_that_another_writer_made_first_is_refused(house, stored):
+    alert = stored()
+    other = AnotherWriter(house.store.alerts, {"state": AlertState.RESOLVED, "actor": "you"})
+    house.world = replace(house.world, alerts=other)
+    with pytest.raises(BadInputError, match="resolved"):
+        decide(house, alert, TriageAction.ACK)
+    assert house.store.alerts.get(alert.id).actor == "you"
 
 
 def test_those_who_were_told_nothing_hear_nothing(house, stored):

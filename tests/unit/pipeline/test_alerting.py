@@ -7,7 +7,8 @@ import pytest
 
 from anubis.model.alert import AlertKind, AlertState
 from anubis.model.cause import Cause
-from anubis.model.descriptor import Notify, Subject
+from anubis.model.descriptor import Notify, Script, Subject
+from anubis.model.errors import ConflictError
 from anubis.model.metric import Better, Metric, Output, Threshold
 from anubis.model.run import Step
 from anubis.model.status import Status
@@ -195,80 +196,233 @@ def test_a_machine_of_another_kind_is_a_series_of_its_own(history, house):
     assert house.store.alerts.find() == []
 
 
-def test_confirming_runs_are_ordered_before_anybody_is_told(history, house):
-    history.add(100.0, 20)
-    history.descriptor = replace(history.descriptor, notify=(replace(TEAM, confirm_runs=2),))
-    for _ in range(9):
-        [*_, found] = history.add(85.0) or [None]
-        if house.runs.unfinished():
-            break
-
-    assert found.state is AlertState.SUSPECTED
-    assert history.told() == []
-    children = house.leases.claim("t", now_s=house.clock.now_s() + 1, lease_s=9.0, limit=9)
-    assert len(children) == 2
-    assert {child.parent_id for child in children} == {history.run.id}
-    house.leases.release("t")
+ARCHIVED = Script(script="a.tar")
 
 
-def test_confirming_runs_that_hold_confirm_and_tell(history, house):
-    history.add(100.0, 20)
-    history.descriptor = replace(history.descriptor, notify=(replace(TEAM, confirm_runs=2),))
-    for _ in range(9):
-        history.add(85.0)
-        if house.runs.unfinished():
-            break
-    children = house.leases.claim("t", now_s=house.clock.now_s() + 1, lease_s=9.0, limit=9)
-    house.leases.release("t")
+class Confirmation:
+    """A suspicion, and the runs that it ordered."""
 
-    for child in children:
+    def __init__(self, history, house, count, *, script=ARCHIVED, level=85.0):
+        self.history, self.house = history, house
+        history.descriptor = replace(history.descriptor, ml=replace(history.descriptor.ml, script=script))
+        history.add(100.0, 20)
+        history.descriptor = replace(history.descriptor, notify=(replace(TEAM, confirm_runs=count),))
+        history.add(level)
+        self.cause = history.run
+        self.runs = house.leases.claim("t", now_s=house.clock.now_s() + 9999, lease_s=9.0, limit=99)
+        house.leases.release("t")
+
+    def measure(self, run, level, cause=None):
+        """One of the ordered runs, measured."""
+        self.house.clock.advance(max(0.0, run.due_s - self.house.clock.now_s()))
+        subject = run.descriptor.subject.commit
+        levels = level if isinstance(level, dict) else dict.fromkeys((m.name for m in METRICS), level)
         points = [
-            a_point(child, m.name, 85.1, order_s=child.order_s, subject="x", better="higher") for m in METRICS
+            a_point(run, name, value, order_s=run.order_s, subject=subject, better="higher")
+            for name, value in levels.items()
         ]
-        assert history.told() == []
-        history.finish(child, points)
-    history.add(85.0, 6)
+        self.history.finish(replace(run, cause=cause), [] if cause else points)
 
+    def measure_all(self, baseline, contender):
+        """All runs that were ordered; each side has one level, with a little noise."""
+        for run in self.runs:
+            noise = 1 + 0.002 * self.history.random.standard_normal()
+            self.measure(run, noise * (baseline if run.cell["side"] == "baseline" else contender))
+
+    @property
+    def alert(self):
+        [found] = self.house.store.alerts.find()
+        return found
+
+
+def test_both_sides_run_again_alternated_before_anybody_is_told(history, house):
+    confirmation = Confirmation(history, house, 3)
+
+    assert (confirmation.alert.state, confirmation.alert.rounds) == (AlertState.SUSPECTED, 1)
+    assert history.told() == []
+    subjects = [run.descriptor.subject.commit[-2:] for run in confirmation.runs]
+    assert subjects == ["20", "21", "21", "20", "20", "21"]
+    assert [run.cell["round"] for run in confirmation.runs] == [1, 1, 2, 2, 3, 3]
+    assert {run.parent_id for run in confirmation.runs} == {confirmation.cause.id}
+    assert len({run.family_id for run in confirmation.runs}) == 1
+
+
+@pytest.mark.parametrize("count", [2, 3, 8])
+def test_confirming_runs_that_hold_confirm_and_tell(history, house, count):
+    confirmation = Confirmation(history, house, count)
+    for run in confirmation.runs:
+        assert history.told() == []
+        confirmation.measure(run, 100.5 if run.cell["side"] == "baseline" else 85.1)
+
+    assert history.told() == [("confirmed", ["mailto:team@example.org"])]
+    assert confirmation.alert.state is AlertState.CONFIRMED
+    assert f"-15.3 % [-15.3, -15.3] ({count} pairs)" in confirmation.alert.why or count < 7
+    history.add(85.0, 6)
     assert history.told() == [("confirmed", ["mailto:team@example.org"])]
 
 
+@pytest.mark.parametrize("count", [2, 3, 8])
+def test_a_machine_that_is_slow_for_both_sides_confirms_nothing(history, house, count):
+    """The suspected points and the runs that confirm share one state of the machine: pooled they would look like a change."""
+    confirmation = Confirmation(history, house, count)
+    confirmation.measure_all(85.0, 85.0)
+
+    assert confirmation.alert.state is AlertState.RESOLVED
+    assert confirmation.alert.why.startswith("not confirmed by running again: ")
+    assert f"({count} pairs)" in confirmation.alert.why
+    assert history.told() == []
+
+
+def test_a_true_shift_on_a_machine_with_another_state_is_confirmed(history, house):
+    confirmation = Confirmation(history, house, 3)
+    confirmation.measure_all(130.0, 130.0 * 0.85)
+
+    assert confirmation.alert.state is AlertState.CONFIRMED
+
+
+def test_a_change_in_the_other_direction_is_not_confirmed(history, house):
+    confirmation = Confirmation(history, house, 3)
+    confirmation.measure_all(85.0, 100.0)
+
+    assert confirmation.alert.state is AlertState.RESOLVED
+
+
+def test_a_change_below_the_smallest_effect_that_counts_is_not_confirmed(history, house):
+    threshold = Threshold(min_effect=0.2)
+    metrics = tuple(replace(metric, threshold=threshold) for metric in METRICS)
+    history.descriptor = replace(history.descriptor, output=Output(metrics=metrics))
+    confirmation = Confirmation(history, house, 3)
+    confirmation.measure_all(100.0, 85.0)
+
+    assert confirmation.alert.state is AlertState.RESOLVED
+
+
+def test_only_the_metrics_that_hold_are_told(history, house):
+    confirmation = Confirmation(history, house, 3)
+    for run in confirmation.runs:
+        level = 100.0 if run.cell["side"] == "baseline" else 85.0
+        confirmation.measure(run, {"throughput": level, "bandwidth": 85.0})
+
+    assert confirmation.alert.state is AlertState.CONFIRMED
+    assert [row.metric for row in confirmation.alert.rows] == ["throughput"]
+
+
 def test_an_alert_waits_for_all_its_confirming_runs_whatever_the_first_of_them_says(history, house):
-    history.add(100.0, 20)
-    history.descriptor = replace(history.descriptor, notify=(replace(TEAM, confirm_runs=3),))
-    history.add(85.0)
-    first, second, _ = house.leases.claim("t", now_s=house.clock.now_s() + 1, lease_s=9.0, limit=9)
-    house.leases.release("t")
+    confirmation = Confirmation(history, house, 3)
 
-    states = []
-    for child in (first, second):
-        subject = child.descriptor.subject.commit
-        points = [
-            a_point(child, m.name, 85.1, order_s=child.order_s, subject=subject, better="higher")
+    for run in confirmation.runs[:-1]:
+        confirmation.measure(run, 100.0 if run.cell["side"] == "baseline" else 85.1)
+        assert (confirmation.alert.state, confirmation.alert.why) == (AlertState.SUSPECTED, "")
+
+
+def test_the_last_two_confirming_runs_may_be_analysed_at_the_same_time(history, house):
+    confirmation = Confirmation(history, house, 2)
+    for run in confirmation.runs[:-2]:
+        confirmation.measure(run, 100.0 if run.cell["side"] == "baseline" else 85.1)
+    now_s = house.clock.now_s()
+    claimed = house.leases.claim("t", now_s=now_s, lease_s=9.0, limit=9)
+    waiting = []
+    for run in claimed:
+        level = 100.0 if run.cell["side"] == "baseline" else 85.1
+        points = tuple(
+            a_point(run, m.name, level, order_s=run.order_s, subject=run.descriptor.subject.commit)
             for m in METRICS
-        ]
-        history.finish(child, points)
-        states += [(one.state, one.why) for one in house.store.alerts.find()]
+        )
+        waiting.append(house.leases.apply("t", run, Step(status=Status.ANALYSE, points=points), now_s=now_s))
+    first, second = [analyse(run, house.world) for run in waiting]
+    house.leases.apply("t", waiting[0], first, now_s=now_s)
+    with pytest.raises(ConflictError):
+        house.leases.apply("t", waiting[1], second, now_s=now_s)
+    assert confirmation.alert.state is AlertState.CONFIRMED
 
-    assert states == [(AlertState.SUSPECTED, "")] * 2
+
+def test_failed_confirming_runs_leave_their_pairs_out(history, house):
+    confirmation = Confirmation(history, house, 4)
+    for at, run in enumerate(confirmation.runs):
+        level = 100.0 if run.cell["side"] == "baseline" else 85.1
+        confirmation.measure(run, level, cause=Cause.TIMEOUT if at == 2 else None)
+
+    [found] = [one for one in house.store.alerts.find() if one.kind is AlertKind.REGRESSION]
+    assert found.state is AlertState.CONFIRMED
+    assert "(3 pairs)" in found.why
+
+
+def test_confirming_runs_without_values_confirm_nothing(history, house):
+    confirmation = Confirmation(history, house, 2)
+    for run in confirmation.runs:
+        confirmation.measure(run, 1.0, cause=Cause.TIMEOUT)
+
+    [found] = [one for one in house.store.alerts.find() if one.kind is AlertKind.REGRESSION]
+    assert (found.state, found.why) == (
+        AlertState.RESOLVED,
+        "not confirmed by running again: the runs have no values",
+    )
 
 
 def test_evidence_that_does_not_hold_is_resolved_in_silence(history, house):
-    history.add(100.0, 20)
-    history.descriptor = replace(history.descriptor, notify=(replace(TEAM, confirm_runs=1),))
-    for _ in range(9):
-        history.add(85.0)
-        if house.runs.unfinished():
-            break
-    [child] = house.leases.claim("t", now_s=house.clock.now_s() + 1, lease_s=9.0, limit=9)
-    house.leases.release("t")
-
-    history.finish(
-        child, [a_point(child, m.name, 100.0, order_s=child.order_s, better="higher") for m in METRICS]
-    )
+    confirmation = Confirmation(history, house, 2)
+    confirmation.measure_all(100.0, 100.0)
     found = history.add(100.0, 12)
 
     assert [one.state for one in found] == [AlertState.RESOLVED]
     assert history.told() == []
+
+
+def test_later_points_that_show_the_change_order_one_more_round(history, house):
+    confirmation = Confirmation(history, house, 2)
+    confirmation.measure_all(85.0, 85.0)
+    for _ in range(12):
+        history.add(85.0)
+        if house.runs.unfinished():
+            break
+    assert (confirmation.alert.state, confirmation.alert.rounds) == (AlertState.SUSPECTED, 2)
+    confirmation.runs = house.leases.claim("t", now_s=house.clock.now_s(), lease_s=9.0, limit=99)
+    house.leases.release("t")
+    confirmation.measure_all(85.0, 85.0)
+    assert confirmation.alert.state is AlertState.RESOLVED
+    history.add(85.0, 6)
+    assert (confirmation.alert.state, house.runs.unfinished()) == (AlertState.RESOLVED, 0)
+    assert history.told() == []
+
+
+def test_without_the_code_of_the_baseline_the_contender_runs_in_a_later_session(history, house):
+    confirmation = Confirmation(history, house, 3, script=None)
+
+    assert [run.cell["side"] for run in confirmation.runs] == ["contender"] * 3
+    pause_s = house.world.session_pause_s
+    assert all(run.due_s > confirmation.cause.created_s + pause_s for run in confirmation.runs)
+    assert confirmation.alert.why.startswith(
+        "the baseline cannot run again: its code was not archived (submit with --script). The contender runs"
+    )
+    trail = house.store.alerts.trail(confirmation.alert.id)
+    assert trail[-1].message.startswith("regression suspected: the baseline cannot run again")
+
+
+@pytest.mark.parametrize(
+    ("level", "state"),
+    [(85.0, AlertState.CONFIRMED), (100.0, AlertState.RESOLVED)],
+    ids=["holds", "does not"],
+)
+def test_without_a_baseline_a_later_session_is_compared_with_the_history(history, house, level, state):
+    confirmation = Confirmation(history, house, 3, script=None)
+    confirmation.measure_all(None, level)
+
+    assert confirmation.alert.state is state
+    assert "(3 runs against 20 points of the history)" in confirmation.alert.why
+    assert history.told() == ([("confirmed", [TEAM.to])] if state is AlertState.CONFIRMED else [])
+
+
+def test_a_baseline_that_was_deleted_is_named(history, house):
+    history.descriptor = replace(
+        history.descriptor, ml=replace(history.descriptor.ml, script=Script(script="a.tar"))
+    )
+    history.add(100.0, 20)
+    house.runs.get = lambda run_id, get=house.runs.get: get("f" if run_id == last.id else run_id)
+    last = history.run
+    history.descriptor = replace(history.descriptor, notify=(replace(TEAM, confirm_runs=1),))
+    [found] = history.add(85.0)
+
+    assert found.why.startswith("the baseline cannot run again: its run was deleted")
 
 
 def test_a_series_that_jumps_while_its_subject_stays_is_unstable_and_tells_nobody(history):
@@ -342,6 +496,40 @@ def test_a_bound_that_no_descriptor_lists_any_more_is_gone_with_its_alert(histor
     [found] = history.add(100.0)
 
     assert (found.state, found.why) == (AlertState.RESOLVED, "the descriptor no longer declares this bound")
+
+
+def test_two_drivers_that_finish_one_benchmark_notify_once(history, house):
+    history.add(100.0, 20)
+    history.add(90.0, 12)
+    [found] = house.store.alerts.find()
+    house.store.alerts.put([replace(found, told=None)], [])
+    runs = [a_run(history.descriptor, status=Status.ALERT) for _ in range(2)]
+    house.runs.add([(run, "text") for run in runs], [])
+    now_s = house.clock.now_s()
+    runs = house.leases.claim("t", now_s=now_s, lease_s=9.0, limit=9)
+    first, second = [alert(run, house.world) for run in runs]
+    house.leases.apply("t", runs[0], first, now_s=now_s)
+    with pytest.raises(ConflictError):
+        house.leases.apply("t", runs[1], second, now_s=now_s)
+    again = alert(runs[1], house.world)
+    house.leases.apply("t", runs[1], again, now_s=now_s)
+    assert (len(first.deliveries), len(again.deliveries), again.alerts) == (1, 0, ())
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("old", [20, None], ids=["one old commit again and again", "many old commits"])
+def test_old_subjects_that_are_measured_again_do_not_hide_a_later_step(history, seed, old):
+    history.random = np.random.default_rng(seed)
+    history.add(100.0, 28, spread=0.01)
+    for number in range(27):  # each in a session with another state of the machine
+        state = float(np.exp(0.08 * history.random.standard_normal()))
+        history.add(100.0 * state, at=old or number + 1, spread=0.01)
+    history.count = 28
+    history.add(90.0, 9, spread=0.01)
+
+    found = [(one.kind, one.state) for one in history.add(90.0, 0)]
+
+    assert found == [(AlertKind.REGRESSION, AlertState.CONFIRMED)]
 
 
 def test_a_series_that_never_succeeded_opens_no_failure_alert_and_says_why(history, house):

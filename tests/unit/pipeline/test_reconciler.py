@@ -5,6 +5,7 @@ from threading import Event
 
 import pytest
 
+from anubis.model.alert import AlertState
 from anubis.model.cause import Cause
 from anubis.model.descriptor import OnContamination
 from anubis.model.errors import NoCapacityError, PlugInError, StageError, StoreError
@@ -18,6 +19,7 @@ from anubis.pipeline.stage_call import STAGES
 from anubis.testing import FakeEngine, a_descriptor, a_run
 from anubis.testing.contracts.engine import start
 from anubis.wiring import WallClock
+from support.alerts import an_alert
 
 
 def add(house, *runs):
@@ -702,6 +704,21 @@ def test_with_threads_of_the_system_a_stage_that_hangs_stops_neither_other_runs_
     assert house.leases.owners() == ["one"]
     assert house.runs.get(hanging.id).status is Status.PLACE
     end.set()
+
+
+def test_a_decision_of_a_person_during_a_stage_is_kept(house, reconciler):
+    run = a_run(a_descriptor("bench"), status=Status.ALERT)
+    stored = an_alert(benchmark="bench", run_id=run.id)
+    house.store.alerts.put([stored], [])
+    add(house, run)
+    reconciler.turn()
+    house.threads.run()  # the stage has answered; the loop has not applied it
+    acknowledged = replace(stored, state=AlertState.ACKNOWLEDGED, actor="me", version=1)
+    house.store.alerts.put([acknowledged], [])
+    settle(reconciler, house)
+    assert house.runs.get(run.id).status is Status.SUCCEEDED
+    [after] = house.store.alerts.find()
+    assert (after.state, after.actor, after.told) == (AlertState.ACKNOWLEDGED, "me", None)
 
 
 @pytest.mark.parametrize("jump_s", [-3600.0, 3600.0])

@@ -75,7 +75,9 @@ def office():
             return Relay(self.store.deliveries, self.store.alerts, notifiers, self.clock, **changes)
 
         def raise_alert(self, number, *to, state=AlertState.CONFIRMED):
+            versions = {each.id: each.version for each in self.store.alerts.find()}
             alert, now_s = an_alert(number, state=state), self.clock.now_s()
+            alert = replace(alert, version=versions.get(alert.id, 0))
             fields = {"alert_id": alert.id, "state": state, "run_id": self.run.id}
             self.store.alerts.put(
                 [alert], [], [Delivery(to=each, created_s=now_s, due_s=now_s, **fields) for each in to]

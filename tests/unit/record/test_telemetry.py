@@ -1,7 +1,7 @@
 """Columns of telemetry between two times."""
 
 from array import array
-from math import nan
+from math import inf, nan
 
 import pytest
 
@@ -11,7 +11,7 @@ from anubis.record.telemetry import Telemetry, header, row
 
 @pytest.fixture
 def telemetry(tmp_path):
-    rows = [row(float(at), [value]) for at, value in enumerate((9.0, 1.0, nan, 3.0, 7.0))]
+    rows = [row(float(at), [value]) for at, value in enumerate((9.0, inf, nan, 3.0, 7.0))]
     (tmp_path / "telemetry").write_bytes(header([("tree_memory", "B")], 1.0) + b"".join(rows))
     return Telemetry(FolderFiles(str(tmp_path)))
 

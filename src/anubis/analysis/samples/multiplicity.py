@@ -24,7 +24,7 @@ def adjusted(probabilities: Sequence[float]) -> list[float]:
     p = np.asarray(probabilities, dtype=np.float64)
     order = np.argsort(p, kind="stable")
     scaled = p[order] * count / np.arange(1, count + 1)
-    stepped = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+    stepped = np.clip(np.minimum.accumulate(scaled[::-1])[::-1], p[order], 1.0)  # never below p by rounding
     result = np.empty(count)
     result[order] = stepped
     return [float(value) for value in result]

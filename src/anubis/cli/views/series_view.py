@@ -85,12 +85,7 @@ def picture(one: "SeriesOverview") -> Iterator[str]:
     about = [
         ("points", f"{verdict.n}{f', {first} to {last}' if first and last else ''}"),
         ("level", "" if verdict.level is None else units.with_unit(verdict.level, point.units)),
-        (
-            "noise",
-            ""
-            if verdict.noise_floor is None
-            else f"{units.share(verdict.noise_floor)} (one standard deviation)",
-        ),
+        ("noise", _noise(one)),
         ("detects", _detects(one)),
         ("state", one.state.value),
         ("machine", point.fingerprint[:8]),
@@ -100,6 +95,15 @@ def picture(one: "SeriesOverview") -> Iterator[str]:
     if shifts:
         yield ""
         yield from tables.lines(_CHANGES, [_change(one, each) for each in shifts], width=terminal.width())
+
+
+def _noise(one: "SeriesOverview") -> str:
+    if one.verdict.noise_floor is None:
+        return ""
+    text = f"{units.share(one.verdict.noise_floor)} (one standard deviation"
+    if one.noise_between is not None and one.noise_within is not None:
+        text += f": {units.share(one.noise_between)} between sessions, {units.share(one.noise_within)} within"
+    return f"{text})"
 
 
 def _detects(one: "SeriesOverview") -> str:

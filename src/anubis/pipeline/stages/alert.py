@@ -5,7 +5,7 @@ from dataclasses import replace
 from anubis.contracts.world import World
 from anubis.judging.alert_events import alert_event, deliveries_of
 from anubis.judging.alert_rules import unmute_expired
-from anubis.judging.confirmation import confirming_runs
+from anubis.judging.confirmation import cause_of, confirming_runs
 from anubis.model.alert import Alert, AlertState
 from anubis.model.delivery import Delivery
 from anubis.model.run import Event, Run, Step
@@ -21,16 +21,15 @@ def alert(run: Run, world: World) -> Step:
     spawned: list[tuple[Run, str]] = []
     for before in world.alerts.find(benchmark=run.descriptor.info.name):
         current = unmute_expired(before, now_s)
-        if (
-            before.state is AlertState.SUSPECTED
-            and not before.ordered
-            and (more := confirming_runs(run, before, world))
-        ):
-            spawned += more
-            current = replace(before, ordered=True)
+        if before.state is AlertState.SUSPECTED and not before.ordered:
+            order = confirming_runs(run, before, world)
+            if order.runs:
+                spawned += order.runs
+                current = replace(before, ordered=True, rounds=before.rounds + 1, why=order.note)
+                events += [alert_event(run, current, now_s)] if order.note else []
         if _needs_notice(current, now_s):
             current = replace(current, told=current.state)
-            deliveries += deliveries_of(run, current, now_s)
+            deliveries += deliveries_of(cause_of(run, world), current, now_s)
         if current.state is not before.state:
             events.append(alert_event(run, current, now_s))
         if current != before:

@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from anubis.analysis.verdict_text import crossed_sentence
 from anubis.contracts.world import World
 from anubis.judging.alert_events import alert_event
 from anubis.judging.alert_rules import OPEN, JudgedSeries, alert_id, shift_alerts
-from anubis.judging.confirmation import waits
-from anubis.judging.series import in_order, is_unstable, judged_metrics, series_of
+from anubis.judging.confirmation import CONFIRMS, waits
+from anubis.judging.series import in_order, is_unstable, judged_metrics, series_of, subject_points
 from anubis.judging.thresholds import BOUNDS, alert_row, crossed_bounds, references_of
 from anubis.late import late
 from anubis.model.alert import Alert, AlertKind, AlertRow, AlertState
@@ -22,8 +23,10 @@ from anubis.pipeline.conclusion import conclude
 
 if TYPE_CHECKING:
     from anubis.analysis.changes import detection
+    from anubis.judging import confirmation_evidence as evidence
 else:  # numpy and scipy, which short series do not need
     detection = late("anubis.analysis.changes.detection")
+    evidence = late("anubis.judging.confirmation_evidence")
 
 #: Changes are searched only in series with at least this many points; for shorter ones numpy is not imported.
 FEWEST_POINTS = 6
@@ -33,18 +36,25 @@ NEVER_SUCCEEDED = "no failure alert: no earlier run of this series succeeded"
 def analyse(run: Run, world: World) -> Step:
     """Open, update and resolve alerts. A run without alerts is final at once."""
     now_s = world.clock.now_s()
-    known = world.alerts.find(benchmark=run.descriptor.info.name)
+    stored = world.alerts.find(benchmark=run.descriptor.info.name)
+    settled = {alert.id: after for alert in stored if (after := _decided(run, alert, world))}
+    known = [settled.get(alert.id, alert) for alert in stored]
     changed, remarks = _failure(run, known, world)
+    changed += settled.values()
     if run.cause is None:
         histories = _histories(run, world)
-        name = run.descriptor.info.name
-        changed += shift_alerts(name, _judge(histories), known, now_s, lambda alert: waits(run, alert, world))
+        if (
+            CONFIRMS not in run.cell
+        ):  # a confirming run is evidence only about its alert, never pooled with the series
+            waiting = partial(waits, run, world=world)
+            name, judged = run.descriptor.info.name, _judge(histories)
+            changed += shift_alerts(name, judged, known, now_s, waiting, settled=settled.keys())
         thresholds, crossed = _thresholds(run, histories, known, now_s)
         changed += thresholds
         remarks += [_crossed_event(run, bound, now_s) for bound in crossed]
     if not changed and not any(alert.state in OPEN for alert in known):
         return conclude(run, now_s, run.cause, run.reason, events=remarks)
-    before = {alert.id: alert for alert in known}
+    before = {alert.id: alert for alert in stored}
     events = [
         alert_event(run, alert, now_s) for alert in changed if _has_new_state(alert, before.get(alert.id))
     ]
@@ -55,6 +65,11 @@ def analyse(run: Run, world: World) -> Step:
         alerts=tuple(changed),
         events=(*remarks, *events),
     )
+
+
+def _decided(run: Run, alert: Alert, world: World) -> Alert | None:
+    """The alert after the decision about its confirming runs, if they have all been measured."""
+    return evidence.decided(run, alert, world) if alert.ordered else None
 
 
 def _has_new_state(alert: Alert, before: Alert | None) -> bool:
@@ -71,8 +86,9 @@ def _histories(run: Run, world: World) -> list[list[Point]]:
 
 
 def _judge(histories: Sequence[Sequence[Point]]) -> list[JudgedSeries]:
-    """The verdicts about the series that are long enough."""
-    long = [points for points in histories if len(points) >= FEWEST_POINTS]
+    """The verdicts about the series that are long enough, each with one point for the runs that count once."""
+    series = map(subject_points, histories)
+    long = [points for points in series if len(points) >= FEWEST_POINTS]
     if not long:
         return []
     verdicts = detection.judge_many([series_of(points) for points in long])
@@ -186,8 +202,8 @@ def _point_of(run: Run, points: Sequence[Point]) -> Point:
 
 def _before(run: Run, points: Sequence[Point]) -> SeriesVerdict | None:
     """The verdict about the series without this run; None if it is too short to have a level."""
-    others = [point for point in points if point.run_id != run.id]
-    return _judge([others])[0].verdict if len(others) >= FEWEST_POINTS else None
+    judged = _judge([[point for point in points if point.run_id != run.id]])
+    return judged[0].verdict if judged else None
 
 
 def _opened(run: Run, identity: str, kind: AlertKind, now_s: float) -> Alert:

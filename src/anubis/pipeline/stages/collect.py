@@ -9,7 +9,7 @@ from anubis.model.cause import Cause
 from anubis.model.descriptor import OnContamination
 from anubis.model.errors import ElsewhereError
 from anubis.model.metric import Metric
-from anubis.model.points import SampleBlock
+from anubis.model.points import Period, SampleBlock
 from anubis.model.run import REJECTED_EVENT, Event, Placement, Run, Step
 from anubis.model.status import Status
 from anubis.pipeline.extraction import extracted
@@ -68,7 +68,19 @@ def collect(run: Run, world: World) -> Step:
         reason=reason,
         samples=tuple(blocks),
         points=tuple(points),
+        period=_period(record),
         events=tuple(events),
+    )
+
+
+def _period(record: Record) -> Period | None:
+    """When and where the benchmark was executed, warm-ups included; None if it was not."""
+    if not record.executions:
+        return None
+    return Period(
+        machine=record.machine,
+        start_s=min(execution.started_s for execution in record.executions),
+        end_s=max(execution.ended_s for execution in record.executions),
     )
 
 

@@ -1,9 +1,11 @@
 """Statements that read many rows, for gates and audit trails. ``compile`` converts them to SQL."""
 
-from sqlalchemy import Executable, func, literal_column, select
+from typing import Any
+
+from sqlalchemy import Executable, Select, Subquery, func, literal_column, select
 
 from anubis.store.sql.queries import among, event_kind, event_rows, given
-from anubis.store.sql.schema import descriptors, events, metrics, points, runs, series, words
+from anubis.store.sql.schema import descriptors, events, metrics, points, runs, series, sessions, words
 
 _series_key = words.alias("series_key")
 _pairs = select(points.c.metric, points.c.series).distinct().subquery("pairs")
@@ -18,7 +20,12 @@ def statements() -> dict[str, Executable]:
     order_s = func.coalesce(runs.c.order_s, runs.c.created_s)
     candidates = (
         select(
-            runs.c.no, runs.c.id, order_s.label("order_s"), descriptors.c.subject, of_series.label("series")
+            runs.c.no,
+            runs.c.id,
+            order_s.label("order_s"),
+            descriptors.c.subject,
+            of_series.label("series"),
+            runs.c.session,
         )
         .join_from(runs, descriptors, descriptors.c.id == runs.c.descriptor)
         .where(
@@ -42,9 +49,9 @@ def statements() -> dict[str, Executable]:
     ).where(among(points.c.run, "numbers"))
     in_order = (points.c.run, points.c.metric)
     return {
-        "measured_runs": select(ranked.c.no, ranked.c.id, ranked.c.order_s, ranked.c.subject, ranked.c.series)
-        .where(ranked.c.newness <= given("most"), ranked.c.series.is_not(None))
-        .order_by(ranked.c.order_s, ranked.c.no),
+        "measured_runs": _with_sessions(ranked).where(
+            ranked.c.newness <= given("most"), ranked.c.series.is_not(None)
+        ),
         "points_of_runs": of_runs.order_by(*in_order),
         "metrics_of_runs": of_runs.where(among(points.c.metric, "metrics")).order_by(*in_order),
         "named_series": select(
@@ -61,3 +68,13 @@ def statements() -> dict[str, Executable]:
             among(event_kind.c.word, "kinds"), events.c.data.contains(given("part"), autoescape=False)
         ),
     }
+
+
+def _with_sessions(ranked: Subquery) -> Select[Any]:
+    """The runs, oldest first, with their sessions."""
+    columns = (ranked.c.no, ranked.c.id, ranked.c.order_s, ranked.c.subject, ranked.c.series)
+    return (
+        select(*columns, sessions.c.machine, sessions.c.start_s)
+        .outerjoin_from(ranked, sessions, sessions.c.no == ranked.c.session)
+        .order_by(ranked.c.order_s, ranked.c.no)
+    )

@@ -38,11 +38,13 @@ def statements(upsert: Callable[..., Any]) -> dict[str, Executable]:
 
 def _alerts(upsert: Callable[..., Any]) -> dict[str, Executable]:
     alert = upsert(alerts).values({column.name: given(column.name) for column in alerts.c})
-    new = {name: alert.excluded[name] for name in ("benchmark", "state", "opened_s", "body")}
+    new = {name: alert.excluded[name] for name in ("benchmark", "state", "opened_s", "body", "version")}
     prefix = func.substr(alerts.c.id, literal_column("1"), func.length(given("prefix")))
     return {
-        "put_alert": alert.on_conflict_do_update(index_elements=[alerts.c.id], set_=new),
-        "alert": select(alerts.c.body)
+        "put_alert": alert.on_conflict_do_update(
+            index_elements=[alerts.c.id], set_=new, where=alerts.c.version == given("expected")
+        ).returning(alerts.c.version),
+        "alert": select(alerts.c.body, alerts.c.version)
         .where(prefix == given("prefix"))
         .order_by(alerts.c.id)
         .limit(given("most")),

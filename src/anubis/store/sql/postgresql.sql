@@ -7,6 +7,7 @@ CREATE TABLE alerts (
 	state SMALLINT NOT NULL, 
 	opened_s DOUBLE PRECISION NOT NULL, 
 	body TEXT NOT NULL, 
+	version INTEGER DEFAULT '1' NOT NULL, 
 	PRIMARY KEY (id)
 );
 
@@ -59,6 +60,8 @@ CREATE TABLE runs (
 	holder TEXT, 
 	ready_s DOUBLE PRECISION, 
 	cell TEXT, 
+	session INTEGER, 
+	overrides TEXT, 
 	PRIMARY KEY (no), 
 	UNIQUE (id)
 );
@@ -69,6 +72,14 @@ CREATE TABLE series (
 	fingerprint TEXT NOT NULL, 
 	PRIMARY KEY (id), 
 	UNIQUE (series_key, fingerprint)
+);
+
+CREATE TABLE sessions (
+	no SERIAL NOT NULL, 
+	machine TEXT NOT NULL, 
+	start_s DOUBLE PRECISION NOT NULL, 
+	end_s DOUBLE PRECISION NOT NULL, 
+	PRIMARY KEY (no)
 );
 
 CREATE TABLE texts (
@@ -178,6 +189,8 @@ CREATE INDEX runs_parent ON runs (parent) WHERE parent IS NOT NULL;
 
 CREATE INDEX runs_ready ON runs (priority DESC, ready_s) WHERE status < 100;
 
+CREATE INDEX sessions_machine ON sessions (machine, start_s);
+
 CREATE INDEX deliveries_alert ON deliveries (alert);
 
 CREATE UNIQUE INDEX deliveries_latest ON deliveries (alert, address) WHERE status = 0;
@@ -250,8 +263,13 @@ SELECT runs.id, runs.no
 FROM runs 
 WHERE runs.id IN ({ids})
 
+-- name: final_runs
+SELECT runs.id, runs.no 
+FROM runs 
+WHERE runs.id IN ({ids}) AND runs.status >= 100
+
 -- name: add_run
-INSERT INTO runs (id, descriptor, text, client, engine, folder, family, parent, status, cause, cancel, priority, attempt, created_s, due_s, order_s, placed_s, ended_s, reason, placement, ready_s, cell) VALUES (%(id)s, %(descriptor)s::INTEGER, %(text)s::INTEGER, %(client)s::INTEGER, %(engine)s::INTEGER, %(folder)s::INTEGER, %(family)s::INTEGER, %(parent)s, %(status)s::SMALLINT, %(cause)s::SMALLINT, %(cancel)s::SMALLINT, %(priority)s::INTEGER, %(attempt)s::SMALLINT, %(created_s)s, %(due_s)s, %(order_s)s, %(placed_s)s, %(ended_s)s, %(reason)s::VARCHAR, %(placement)s::VARCHAR, %(ready_s)s, %(cell)s::VARCHAR) ON CONFLICT DO NOTHING
+INSERT INTO runs (id, descriptor, text, client, engine, folder, family, parent, status, cause, cancel, priority, attempt, created_s, due_s, order_s, placed_s, ended_s, reason, placement, ready_s, cell, session, overrides) VALUES (%(id)s, %(descriptor)s::INTEGER, %(text)s::INTEGER, %(client)s::INTEGER, %(engine)s::INTEGER, %(folder)s::INTEGER, %(family)s::INTEGER, %(parent)s, %(status)s::SMALLINT, %(cause)s::SMALLINT, %(cancel)s::SMALLINT, %(priority)s::INTEGER, %(attempt)s::SMALLINT, %(created_s)s, %(due_s)s, %(order_s)s, %(placed_s)s, %(ended_s)s, %(reason)s::VARCHAR, %(placement)s::VARCHAR, %(ready_s)s, %(cell)s::VARCHAR, %(session)s::INTEGER, %(overrides)s::VARCHAR) ON CONFLICT DO NOTHING
 
 -- name: count_events
 UPDATE event_count SET seq=(event_count.seq + %(count)s::BIGINT) RETURNING event_count.seq
@@ -308,12 +326,12 @@ UPDATE runs SET status=%(status)s::SMALLINT, cause=%(cause)s::SMALLINT, attempt=
 UPDATE runs SET cancel=1, due_s=runs.created_s, ready_s=CASE WHEN (runs.holder IS NULL) THEN runs.created_s ELSE runs.ready_s END WHERE runs.status < 100 AND runs.cancel = 0 AND runs.id IN ({ids}) RETURNING runs.id
 
 -- name: claimed
-SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell 
+SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides 
 FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS series_key ON series_key.id = descriptors.series_key JOIN words AS client ON client.id = runs.client JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family LEFT OUTER JOIN words AS folder ON folder.id = runs.folder 
 WHERE runs.no IN ({numbers}) ORDER BY runs.priority DESC, runs.due_s, runs.no
 
 -- name: get
-SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell 
+SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides 
 FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS series_key ON series_key.id = descriptors.series_key JOIN words AS client ON client.id = runs.client JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family LEFT OUTER JOIN words AS folder ON folder.id = runs.folder 
 WHERE runs.id BETWEEN %(low)s AND %(high)s ORDER BY runs.id 
  LIMIT %(most)s
@@ -397,19 +415,19 @@ DELETE FROM points WHERE points.run = %(run)s::INTEGER AND points.metric IN ({nu
 INSERT INTO points (run, metric, series, value, spread, count, better, order_s, subject, contaminated) VALUES (%(run)s::INTEGER, %(metric)s::INTEGER, %(series)s::INTEGER, %(value)s, %(spread)s, %(count)s::INTEGER, %(better)s::SMALLINT, %(order_s)s, %(subject)s::INTEGER, %(contaminated)s::SMALLINT)
 
 -- name: points
-SELECT runs.id, series.series_key, series.fingerprint, metrics.name, metrics.units, points.value, points.spread, points.count, points.better, points.order_s, subject.word AS subject, points.contaminated 
-FROM points JOIN runs ON runs.no = points.run JOIN series ON series.id = points.series JOIN metrics ON metrics.id = points.metric JOIN words AS subject ON subject.id = points.subject 
+SELECT runs.id, series.series_key, series.fingerprint, metrics.name, metrics.units, points.value, points.spread, points.count, points.better, points.order_s, subject.word AS subject, points.contaminated, sessions.machine, sessions.start_s 
+FROM points JOIN runs ON runs.no = points.run JOIN series ON series.id = points.series JOIN metrics ON metrics.id = points.metric JOIN words AS subject ON subject.id = points.subject LEFT OUTER JOIN sessions ON sessions.no = runs.session 
 WHERE runs.id IN ({ids}) ORDER BY points.run
 
 -- name: history
-SELECT runs.id, series.series_key, series.fingerprint, metrics.name, metrics.units, points.value, points.spread, points.count, points.better, points.order_s, subject.word AS subject, points.contaminated 
-FROM points JOIN runs ON runs.no = points.run JOIN series ON series.id = points.series JOIN metrics ON metrics.id = points.metric JOIN words AS subject ON subject.id = points.subject 
+SELECT runs.id, series.series_key, series.fingerprint, metrics.name, metrics.units, points.value, points.spread, points.count, points.better, points.order_s, subject.word AS subject, points.contaminated, sessions.machine, sessions.start_s 
+FROM points JOIN runs ON runs.no = points.run JOIN series ON series.id = points.series JOIN metrics ON metrics.id = points.metric JOIN words AS subject ON subject.id = points.subject LEFT OUTER JOIN sessions ON sessions.no = runs.session 
 WHERE series.series_key = %(series_key)s::VARCHAR AND metrics.name = %(metric)s::VARCHAR ORDER BY points.order_s DESC, points.run DESC 
  LIMIT %(most)s
 
 -- name: history_on_machine
-SELECT runs.id, series.series_key, series.fingerprint, metrics.name, metrics.units, points.value, points.spread, points.count, points.better, points.order_s, subject.word AS subject, points.contaminated 
-FROM points JOIN runs ON runs.no = points.run JOIN series ON series.id = points.series JOIN metrics ON metrics.id = points.metric JOIN words AS subject ON subject.id = points.subject 
+SELECT runs.id, series.series_key, series.fingerprint, metrics.name, metrics.units, points.value, points.spread, points.count, points.better, points.order_s, subject.word AS subject, points.contaminated, sessions.machine, sessions.start_s 
+FROM points JOIN runs ON runs.no = points.run JOIN series ON series.id = points.series JOIN metrics ON metrics.id = points.metric JOIN words AS subject ON subject.id = points.subject LEFT OUTER JOIN sessions ON sessions.no = runs.session 
 WHERE series.series_key = %(series_key)s::VARCHAR AND metrics.name = %(metric)s::VARCHAR AND series.fingerprint = %(fingerprint)s::VARCHAR ORDER BY points.order_s DESC, points.run DESC 
  LIMIT %(most)s
 
@@ -466,11 +484,31 @@ SELECT metrics.name, metrics.units, summaries.count, summaries.last, summaries.m
 FROM summaries JOIN runs ON runs.no = summaries.run JOIN metrics ON metrics.id = summaries.metric 
 WHERE runs.id = %(run_id)s
 
+-- name: sessions_near
+SELECT sessions.no, sessions.machine, sessions.start_s, sessions.end_s 
+FROM sessions 
+WHERE sessions.machine = %(machine)s::VARCHAR AND sessions.start_s <= %(before_s)s AND sessions.end_s >= %(after_s)s
+
+-- name: add_session
+INSERT INTO sessions (machine, start_s, end_s) VALUES (%(machine)s::VARCHAR, %(start_s)s, %(end_s)s) RETURNING sessions.no
+
+-- name: extend_session
+UPDATE sessions SET start_s=%(start_s)s, end_s=%(end_s)s WHERE sessions.no = %(no)s::INTEGER
+
+-- name: move_runs
+UPDATE runs SET session=%(into)s::INTEGER WHERE runs.session = %(no)s::INTEGER
+
+-- name: remove_session
+DELETE FROM sessions WHERE sessions.no = %(no)s::INTEGER
+
+-- name: put_session
+UPDATE runs SET session=%(session)s::INTEGER WHERE runs.no = %(run)s::INTEGER
+
 -- name: put_alert
-INSERT INTO alerts (id, benchmark, state, opened_s, body) VALUES (%(id)s::VARCHAR, %(benchmark)s::VARCHAR, %(state)s::SMALLINT, %(opened_s)s, %(body)s::VARCHAR) ON CONFLICT (id) DO UPDATE SET benchmark = excluded.benchmark, state = excluded.state, opened_s = excluded.opened_s, body = excluded.body
+INSERT INTO alerts (id, benchmark, state, opened_s, body, version) VALUES (%(id)s::VARCHAR, %(benchmark)s::VARCHAR, %(state)s::SMALLINT, %(opened_s)s, %(body)s::VARCHAR, %(version)s::INTEGER) ON CONFLICT (id) DO UPDATE SET benchmark = excluded.benchmark, state = excluded.state, opened_s = excluded.opened_s, body = excluded.body, version = excluded.version WHERE alerts.version = %(expected)s::INTEGER RETURNING alerts.version
 
 -- name: alert
-SELECT alerts.body 
+SELECT alerts.body, alerts.version 
 FROM alerts 
 WHERE substr(alerts.id, 1, length(%(prefix)s)) = %(prefix)s ORDER BY alerts.id 
  LIMIT %(most)s
@@ -526,16 +564,16 @@ UPDATE deliveries SET address=%(address)s::VARCHAR, due_s=%(due_s)s, status=%(st
 UPDATE deliveries SET due_s=deliveries.created_s, holder=NULL, until_s=NULL WHERE deliveries.status = 0 AND deliveries.holder = %(owner)s::VARCHAR AND deliveries.no = %(no)s::INTEGER RETURNING deliveries.run
 
 -- name: measured_runs
-SELECT ranked.no, ranked.id, ranked.order_s, ranked.subject, ranked.series 
-FROM (SELECT candidates.no AS no, candidates.id AS id, candidates.order_s AS order_s, candidates.subject AS subject, candidates.series AS series, row_number() OVER (PARTITION BY candidates.series ORDER BY candidates.order_s DESC, candidates.no DESC) AS newness 
+SELECT ranked.no, ranked.id, ranked.order_s, ranked.subject, ranked.series, sessions.machine, sessions.start_s 
+FROM (SELECT candidates.no AS no, candidates.id AS id, candidates.order_s AS order_s, candidates.subject AS subject, candidates.series AS series, candidates.session AS session, row_number() OVER (PARTITION BY candidates.series ORDER BY candidates.order_s DESC, candidates.no DESC) AS newness 
 FROM (SELECT runs.no AS no, runs.id AS id, coalesce(runs.order_s, runs.created_s) AS order_s, descriptors.subject AS subject, (SELECT points.series 
 FROM points 
 WHERE points.run = runs.no 
- LIMIT 1) AS series 
+ LIMIT 1) AS series, runs.session AS session 
 FROM runs JOIN descriptors ON descriptors.id = runs.descriptor 
 WHERE descriptors.series_key IN (SELECT words.id 
 FROM words 
-WHERE words.word IN ({series_keys})) AND coalesce(runs.order_s, runs.created_s) < %(before_s)s) AS candidates) AS ranked 
+WHERE words.word IN ({series_keys})) AND coalesce(runs.order_s, runs.created_s) < %(before_s)s) AS candidates) AS ranked LEFT OUTER JOIN sessions ON sessions.no = ranked.session 
 WHERE ranked.newness <= %(most)s AND ranked.series IS NOT NULL ORDER BY ranked.order_s, ranked.no
 
 -- name: points_of_runs
@@ -563,14 +601,14 @@ FROM events JOIN runs ON runs.no = events.run JOIN words AS kind ON kind.id = ev
 WHERE kind.word IN ({kinds}) AND (events.data LIKE '%%' || %(part)s::VARCHAR || '%%') ORDER BY events.seq
 
 -- name: list_newest
-SELECT runs.no, runs.id, descriptors.name, runs.status, runs.cause, engine.word AS engine, runs.created_s, runs.placed_s, runs.ended_s, runs.reason, family.word AS family, descriptors.labels, descriptors.subject, runs.cell 
+SELECT runs.no, runs.id, descriptors.name, runs.status, runs.cause, engine.word AS engine, runs.created_s, runs.placed_s, runs.ended_s, runs.reason, family.word AS family, descriptors.labels, descriptors.subject, runs.cell, runs.overrides 
 FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family 
 WHERE runs.no IN (SELECT runs.no 
 FROM runs ORDER BY runs.created_s DESC, runs.no DESC 
  LIMIT %(most)s) ORDER BY runs.created_s DESC, runs.no DESC
 
 -- name: list_oldest
-SELECT runs.no, runs.id, descriptors.name, runs.status, runs.cause, engine.word AS engine, runs.created_s, runs.placed_s, runs.ended_s, runs.reason, family.word AS family, descriptors.labels, descriptors.subject, runs.cell 
+SELECT runs.no, runs.id, descriptors.name, runs.status, runs.cause, engine.word AS engine, runs.created_s, runs.placed_s, runs.ended_s, runs.reason, family.word AS family, descriptors.labels, descriptors.subject, runs.cell, runs.overrides 
 FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family 
 WHERE runs.no IN (SELECT runs.no 
 FROM runs ORDER BY runs.created_s, runs.no 
@@ -635,7 +673,7 @@ FROM points JOIN metrics ON metrics.id = points.metric
 WHERE points.run IN ({numbers})
 
 -- name: list_alerts
-SELECT alerts.body 
+SELECT alerts.body, alerts.version 
 FROM alerts ORDER BY alerts.opened_s DESC, alerts.id
 
 -- name: where_alert_states

@@ -45,7 +45,7 @@ def event_rows() -> Select[Any]:
 
 def alert_listing() -> Select[Any]:
     """Alerts, newest first, without conditions."""
-    return select(alerts.c.body).order_by(alerts.c.opened_s.desc(), alerts.c.id)
+    return select(alerts.c.body, alerts.c.version).order_by(alerts.c.opened_s.desc(), alerts.c.id)
 
 
 def alert_conditions() -> dict[str, ColumnElement[bool]]:
@@ -78,6 +78,7 @@ def listing(*, newest_first: bool) -> Select[Any]:
             descriptors.c.labels,
             descriptors.c.subject,
             runs.c.cell,
+            runs.c.overrides,
         )
         .join_from(runs, descriptors, descriptors.c.id == runs.c.descriptor)
         .join(_engine, _engine.c.id == runs.c.engine)

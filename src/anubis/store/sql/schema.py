@@ -130,6 +130,8 @@ runs = Table(
     Column("holder", Text),  # the holder of the lease; NULL: none
     Column("ready_s", Double),  # when the lease ends, else when it is due; NULL: final
     Column("cell", Text),  # JSON; NULL: none
+    Column("session", Integer),  # sessions; NULL: not measured
+    Column("overrides", Text),  # JSON; NULL: none
     Index("runs_created", "created_s"),
 )
 _unfinished = text(f"status < {FIRST_FINAL}")
@@ -143,6 +145,17 @@ Index(
 for _column in (runs.c.family, runs.c.parent):
     _given = text(f"{_column.name} IS NOT NULL")
     Index(f"runs_{_column.name}", _column, sqlite_where=_given, postgresql_where=_given)
+
+#: What was measured on one machine without a long pause. A later run may extend a session or join two of them.
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("no", Integer, primary_key=True),
+    Column("machine", Text, nullable=False),
+    Column("start_s", Double, nullable=False),
+    Column("end_s", Double, nullable=False),
+    Index("sessions_machine", "machine", "start_s"),
+)
 
 events = Table(
     "events",
@@ -212,6 +225,7 @@ alerts = Table(
     Column("state", SmallInteger, nullable=False),
     Column("opened_s", Double, nullable=False),
     Column("body", Text, nullable=False),  # JSON
+    Column("version", Integer, nullable=False, server_default="1"),
     Index("alerts_opened", "opened_s"),
 )
 

@@ -7,6 +7,7 @@ CREATE TABLE alerts (
 	state SMALLINT NOT NULL, 
 	opened_s DOUBLE NOT NULL, 
 	body TEXT NOT NULL, 
+	version INTEGER DEFAULT '1' NOT NULL, 
 	PRIMARY KEY (id)
 );
 
@@ -59,6 +60,8 @@ CREATE TABLE runs (
 	holder TEXT, 
 	ready_s DOUBLE, 
 	cell TEXT, 
+	session INTEGER, 
+	overrides TEXT, 
 	PRIMARY KEY (no), 
 	UNIQUE (id)
 );
@@ -69,6 +72,14 @@ CREATE TABLE series (
 	fingerprint TEXT NOT NULL, 
 	PRIMARY KEY (id), 
 	UNIQUE (series_key, fingerprint)
+);
+
+CREATE TABLE sessions (
+	no INTEGER NOT NULL, 
+	machine TEXT NOT NULL, 
+	start_s DOUBLE NOT NULL, 
+	end_s DOUBLE NOT NULL, 
+	PRIMARY KEY (no)
 );
 
 CREATE TABLE texts (
@@ -180,6 +191,8 @@ CREATE INDEX runs_parent ON runs (parent) WHERE parent IS NOT NULL;
 
 CREATE INDEX runs_ready ON runs (priority DESC, ready_s) WHERE status < 100;
 
+CREATE INDEX sessions_machine ON sessions (machine, start_s);
+
 CREATE INDEX deliveries_alert ON deliveries (alert);
 
 CREATE UNIQUE INDEX deliveries_latest ON deliveries (alert, address) WHERE status = 0;
@@ -252,8 +265,13 @@ SELECT runs.id, runs.no
 FROM runs 
 WHERE runs.id IN ({ids})
 
+-- name: final_runs
+SELECT runs.id, runs.no 
+FROM runs 
+WHERE runs.id IN ({ids}) AND runs.status >= 100
+
 -- name: add_run
-INSERT INTO runs (id, descriptor, text, client, engine, folder, family, parent, status, cause, cancel, priority, attempt, created_s, due_s, order_s, placed_s, ended_s, reason, placement, ready_s, cell) VALUES (:id, :descriptor, :text, :client, :engine, :folder, :family, :parent, :status, :cause, :cancel, :priority, :attempt, :created_s, :due_s, :order_s, :placed_s, :ended_s, :reason, :placement, :ready_s, :cell) ON CONFLICT DO NOTHING
+INSERT INTO runs (id, descriptor, text, client, engine, folder, family, parent, status, cause, cancel, priority, attempt, created_s, due_s, order_s, placed_s, ended_s, reason, placement, ready_s, cell, session, overrides) VALUES (:id, :descriptor, :text, :client, :engine, :folder, :family, :parent, :status, :cause, :cancel, :priority, :attempt, :created_s, :due_s, :order_s, :placed_s, :ended_s, :reason, :placement, :ready_s, :cell, :session, :overrides) ON CONFLICT DO NOTHING
 
 -- name: count_events
 UPDATE event_count SET seq=(event_count.seq + :count) RETURNING seq
@@ -310,12 +328,12 @@ UPDATE runs SET status=:status, cause=:cause, attempt=:attempt, due_s=:due_s, pl
 UPDATE runs SET cancel=1, due_s=runs.created_s, ready_s=CASE WHEN (runs.holder IS NULL) THEN runs.created_s ELSE runs.ready_s END WHERE runs.status < 100 AND runs.cancel = 0 AND runs.id IN ({ids}) RETURNING id
 
 -- name: claimed
-SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell 
+SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides 
 FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS series_key ON series_key.id = descriptors.series_key JOIN words AS client ON client.id = runs.client JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family LEFT OUTER JOIN words AS folder ON folder.id = runs.folder 
 WHERE runs.no IN ({numbers}) ORDER BY runs.priority DESC, runs.due_s, runs.no
 
 -- name: get
-SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell 
+SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides 
 FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS series_key ON series_key.id = descriptors.series_key JOIN words AS client ON client.id = runs.client JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family LEFT OUTER JOIN words AS folder ON folder.id = runs.folder 
 WHERE runs.id BETWEEN :low AND :high ORDER BY runs.id
  LIMIT :most OFFSET 0
@@ -399,19 +417,19 @@ DELETE FROM points WHERE points.run = :run AND points.metric IN ({numbers})
 INSERT INTO points (run, metric, series, value, spread, count, better, order_s, subject, contaminated) VALUES (:run, :metric, :series, :value, :spread, :count, :better, :order_s, :subject, :contaminated)
 
 -- name: points
-SELECT runs.id, series.series_key, series.fingerprint, metrics.name, metrics.units, points.value, points.spread, points.count, points.better, points.order_s, subject.word AS subject, points.contaminated 
-FROM points JOIN runs ON runs.no = points.run JOIN series ON series.id = points.series JOIN metrics ON metrics.id = points.metric JOIN words AS subject ON subject.id = points.subject 
+SELECT runs.id, series.series_key, series.fingerprint, metrics.name, metrics.units, points.value, points.spread, points.count, points.better, points.order_s, subject.word AS subject, points.contaminated, sessions.machine, sessions.start_s 
+FROM points JOIN runs ON runs.no = points.run JOIN series ON series.id = points.series JOIN metrics ON metrics.id = points.metric JOIN words AS subject ON subject.id = points.subject LEFT OUTER JOIN sessions ON sessions.no = runs.session 
 WHERE runs.id IN ({ids}) ORDER BY points.run
 
 -- name: history
-SELECT runs.id, series.series_key, series.fingerprint, metrics.name, metrics.units, points.value, points.spread, points.count, points.better, points.order_s, subject.word AS subject, points.contaminated 
-FROM points JOIN runs ON runs.no = points.run JOIN series ON series.id = points.series JOIN metrics ON metrics.id = points.metric JOIN words AS subject ON subject.id = points.subject 
+SELECT runs.id, series.series_key, series.fingerprint, metrics.name, metrics.units, points.value, points.spread, points.count, points.better, points.order_s, subject.word AS subject, points.contaminated, sessions.machine, sessions.start_s 
+FROM points JOIN runs ON runs.no = points.run JOIN series ON series.id = points.series JOIN metrics ON metrics.id = points.metric JOIN words AS subject ON subject.id = points.subject LEFT OUTER JOIN sessions ON sessions.no = runs.session 
 WHERE series.series_key = :series_key AND metrics.name = :metric ORDER BY points.order_s DESC, points.run DESC
  LIMIT :most OFFSET 0
 
 -- name: history_on_machine
-SELECT runs.id, series.series_key, series.fingerprint, metrics.name, metrics.units, points.value, points.spread, points.count, points.better, points.order_s, subject.word AS subject, points.contaminated 
-FROM points JOIN runs ON runs.no = points.run JOIN series ON series.id = points.series JOIN metrics ON metrics.id = points.metric JOIN words AS subject ON subject.id = points.subject 
+SELECT runs.id, series.series_key, series.fingerprint, metrics.name, metrics.units, points.value, points.spread, points.count, points.better, points.order_s, subject.word AS subject, points.contaminated, sessions.machine, sessions.start_s 
+FROM points JOIN runs ON runs.no = points.run JOIN series ON series.id = points.series JOIN metrics ON metrics.id = points.metric JOIN words AS subject ON subject.id = points.subject LEFT OUTER JOIN sessions ON sessions.no = runs.session 
 WHERE series.series_key = :series_key AND metrics.name = :metric AND series.fingerprint = :fingerprint ORDER BY points.order_s DESC, points.run DESC
  LIMIT :most OFFSET 0
 
@@ -468,11 +486,31 @@ SELECT metrics.name, metrics.units, summaries.count, summaries.last, summaries.m
 FROM summaries JOIN runs ON runs.no = summaries.run JOIN metrics ON metrics.id = summaries.metric 
 WHERE runs.id = :run_id
 
+-- name: sessions_near
+SELECT sessions.no, sessions.machine, sessions.start_s, sessions.end_s 
+FROM sessions 
+WHERE sessions.machine = :machine AND sessions.start_s <= :before_s AND sessions.end_s >= :after_s
+
+-- name: add_session
+INSERT INTO sessions (machine, start_s, end_s) VALUES (:machine, :start_s, :end_s) RETURNING no
+
+-- name: extend_session
+UPDATE sessions SET start_s=:start_s, end_s=:end_s WHERE sessions.no = :no
+
+-- name: move_runs
+UPDATE runs SET session=:into WHERE runs.session = :no
+
+-- name: remove_session
+DELETE FROM sessions WHERE sessions.no = :no
+
+-- name: put_session
+UPDATE runs SET session=:session WHERE runs.no = :run
+
 -- name: put_alert
-INSERT INTO alerts (id, benchmark, state, opened_s, body) VALUES (:id, :benchmark, :state, :opened_s, :body) ON CONFLICT (id) DO UPDATE SET benchmark = excluded.benchmark, state = excluded.state, opened_s = excluded.opened_s, body = excluded.body
+INSERT INTO alerts (id, benchmark, state, opened_s, body, version) VALUES (:id, :benchmark, :state, :opened_s, :body, :version) ON CONFLICT (id) DO UPDATE SET benchmark = excluded.benchmark, state = excluded.state, opened_s = excluded.opened_s, body = excluded.body, version = excluded.version WHERE alerts.version = :expected RETURNING version
 
 -- name: alert
-SELECT alerts.body 
+SELECT alerts.body, alerts.version 
 FROM alerts 
 WHERE substr(alerts.id, 1, length(:prefix)) = :prefix ORDER BY alerts.id
  LIMIT :most OFFSET 0
@@ -528,16 +566,16 @@ UPDATE deliveries SET address=:address, due_s=:due_s, status=:status, attempts=:
 UPDATE deliveries SET due_s=deliveries.created_s, holder=NULL, until_s=NULL WHERE deliveries.status = 0 AND deliveries.holder = :owner AND deliveries.no = :no RETURNING run
 
 -- name: measured_runs
-SELECT ranked.no, ranked.id, ranked.order_s, ranked.subject, ranked.series 
-FROM (SELECT candidates.no AS no, candidates.id AS id, candidates.order_s AS order_s, candidates.subject AS subject, candidates.series AS series, row_number() OVER (PARTITION BY candidates.series ORDER BY candidates.order_s DESC, candidates.no DESC) AS newness 
+SELECT ranked.no, ranked.id, ranked.order_s, ranked.subject, ranked.series, sessions.machine, sessions.start_s 
+FROM (SELECT candidates.no AS no, candidates.id AS id, candidates.order_s AS order_s, candidates.subject AS subject, candidates.series AS series, candidates.session AS session, row_number() OVER (PARTITION BY candidates.series ORDER BY candidates.order_s DESC, candidates.no DESC) AS newness 
 FROM (SELECT runs.no AS no, runs.id AS id, coalesce(runs.order_s, runs.created_s) AS order_s, descriptors.subject AS subject, (SELECT points.series 
 FROM points 
 WHERE points.run = runs.no
- LIMIT 1 OFFSET 0) AS series 
+ LIMIT 1 OFFSET 0) AS series, runs.session AS session 
 FROM runs JOIN descriptors ON descriptors.id = runs.descriptor 
 WHERE descriptors.series_key IN (SELECT words.id 
 FROM words 
-WHERE words.word IN ({series_keys})) AND coalesce(runs.order_s, runs.created_s) < :before_s) AS candidates) AS ranked 
+WHERE words.word IN ({series_keys})) AND coalesce(runs.order_s, runs.created_s) < :before_s) AS candidates) AS ranked LEFT OUTER JOIN sessions ON sessions.no = ranked.session 
 WHERE ranked.newness <= :most AND ranked.series IS NOT NULL ORDER BY ranked.order_s, ranked.no
 
 -- name: points_of_runs
@@ -565,14 +603,14 @@ FROM events JOIN runs ON runs.no = events.run JOIN words AS kind ON kind.id = ev
 WHERE kind.word IN ({kinds}) AND (events.data LIKE '%' || :part || '%') ORDER BY events.seq
 
 -- name: list_newest
-SELECT runs.no, runs.id, descriptors.name, runs.status, runs.cause, engine.word AS engine, runs.created_s, runs.placed_s, runs.ended_s, runs.reason, family.word AS family, descriptors.labels, descriptors.subject, runs.cell 
+SELECT runs.no, runs.id, descriptors.name, runs.status, runs.cause, engine.word AS engine, runs.created_s, runs.placed_s, runs.ended_s, runs.reason, family.word AS family, descriptors.labels, descriptors.subject, runs.cell, runs.overrides 
 FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family 
 WHERE runs.no IN (SELECT runs.no 
 FROM runs ORDER BY runs.created_s DESC, runs.no DESC
  LIMIT :most OFFSET 0) ORDER BY runs.created_s DESC, runs.no DESC
 
 -- name: list_oldest
-SELECT runs.no, runs.id, descriptors.name, runs.status, runs.cause, engine.word AS engine, runs.created_s, runs.placed_s, runs.ended_s, runs.reason, family.word AS family, descriptors.labels, descriptors.subject, runs.cell 
+SELECT runs.no, runs.id, descriptors.name, runs.status, runs.cause, engine.word AS engine, runs.created_s, runs.placed_s, runs.ended_s, runs.reason, family.word AS family, descriptors.labels, descriptors.subject, runs.cell, runs.overrides 
 FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family 
 WHERE runs.no IN (SELECT runs.no 
 FROM runs ORDER BY runs.created_s, runs.no
@@ -637,7 +675,7 @@ FROM points JOIN metrics ON metrics.id = points.metric
 WHERE points.run IN ({numbers})
 
 -- name: list_alerts
-SELECT alerts.body 
+SELECT alerts.body, alerts.version 
 FROM alerts ORDER BY alerts.opened_s DESC, alerts.id
 
 -- name: where_alert_states

@@ -37,6 +37,7 @@ from anubis.store.sql.schema import (
     runs,
     samples,
     series,
+    sessions,
     stamp,
     summaries,
     texts,
@@ -64,6 +65,7 @@ def statements(upsert: Callable[..., Any]) -> dict[str, Executable]:
         | _reading()
         | _points()
         | _samples()
+        | _sessions()
         | outbox.statements(upsert)
     )
 
@@ -107,6 +109,9 @@ def _adding(upsert: Callable[..., Any]) -> dict[str, Executable]:
         "find_texts": select(texts.c.digest, texts.c.id).where(among(texts.c.digest, "digests")),
         "add_text": insert(texts).values(digest=given("digest"), body=given("body")).returning(texts.c.id),
         "known_runs": select(runs.c.id, runs.c.no).where(among(runs.c.id, "ids")),
+        "final_runs": select(runs.c.id, runs.c.no).where(
+            among(runs.c.id, "ids"), runs.c.status >= _first_final
+        ),
         "add_run": upsert(runs)
         .values({name: given(name) for name in run_columns})
         .on_conflict_do_nothing()
@@ -206,6 +211,7 @@ def _run_rows() -> Select[Any]:
             _folder.c.word.label("folder"),
             runs.c.order_s,
             runs.c.cell,
+            runs.c.overrides,
         )
         .join_from(runs, descriptors, descriptors.c.id == runs.c.descriptor)
         .join(_series_key, _series_key.c.id == descriptors.c.series_key)
@@ -275,11 +281,14 @@ def _points() -> dict[str, Executable]:
             points.c.order_s,
             _subject.c.word.label("subject"),
             points.c.contaminated,
+            sessions.c.machine,
+            sessions.c.start_s,
         )
         .join_from(points, runs, runs.c.no == points.c.run)
         .join(series, series.c.id == points.c.series)
         .join(metrics, metrics.c.id == points.c.metric)
         .join(_subject, _subject.c.id == points.c.subject)
+        .outerjoin(sessions, sessions.c.no == runs.c.session)
     )
     history = (
         rows.where(series.c.series_key == given("series_key"), metrics.c.name == given("metric"))
@@ -339,4 +348,22 @@ def _samples() -> dict[str, Executable]:
         .where(metrics.c.name == given("name"))
         .order_by(samples.c.start),
         "summaries": of_run(summaries, *summary),
+    }
+
+
+def _sessions() -> dict[str, Executable]:
+    this = sessions.c.no == given("no")
+    return {
+        "sessions_near": select(sessions).where(
+            sessions.c.machine == given("machine"),
+            sessions.c.start_s <= given("before_s"),
+            sessions.c.end_s >= given("after_s"),
+        ),
+        "add_session": insert(sessions)
+        .values(machine=given("machine"), start_s=given("start_s"), end_s=given("end_s"))
+        .returning(sessions.c.no),
+        "extend_session": update(sessions).where(this).values(start_s=given("start_s"), end_s=given("end_s")),
+        "move_runs": update(runs).where(runs.c.session == given("no")).values(session=given("into")),
+        "remove_session": delete(sessions).where(this),
+        "put_session": update(runs).where(runs.c.no == given("run")).values(session=given("session")),
     }

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from anubis.model.alert import Alert, AlertKind, AlertRow, AlertState
-from anubis.model.errors import NotFoundError
+from anubis.model.delivery import Delivery
+from anubis.model.errors import ConflictError, NotFoundError
 from anubis.model.run import Step
 from anubis.model.status import Status
-from anubis.testing.builders import NOW_S, a_run, an_event
+from anubis.testing.builders import NOW_S, a_point, a_run, an_event
 from anubis.testing.contracts.runs import added, claimed
 
 
@@ -52,8 +53,9 @@ class AlertsContract:
         bound = replace(alert.rows[0], interval=None, noise_floor=0.01, note="above 1")
         alert = replace(alert, rows=(*alert.rows, bound))
         store.alerts.put([alert], [])
-        assert store.alerts.get(alert.id) == alert
-        assert store.alerts.get(alert.id[:4]) == alert
+        stored = replace(alert, version=1)
+        assert store.alerts.get(alert.id) == stored
+        assert store.alerts.get(alert.id[:4]) == stored
 
     def test_the_trail_of_an_alert_spans_runs(self, store: Any) -> None:
         runs = [added(store, a_run()) for _ in range(2)]
@@ -76,17 +78,45 @@ class AlertsContract:
     def test_putting_replaces(self, store: Any) -> None:
         run = added(store, a_run())
         store.alerts.put([an_alert()], [an_event(run, "alert")])
-        muted = an_alert(state=AlertState.MUTED)
+        muted = an_alert(state=AlertState.MUTED, version=1)
         store.alerts.put([muted], [an_event(run, "alert")])
-        assert store.alerts.find() == [muted]
+        assert store.alerts.find() == [replace(muted, version=2)]
         assert len(store.events.read(run.id)) == 2
+
+    @pytest.mark.parametrize("version", [0, 2])
+    def test_the_second_of_two_writers_is_refused(self, store: Any, version: int) -> None:
+        run = added(store, a_run())
+        store.alerts.put([an_alert()], [])
+        other = an_alert("00000000000000aa")
+        stale = an_alert(state=AlertState.MUTED, version=version)
+        delivery = Delivery(
+            alert_id=stale.id, state=stale.state, to="mailto:a@x", run_id=run.id, created_s=NOW_S, due_s=NOW_S
+        )
+        with pytest.raises(ConflictError):
+            store.alerts.put([other, stale], [an_event(run, "alert")], [delivery])
+        assert store.alerts.find() == [an_alert(version=1)]
+        assert store.events.read(run.id) == []
+        assert store.deliveries.of(stale.id) == []
+
+    def test_a_step_with_a_stale_alert_is_not_applied(self, store: Any) -> None:
+        added(store, a_run())
+        (run,) = claimed(store)
+        store.alerts.put([an_alert(run_id=run.id)], [])
+        stale = Step(status=Status.ALERT, points=(a_point(run),), alerts=(an_alert(run_id=run.id),))
+        with pytest.raises(ConflictError):
+            store.leases.apply("one", run, stale, now_s=NOW_S)
+        assert store.runs.get(run.id).status is run.status
+        assert store.points.of([run.id]) == []
+        fresh = replace(stale, alerts=(store.alerts.get(an_alert().id),))
+        assert store.leases.apply("one", run, fresh, now_s=NOW_S).status is Status.ALERT
+        assert store.alerts.get(an_alert().id).version == 2
 
     def test_a_step_brings_its_alerts(self, store: Any) -> None:
         added(store, a_run())
         (run,) = claimed(store)
         alert = an_alert(run_id=run.id)
         store.leases.apply("one", run, Step(status=Status.ALERT, alerts=(alert,)), now_s=NOW_S)
-        assert store.alerts.find() == [alert]
+        assert store.alerts.find() == [replace(alert, version=1)]
 
     def test_an_unknown_or_ambiguous_id_is_not_found(self, store: Any) -> None:
         store.alerts.put([an_alert("aa00"), an_alert("aa01"), an_alert("aa")], [])
@@ -102,6 +132,7 @@ class AlertsContract:
         muted = an_alert("02", state=AlertState.MUTED)
         other = an_alert("03", benchmark="other", rows=(replace(old.rows[0], series_key="b%"),))
         store.alerts.put([old, muted, other], [])
+        old, muted, other = (replace(alert, version=1) for alert in (old, muted, other))
         assert store.alerts.find() == [muted, other, old]
         assert store.alerts.find(states=[AlertState.MUTED, AlertState.RESOLVED]) == [muted]
         assert store.alerts.find(benchmark="hello") == [muted, old]

@@ -1,9 +1,17 @@
 """The contract of ``Runs.add_finished`` as tests."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from anubis.model.points import Point, session_id
 from anubis.model.status import Status
 from anubis.testing.builders import NOW_S, a_point, a_run, an_event, samples_of
+
+
+def in_session(points: Sequence[Point], start_s: float = NOW_S) -> list[Point]:
+    """The points in the session that began at this time on the machine of the builders."""
+    return [replace(point, session=session_id(point.fingerprint, start_s)) for point in points]
 
 
 class AddFinishedContract:
@@ -15,7 +23,7 @@ class AddFinishedContract:
         assert list(store.runs.add_finished([(run, "its text")], points)) == [run.id]
         assert store.runs.get(run.id) == run
         assert store.runs.text(run.id) == "its text"
-        assert sorted(store.points.of([run.id]), key=lambda point: point.metric) == points
+        assert sorted(store.points.of([run.id]), key=lambda point: point.metric) == in_session(points)
 
     def test_its_events_and_samples_come_along(self, store: Any) -> None:
         old, new = a_run(status=Status.SUCCEEDED), a_run(status=Status.FAILED)
@@ -40,4 +48,19 @@ class AddFinishedContract:
         store.runs.add_finished([(old, "")], [a_point(old)])
         again = [a_point(old, value=7.0), a_point(old, "throughput"), a_point(new)]
         assert list(store.runs.add_finished([(old, ""), (new, "")], again)) == [new.id]
-        assert list(store.points.of([old.id, new.id])) == [a_point(old), a_point(new)]
+        assert list(store.points.of([old.id, new.id])) == in_session([a_point(old), a_point(new)])
+
+    def test_points_of_further_metrics_join_it_once(self, store: Any) -> None:
+        run, other = a_run(status=Status.SUCCEEDED), a_run(status=Status.SUCCEEDED)
+        store.runs.add_finished([(run, ""), (other, "")], [a_point(run)])
+        further = [a_point(run, "throughput"), a_point(run, value=7.0, units="s"), a_point(other)]
+        assert store.runs.add_points([*further, further[0]]) == 1
+        assert store.runs.add_points(further) == 0
+        assert list(store.points.of([run.id, other.id])) == in_session([a_point(run), further[0]])
+        assert store.runs.add_points([]) == 0
+
+    def test_no_point_joins_a_run_that_is_not_final_or_not_stored(self, store: Any) -> None:
+        going, gone = a_run(), a_run(status=Status.SUCCEEDED)
+        store.runs.add([(going, "")], [])
+        assert store.runs.add_points([a_point(going), a_point(gone)]) == 0
+        assert list(store.points.of([going.id, gone.id])) == []

@@ -1,0 +1,172 @@
+"""Comparison with a history whose values come from several sessions.
+
+Runs of one session share the state of the machine, so they are one value, their median. Its error contains the noise
+between sessions, however many runs were made: error^2 = between^2 + within^2 / runs.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scipy.special import stdtr, stdtrit
+
+from anubis.analysis.samples.ranks import Shift
+from anubis.analysis.samples.spread import MAD_TO_SIGMA, mean, median, noise_floor
+from anubis.analysis.verdict_text import FEWEST_SESSIONS
+
+__all__ = ["FEWEST_SESSIONS", "AgainstHistory", "against_history", "centre", "grouped", "split_noise"]
+
+#: Values from which on their median is noisier than their mean, and the ratio of the variances under normal noise.
+_MEDIAN_FROM, _MEDIAN_VARIANCE = 3, math.pi / 2
+#: Weight of "no noise within sessions" in its estimate, in degrees of freedom. Too high an estimate within makes that
+#: between too low; by simulation, the rate of false changes is then between 3 and 7 %.
+_PSEUDO_FREEDOM = 4
+#: Maximum numbers of further runs in one session and of further sessions that are proposed.
+_MAX_RUNS, _MAX_SESSIONS = 16, 100
+
+
+@dataclass(frozen=True, slots=True)
+class AgainstHistory:
+    """The difference of a contender from a history, and its noise, in working values."""
+
+    shift: Shift
+    #: Standard error of the difference.
+    error: float
+    #: Standard deviations of a session around the level, and of a run around its session; None: no session has two runs.
+    between: float
+    within: float | None
+    #: Degrees of freedom of the noise.
+    freedom: int
+    #: Variance of the level of the history.
+    level_variance: float
+    #: Numbers of sessions of the history and of the contender, and runs in a typical session of the contender.
+    sessions: tuple[int, int]
+    runs: int
+
+    @property
+    def noise(self) -> float:
+        """Standard deviation of one run around the level."""
+        return math.hypot(self.between, self.within or 0.0)
+
+    @property
+    def detectable(self) -> float:
+        """Smallest difference that is detected at 5 % (two-sided) with 80 % power."""
+        return self._reach() * self._error(self.runs, self.sessions[1])
+
+    def shift_at(self, alpha: float) -> Shift:
+        """The difference with an interval of confidence 1 - ``alpha``."""
+        return student(self.shift.estimate, self.error, self.freedom, alpha)
+
+    def needed(self, gap: float) -> tuple[int | None, int | None]:
+        """Further runs in each session of the contender, else further sessions, that detect a difference of ``gap``.
+
+        Both are None if no proposed number is sufficient.
+        """
+        reach, (_, sessions) = self._reach(), self.sessions
+        for more in range(1, _MAX_RUNS + 1):
+            if self.within and reach * self._error(self.runs + more, sessions) <= gap:
+                return more, None
+        for more in range(1, _MAX_SESSIONS + 1):
+            if reach * self._error(self.runs, sessions + more) <= gap:
+                return None, more
+        return None, None
+
+    def _reach(self) -> float:
+        return float(stdtrit(self.freedom, 0.975) + stdtrit(self.freedom, 0.8))
+
+    def _error(self, runs: int, sessions: int) -> float:
+        one = self.between**2 + (self.within or 0.0) ** 2 * median_variance(runs)
+        return math.sqrt(one * median_variance(sessions) + self.level_variance)
+
+
+def median_variance(count: int) -> float:
+    """The variance of the median of this many values, over the variance of one."""
+    return (_MEDIAN_VARIANCE if count >= _MEDIAN_FROM else 1.0) / count
+
+
+def grouped(values: Sequence[float], counts: Sequence[int]) -> list[list[float]]:
+    """The values of each session; ``counts`` are the numbers of values in each."""
+    starts = [sum(counts[:at]) for at in range(len(counts))]
+    return [sorted(values[start : start + count]) for start, count in zip(starts, counts, strict=True)]
+
+
+def centre(sessions: Sequence[Sequence[float]]) -> float:
+    """The median over sessions of their medians; each session is sorted."""
+    return median(sorted(map(median, sessions)))
+
+
+def against_history(
+    old: Sequence[Sequence[float]], new: Sequence[Sequence[float]], *, difference: float | None = None
+) -> AgainstHistory:
+    """Compare the sessions of a contender with at least ``FEWEST_SESSIONS`` sessions of a history.
+
+    Each session is a sorted list of working values, one for each run. ``difference`` is that of the centres in working
+    values, if it is not that of the medians of the working values. Centres are medians; the noise between sessions
+    is the robust spread of the medians of the history, less the part that its runs explain; the noise within is that of
+    all runs around their sessions. Student's t with one degree of freedom less than the history has sessions.
+    """
+    within = _within([*old, *new])
+    total, share, between = _variances(old, within)
+    of_contender = total
+    if within is not None:
+        runs = mean([median_variance(len(session)) for session in new])
+        of_contender = between + within**2 * runs
+        if (
+            runs < share
+        ):  # the error becomes smaller than that of the history only as far as the noise is known
+            freedom = sum(len(session) - 1 for session in (*old, *new))
+            known = min(within**2, total / share) * freedom / (freedom + _PSEUDO_FREEDOM)
+            of_contender = total - known * (share - runs)
+    level_variance = total * median_variance(len(old))
+    error = math.sqrt(of_contender * median_variance(len(new)) + level_variance)
+    return AgainstHistory(
+        shift=student(centre(new) - centre(old) if difference is None else difference, error, len(old) - 1),
+        error=error,
+        between=math.sqrt(between),
+        within=within,
+        freedom=len(old) - 1,
+        level_variance=level_variance,
+        sessions=(len(old), len(new)),
+        runs=round(mean([len(session) for session in new])),
+    )
+
+
+def split_noise(sessions: Sequence[Sequence[float]]) -> tuple[float, float] | None:
+    """Standard deviations of sessions around their level and of runs around their session, in working units.
+
+    None with fewer than ``FEWEST_SESSIONS`` sessions, and if no session has two runs. Each session is sorted.
+    """
+    within = _within(sessions)
+    if within is None or len(sessions) < FEWEST_SESSIONS:
+        return None
+    return math.sqrt(_variances(sessions, within)[2]), within
+
+
+def _variances(sessions: Sequence[Sequence[float]], within: float | None) -> tuple[float, float, float]:
+    """The variance of the medians, the share of a run's variance in it, and the variance between sessions."""
+    total = (noise_floor([median(session) for session in sessions]) or 0.0) ** 2
+    share = mean([median_variance(len(session)) for session in sessions])
+    return total, share, max(0.0, total - share * (within or 0.0) ** 2)
+
+
+def _within(sessions: Sequence[Sequence[float]]) -> float | None:
+    """Robust standard deviation of runs around the mean of their session; None if no session has two."""
+    sizes = sorted(
+        abs(value - mean(session)) * math.sqrt(len(session) / (len(session) - 1))
+        for session in sessions
+        if len(session) > 1
+        for value in session
+    )
+    return MAD_TO_SIGMA * median(sizes) if sizes else None
+
+
+def student(difference: float, error: float, freedom: float, alpha: float = 0.05) -> Shift:
+    """Interval and p of a difference with this standard error.
+
+    Without any spread (a count that is the same in every run) the interval is a single point.
+    """
+    if error <= 1e-12 * abs(difference) or error == 0:
+        return Shift(difference, difference, difference, 1.0 if difference == 0 else 0.0)
+    half = float(stdtrit(freedom, 1 - alpha / 2)) * error
+    p = 2 * float(stdtr(freedom, -abs(difference) / error))
+    return Shift(difference, difference - half, difference + half, min(1.0, p))
