@@ -115,7 +115,8 @@ def _failure(run: Run, known: Sequence[Alert], world: World) -> tuple[list[Alert
         return [], []
     if not _has_succeeded(run, world):
         return [], [Event(run_id=run.id, kind="note", time_s=now_s, message=NEVER_SUCCEEDED)]
-    return [replace(_opened(run, identity, AlertKind.FAILURE, now_s), why=_failure_text(run))], []
+    opened = _opened(run, identity, AlertKind.FAILURE, now_s, known)
+    return [replace(opened, why=_failure_text(run))], []
 
 
 def _has_succeeded(run: Run, world: World) -> bool:
@@ -151,7 +152,7 @@ def _thresholds(
             for crossed in crossed_bounds(metric, point.value, point.units, references):
                 crossing[ids[crossed.bound]] = alert_row(point, crossed), crossed
     changed = [
-        replace(by_id.get(identity) or _opened(run, identity, AlertKind.THRESHOLD, now_s), rows=(row,))
+        replace(by_id.get(identity) or _opened(run, identity, AlertKind.THRESHOLD, now_s, known), rows=(row,))
         for identity, (row, _) in crossing.items()
     ]
     over = {
@@ -206,7 +207,8 @@ def _before(run: Run, points: Sequence[Point]) -> SeriesVerdict | None:
     return judged[0].verdict if judged else None
 
 
-def _opened(run: Run, identity: str, kind: AlertKind, now_s: float) -> Alert:
+def _opened(run: Run, identity: str, kind: AlertKind, now_s: float, known: Sequence[Alert]) -> Alert:
+    """A new alert; it replaces a resolved one with the same identity."""
     subject = run.descriptor.subject
     return Alert(
         id=identity,
@@ -220,4 +222,5 @@ def _opened(run: Run, identity: str, kind: AlertKind, now_s: float) -> Alert:
         opened_s=now_s,
         changed_s=now_s,
         repository=subject.repository or "",
+        version=next((alert.version for alert in known if alert.id == identity), 0),
     )
