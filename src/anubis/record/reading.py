@@ -126,14 +126,18 @@ class Record:
         """All samples, by metric. Raises DamagedError."""
         return self.extracted()[0]
 
-    def extracted(self) -> tuple[Mapping[str, Columns], bool]:
-        """All samples, by metric, and whether the extractor had read the whole output. Raises DamagedError."""
+    def extracted(self) -> tuple[Mapping[str, Columns], bool, Sequence[str]]:
+        """All samples, by metric; whether the extractor had read the whole output; why values were left out.
+
+        Raises DamagedError.
+        """
         if not self.files.state(layout.SAMPLES):
-            return {}, False
+            return {}, False, ()
         from anubis.record.samples import SampleFile  # most runs of a large sweep have none
 
         file = SampleFile(self.files)
-        return file.read_new(), file.complete
+        samples = file.read_new()
+        return samples, file.complete, tuple(file.conflicts.values())
 
     @property
     def has_output(self) -> bool:

@@ -12,6 +12,7 @@ from anubis.judging.alert_rules import OPEN, JudgedSeries, alert_id, shift_alert
 from anubis.judging.confirmation import CONFIRMS, waits
 from anubis.judging.series import in_order, is_unstable, judged_metrics, series_of, subject_points
 from anubis.judging.thresholds import BOUNDS, alert_row, crossed_bounds, references_of
+from anubis.judging.units import in_newest_unit
 from anubis.late import late
 from anubis.model.alert import Alert, AlertKind, AlertRow, AlertState
 from anubis.model.points import OWN_METRICS, Point
@@ -80,7 +81,7 @@ def _histories(run: Run, world: World) -> list[list[Point]]:
     """The complete series of this run's points, in order; only those of metrics that are judged."""
     mine = {point.metric: point for point in world.points.of([run.id])}
     return [
-        in_order(world.points.history(run.series_key, metric, mine[metric].fingerprint))
+        in_newest_unit(in_order(world.points.history(run.series_key, metric, mine[metric].fingerprint)))
         for metric in judged_metrics(run.descriptor, list(mine))
     ]
 
