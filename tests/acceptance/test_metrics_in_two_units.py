@@ -9,7 +9,10 @@ DECLARED = '[[output.metrics]]\nname = "latency"\nunits = "ms"\nsummary = "max"\
 
 def bench(anubis, *emitted, more=""):
     """A descriptor whose benchmark emits these (value, unit) of ``latency``."""
-    lines = [f'emit({{"latency": {value}}}, units={{"latency": "{unit}"}})' for value, unit in emitted]
+    lines = [
+        f'emit({{"latency": {value}}}' + (f', units={{"latency": "{unit}"}})' if unit else ")")
+        for value, unit in emitted
+    ]
     (anubis.folder / "bench.py").write_text("\n".join(["from benchmarkai import emit", *lines]))
     return anubis.write("bench.toml", "python bench.py", more=more)
 
@@ -27,6 +30,17 @@ def test_values_are_in_the_declared_unit(anubis):
     assert anubis("run", bench(anubis, (1, "s"), (2, "ms"), more=DECLARED)).returncode == 0
     [row] = stored(anubis.home)
     assert row.values["latency"] == (1000.0, "ms")
+
+
+@pytest.mark.parametrize(
+    ("more", "value"), [("", (0.004, "s")), (DECLARED.replace("max", "last"), (4.0, "ms"))]
+)
+def test_a_value_without_a_unit_is_in_that_of_the_others(anubis, more, value):
+    assert anubis("run", bench(anubis, (3, ""), (1, "s"), (4, "ms"), more=more)).returncode == 0
+    [row] = stored(anubis.home)
+    assert row.values["latency"] == value
+    assert anubis("run", bench(anubis, (5, ""), more=more)).returncode == 0
+    assert stored(anubis.home)[1].values["latency"] == (5.0, "ms" if more else "none")
 
 
 @pytest.mark.parametrize("more", ["", DECLARED])

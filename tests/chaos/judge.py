@@ -13,6 +13,8 @@ from chaos.workload import LAST
 
 #: Causes of runs that say of themselves that their values may be incomplete.
 INCOMPLETE = {"disk_full", "extraction_failed", "record_damaged"}
+#: What a disturbance can cause; every other cause would be a defect.
+EXPECTED = INCOMPLETE | {"cancelled", "lost", "user_error", "no_capacity", "out_of_memory"}
 _VALUE = re.compile(rb"^rate=(\d+)\n", re.MULTILINE)
 
 
@@ -54,6 +56,8 @@ def _problems(client: Client, row: RunRow) -> Iterator[str]:
         yield f"has the events {dict(kinds)}"
     if (row.cause is None) != (row.status == "succeeded"):
         yield f"is {row.status.value} with the cause {row.cause}"
+    if row.cause is not None and row.cause.value not in EXPECTED:
+        yield f"ended with the cause {row.cause.value}: {row.reason}"
     if row.status == "succeeded":
         yield from _wrong(client, row)
     elif row.cause.value not in INCOMPLETE:

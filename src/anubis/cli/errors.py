@@ -19,10 +19,10 @@ from anubis.settings import Settings
 
 if TYPE_CHECKING:
     from anubis.api import errors as api_errors
-    from anubis.store import backups
+    from anubis.store.sql import sqlite_backups as backups
 else:  # only some errors need them
     api_errors = late("anubis.api.errors")
-    backups = late("anubis.store.backups")
+    backups = late("anubis.store.sql.sqlite_backups")
 
 
 def report(error: Exception, *, as_json: bool) -> int:

@@ -9,10 +9,7 @@ from dataclasses import dataclass, replace
 from anubis.model.metric import Better, Metric, Summary
 from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Run
-from anubis.record.units import conflict, ratio
-
-#: The unit of a plain number, and of a metric without a declared unit.
-NO_UNITS = "none"
+from anubis.record.units import NO_UNITS, conflict, ratio
 
 
 def percentile(values: Sequence[float], share: float) -> float:
@@ -105,10 +102,10 @@ def in_declared_units(
     converted, conflicts = [], []
     for block in blocks:
         to = units.get(block.metric, block.units)
-        fraction = ratio(block.units, to)
+        fraction = (1, 1) if block.units == NO_UNITS else ratio(block.units, to)
         if fraction is None:
             conflicts.append(conflict(block.metric, to, block.units))
-        elif to != block.units:
+        elif fraction != (1, 1):
             above, below = fraction
             values = array("d", [value * above / below for value in block.values])
             block = replace(block, units=to, values=values)  # noqa: PLW2901

@@ -19,7 +19,7 @@ from struct import Struct
 
 from anubis.record.files import READ_BYTES, reader
 from anubis.record.layout import SAMPLES
-from anubis.record.units import conflict, ratio
+from anubis.record.units import NO_UNITS, conflict, ratio
 from anubis.record.validation import DamagedError
 
 TYPE_CHECKING = False
@@ -136,7 +136,7 @@ class SampleFile:
         self._offset = 0
         #: Series by id: metric, units, labels.
         self._series: dict[int, tuple[str, str, dict[str, str]]] = {}
-        #: Metric -> the unit in which it came first.
+        #: Metric -> its first unit.
         self._units: dict[str, str] = {}
         #: The frames read so far end with the state of an extractor that has read the whole output.
         self.complete = False
@@ -144,20 +144,23 @@ class SampleFile:
         self.conflicts: dict[str, str] = {}
 
     def read_new(self) -> dict[str, Columns]:
-        """Columns of the samples since the last call, by metric, in the unit in which the metric came first.
+        """Columns of the samples since the last call, by metric, in the first unit of the metric.
 
-        Labels are left out.
+        A value without a unit is in the unit of the others. Labels are left out.
         """
         columns: dict[str, Columns] = {}
         for number, count, data in self._blocks():
             metric, units, _ = self._series[number]
-            first = self._units.setdefault(metric, units)
-            fraction = ratio(units, first)
+            if self._units.get(metric, NO_UNITS) == NO_UNITS:
+                self._units[metric] = units
+            to = self._units[metric]
+            fraction = (1, 1) if units == NO_UNITS else ratio(units, to)
             if fraction is None:
-                self.conflicts[metric] = conflict(metric, first, units)
+                self.conflicts[metric] = conflict(metric, to, units)
                 continue
             if metric not in columns:
-                columns[metric] = Columns(metric, first)
+                columns[metric] = Columns(metric, to)
+            columns[metric].units = to
             columns[metric].extend_from(data, count, fraction)
         return columns
 

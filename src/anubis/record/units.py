@@ -6,6 +6,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Dict, List, Optional, Tuple
 
+#: The unit of a plain number, and of a value that was given without one.
+NO_UNITS = "none"
 #: Units of one quantity, each as a fraction of the first unit of its row. Spellings with several meanings are left out,
 #: such as KB and m.
 _SCALES: "List[Dict[str, Tuple[int, int]]]" = [

@@ -13,7 +13,7 @@ from anubis.cli.doctor.noise_floor import BUDGET_S, RUNS, Noise, measured
 from anubis.cli.params import json_option
 from anubis.cli.views import json_output, tables, units
 from anubis.settings import Settings
-from anubis.store import backups
+from anubis.store.sql import sqlite_backups as backups
 
 _COLOURS = {State.OK: "green", State.WARN: "yellow", State.FAIL: "red"}
 

@@ -10,7 +10,7 @@ from anubis.cli.views import json_output, units
 from anubis.model.errors import BadInputError
 from anubis.pipeline.worker import only_worker
 from anubis.settings import Settings
-from anubis.store import backups
+from anubis.store.sql import sqlite_backups as backups
 
 
 @click.command()

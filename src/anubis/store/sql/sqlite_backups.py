@@ -8,7 +8,6 @@ from contextlib import closing
 from pathlib import Path
 
 from anubis.model.errors import BadInputError, DamagedDatabaseError, disk_error
-from anubis.store.opening import open_store
 from anubis.store.sql.drivers import BUSY_S, driver_for
 from anubis.store.sql.sqlite_reading import explained
 
@@ -19,7 +18,7 @@ _LOGS = ("-wal", "-shm")
 
 
 def path_of(database_url: str) -> Path:
-    """The file of an SQLite database. Raises BadInputError for PostgreSQL, which has tools of its own."""
+    """The file of an SQLite database. Raises BadInputError for PostgreSQL."""
     driver = driver_for(database_url)
     if driver.name != "sqlite":
         raise BadInputError(
@@ -75,7 +74,8 @@ def restore(path: Path, file: Path) -> Path | None:
     part.unlink(missing_ok=True)
     try:
         backup(file, part)
-        open_store(f"sqlite:///{part}").close()  # migrates an old one
+        with closing(sqlite3.connect(part)) as restored:
+            restored.execute("PRAGMA journal_mode = WAL")
         kept = _moved_aside(path)
         part.replace(path)
     finally:
