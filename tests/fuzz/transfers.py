@@ -10,19 +10,22 @@ import tarfile
 from contextlib import closing
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import zstandard
 
 from anubis.contracts.records import RecordKey
+from anubis.contracts.runs import RunQuery
 from anubis.model.errors import BadInputError
 from anubis.model.status import Status
 from anubis.record import layout
-from anubis.store import FolderRecords
+from anubis.store import FolderObjects, FolderRecords
 from anubis.testing.builders import a_point, a_run, an_event
 from anubis.testing.memory_store import FakeStore
 from anubis.transfer import run_archive
 from anubis.transfer.histories import import_files, store
+from anubis.transfer.run_transfer import import_archive
 from fuzz.mutators import mutated_bytes, mutated_plain, mutated_text
 from fuzz.record_files import EXIT, FACTS
 from fuzz.targets import Target
@@ -167,7 +170,24 @@ def _made_archive(chance: random.Random) -> bytes:
 
 
 def _read_archive(data: bytes, folder: Path) -> bool:
-    run_archive.read(io.BytesIO(data), folder)
+    file = folder / "run.anubis.tar.zst"
+    file.write_bytes(data)
+    home = folder / "home"
+    home.mkdir()
+    fake = FakeStore()
+    world = SimpleNamespace(
+        runs=fake.runs,
+        events=fake.events,
+        points=fake.points,
+        records=FolderRecords(home / "records"),
+        objects=FolderObjects(home / "objects"),
+    )
+    try:
+        import_archive(file, world, home)
+    except BadInputError:
+        assert not fake.runs.find(RunQuery()), "refused, but the run is stored"
+        assert not list(home.glob("*/*")), "refused, but files are left"
+        raise
     return True
 
 
