@@ -17,11 +17,12 @@ import zstandard
 
 from anubis.contracts.records import RecordKey
 from anubis.contracts.runs import RunQuery
+from anubis.model.descriptor import Ml, Script
 from anubis.model.errors import BadInputError
 from anubis.model.status import Status
 from anubis.record import layout
 from anubis.store import FolderObjects, FolderRecords
-from anubis.testing.builders import a_point, a_run, an_event
+from anubis.testing.builders import a_descriptor, a_point, a_run, an_event
 from anubis.testing.memory_store import FakeStore
 from anubis.transfer import run_archive
 from anubis.transfer.histories import import_files, store
@@ -32,6 +33,7 @@ from fuzz.targets import Target
 from support.tree import ROOT
 
 RECORDED = ROOT / "tests/recorded/histories"
+SCRIPT = b"script"
 CSV = "benchmark,metric,value,units,better,spread,count,time_s,commit\nfib,time,1.5,s,lower,0.1,3,1700000000,abc1234\nfib,time,2 ms,,,,,,\n"
 BENCHER = '{"bench": {"latency": {"value": 1.5, "lower_value": 1, "upper_value": 2}}}'
 OPENMETRICS = (
@@ -110,7 +112,9 @@ def _import(files: dict[str, bytes], folder: Path) -> bool:
 @cache
 def _archive() -> dict[str, bytes]:
     """The members of a valid archive, without the manifest."""
-    run = a_run(status=Status.SUCCEEDED, ended_s=1.7e9)
+    script = Script(script=f"{hashlib.sha256(SCRIPT).hexdigest()}.tar")
+    descriptor = a_descriptor(ml=Ml(script=script, benchmark_code="true"))
+    run = a_run(descriptor, status=Status.SUCCEEDED, ended_s=1.7e9)
     archived = run_archive.ArchivedRun(run=run, text="x", events=(an_event(run),), points=(a_point(run),))
     folder = Path(f"/tmp/anubis-fuzz-seed-{random.getrandbits(64):x}")
     try:
@@ -120,7 +124,7 @@ def _archive() -> dict[str, bytes]:
         records.replace(key, layout.FACTS, json.dumps(FACTS).encode())
         records.append(key, "stdout", 0, b"hello\n")
         out = io.BytesIO()
-        run_archive.write(archived, records, b"script", out)
+        run_archive.write(archived, records, SCRIPT, out)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     data = zstandard.ZstdDecompressor().stream_reader(io.BytesIO(out.getvalue())).read()
