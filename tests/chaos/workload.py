@@ -42,20 +42,19 @@ class Workload:
         #: Ids of the runs that ``submit`` has printed.
         self.promised: set[str] = set()
         self._running: list[subprocess.Popen[str]] = []
-        self.count = 0
 
     def start(self, *words: str) -> None:
         """Start a command; its output is read when it has ended."""
-        process = subprocess.Popen(
-            [BIN / "anubis", *words],
-            cwd=self.anubis.folder,
-            env=self.anubis.environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE if words[0] == "submit" else subprocess.DEVNULL,
-            stderr=(self.anubis.folder / "stderr").open("ab"),
-            text=True,
-        )
-        self.count += 1
+        with (self.anubis.folder / "stderr").open("ab") as errors:
+            process = subprocess.Popen(
+                [BIN / "anubis", *words],
+                cwd=self.anubis.folder,
+                env=self.anubis.environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE if words[0] == "submit" else subprocess.DEVNULL,
+                stderr=errors,
+                text=True,
+            )
         self._running.append(process)
 
     def reap(self) -> int:
