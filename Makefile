@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 CODE := src tests benchmarks examples docs
 
-.PHONY: help demo test properties check integration chaos fuzz docs pictures bench publish clean
+.PHONY: help demo test properties check security integration chaos fuzz docs pictures bench publish clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -34,6 +34,11 @@ check: $(READY) ## format, lint, types, the dependency rule
 	@$(BIN)/ruff check $(CODE)
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+
+security: $(READY) ## weaknesses in the code (bandit) and in packages (pip-audit), and a list of all packages (CycloneDX)
+	@$(BIN)/bandit --quiet --recursive --severity-level medium src
+	@mkdir -p build && $(BIN)/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml --output-file build/sbom.cdx.json $(BIN)/python
+	@$(BIN)/python .ci/audit.py
 
 integration: $(READY) ## run the tests against realrs (PostgreSQL)
 	@$(BIN)/python -m pytest -m 'integration or postgresql' tests/integration tests/contract

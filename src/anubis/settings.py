@@ -134,6 +134,8 @@ class Settings:
 
     #: Folder of all data of Anubis: database, records, fetched data; path; `~/.anubis`
     home: Path = setting("ANUBIS_HOME")
+    #: Group that shares the home folder and all files in it; name; none: only its user has access
+    home_group: str = setting("ANUBIS_HOME_GROUP", default="")
     #: Database: `sqlite:///PATH` or `postgresql://USER@HOST/NAME`; URL; SQLite, `anubis.db` in the home folder
     database_url: str = setting("ANUBIS_DATABASE_URL", read=_database, secret=True)
     #: Variables that benchmarks may inherit from their submitter, patterns with `*`; comma-separated names; all

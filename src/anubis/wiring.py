@@ -1,5 +1,6 @@
 """Builds everything from settings; the only module that knows all."""
 
+import grp
 import os
 import threading
 import time
@@ -8,9 +9,10 @@ from dataclasses import dataclass
 from anubis.contracts.engine import Engine
 from anubis.contracts.notifier import Notifier
 from anubis.contracts.world import Surroundings, World
-from anubis.model.errors import AnubisError
+from anubis.model.errors import AnubisError, BadInputError
 from anubis.pipeline.relay import Relay
 from anubis.plug_ins import PlugIns
+from anubis.record import access
 from anubis.settings import Settings
 from anubis.store import FolderObjects, FolderRecords, Store, open_store
 from anubis.submission.environment.handover import HomeEnvironments
@@ -47,7 +49,7 @@ def build(settings: Settings | None = None) -> Installation:
     """Wire an installation; its home folder is made when it is not there."""
     settings = settings or Settings.from_env(os.environ)
     try:
-        settings.home.mkdir(parents=True, exist_ok=True)
+        make_home(settings)
     except OSError as error:
         raise AnubisError(
             f"the home folder {settings.home} cannot be made: {error.strerror}",
@@ -73,6 +75,28 @@ def build(settings: Settings | None = None) -> Installation:
     )
     relay = Relay(store.deliveries, store.alerts, world.notifiers, clock)
     return Installation(settings, store, clock, world, relay)
+
+
+def make_home(settings: Settings) -> None:
+    """Create the home folder, private to its user or shared with the group of the settings. Raises OSError.
+
+    An existing folder is changed only by its owner, and only to share it. Raises BadInputError for an unknown group.
+    """
+    home = settings.home
+    access.make_folder(str(home))
+    if not settings.home_group:
+        return
+    try:
+        group = grp.getgrnam(settings.home_group).gr_gid
+    except KeyError as error:
+        raise BadInputError(
+            f'ANUBIS_HOME_GROUP: there is no group "{settings.home_group}"',
+            remedy="set it to a group of this machine",
+        ) from error
+    found = home.stat()
+    if found.st_uid == os.geteuid() and (found.st_gid != group or not access.is_shared(str(home))):
+        os.chown(home, -1, group)
+        home.chmod(access.SHARED_FOLDER)
 
 
 def surroundings_of(settings: Settings) -> Surroundings:

@@ -26,7 +26,13 @@ def receiver():
 def test_a_delivery_that_was_not_marked_is_repeated_with_the_same_key(anubis, receiver, monkeypatch):
     monkeypatch.setenv("ANUBIS_WEBHOOK_HOSTS", "127.0.0.1")
     url = f"{receiver.url}/s3cret-path"
-    anubis.write("broken.toml", "exit 7", more=f'[[notify]]\nto = "{url}"\non = ["failure"]')
+    notify = f'[[notify]]\nto = "{url}"\non = ["failure"]'
+    anubis.write("broken.toml", "sh -c 'exit $(cat code)'", more=notify)
+    (anubis.folder / "code").write_text("0")
+    assert anubis("run", "broken.toml").returncode == 0, (
+        "only a series that succeeded before has failure alerts"
+    )
+    (anubis.folder / "code").write_text("7")
     process = anubis.start("run", "broken.toml")
     while not receiver.requests:
         assert process.poll() is None, process.communicate()

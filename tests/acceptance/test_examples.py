@@ -65,7 +65,7 @@ def test_the_demo_ends_in_a_verdict_and_a_plot(anubis, tmp_path):
     train.write_text(train.read_text().replace("default=40", "default=2"))
     files = [tmp_path / "digits" / Path(word).name for word in words[:2]]
     text = on_a_terminal(anubis, "run", *files, "--rounds", "3")
-    assert re.search(r"^throughput +[\d.]+ -> [\d.]+ images/s +[-+]\d.*n=3\+3 runs", text, re.MULTILINE)
+    assert re.search(r"^throughput +[\d.]+ -> [\d.]+ images/s +[-+]\d[^|]*n=3\+3 runs", text, re.MULTILINE)
     assert re.search(r"IMPROVEMENT|REGRESSION|no change|unclear", text)
     assert re.search(r"^ +baseline +[ .|]+$", text, re.MULTILINE)
     assert re.search(r"^ +contender +[ .|]+$", text, re.MULTILINE)

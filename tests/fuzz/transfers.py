@@ -105,7 +105,8 @@ def _import(files: dict[str, bytes], folder: Path) -> bool:
     result = import_files([str(top)], owner="fuzz")
     if result.refused:
         return False
-    store(FakeStore().runs, result.history)
+    fake = FakeStore()
+    store(fake.runs, fake.points, result.history)
     return True
 
 

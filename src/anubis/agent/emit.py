@@ -173,7 +173,7 @@ class _Fifo:
     def __init__(self) -> None:
         #: Every agent sets this variable; the old tools do not.
         self.extended = "ANUBIS_RECORD" in os.environ
-        self._path = os.environ.get("BENCHMARK_AI_FIFO_FILEPATH", "/tmp/benchmark-ai/fifo")  # noqa: S108  protocol
+        self._path = os.environ.get("BENCHMARK_AI_FIFO_FILEPATH", "/tmp/benchmark-ai/fifo")  # noqa: S108  protocol  # nosec B108
         self._fifo = -1
         self._patience_s = PATIENCE_S
         self._dropped = 0

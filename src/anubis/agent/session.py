@@ -26,7 +26,7 @@ from anubis.agent.execute.child import CannotStartError
 from anubis.agent.execute.execution import Execution, Family
 from anubis.agent.execute.limits import Limits
 from anubis.agent.observe.kernel import MemoryGroup, peak_of
-from anubis.record import layout, liveness
+from anubis.record import access, layout, liveness
 from anubis.record.files import replace
 from anubis.record.index_writer import EMIT
 from anubis.record.streams import enlarge
@@ -62,7 +62,7 @@ def run(options: Options) -> int:
     for number in (SIGTERM, SIGCHLD):
         signal(number, _note_signal)
     _stop_inheritance()
-    _make_folder(options.record)
+    access.make_folder(options.record)
     lock = liveness.claim(options.record)
     if lock is None:
         return 0
@@ -93,16 +93,6 @@ def _stop_inheritance() -> None:
                 continue
 
 
-def _make_folder(path: str) -> None:
-    try:
-        os.mkdir(path)
-    except FileExistsError:
-        pass
-    except FileNotFoundError:
-        _make_folder(path.rpartition("/")[0] or "/")
-        os.mkdir(path)
-
-
 class Session:
     """The executions of one run and their common result."""
 
@@ -111,12 +101,8 @@ class Session:
         self._record = options.record
         #: Descriptor of the file that claims the record.
         self._lock = lock
-        self._events = os.open(
-            f"{self._record}/{layout.EVENTS}", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644
-        )
-        self._exit = os.open(
-            f"{self._record}/{layout.EXIT}{layout.PART}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644
-        )
+        self._events = access.create(f"{self._record}/{layout.EVENTS}", os.O_WRONLY | os.O_APPEND)
+        self._exit = access.create(f"{self._record}/{layout.EXIT}{layout.PART}", os.O_WRONLY | os.O_TRUNC)
         self._started_s = now_s()
         self._masker: Masker | None = None
         if options.masked:

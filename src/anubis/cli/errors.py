@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 import tempfile
 import traceback
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from anubis.cli import exit_codes, terminal
 from anubis.late import late
 from anubis.model.errors import AnubisError, BadInputError, DamagedDatabaseError
 from anubis.model.problem import Problem
+from anubis.reporting.markup import visible_json
 from anubis.settings import Settings
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def report_usage(error: click.ClickException, *, as_json: bool) -> int:
 def show_problems(problems: Sequence[Problem], *, file: str = "") -> None:
     """Print each problem as ``FILE:LINE:COLUMN: path: message``, with its remedy below."""
     for problem in problems:
-        click.echo(f"  {located(problem, file)}", err=True)
+        terminal.line(f"  {located(problem, file)}", err=True)
         if problem.remedy:
             terminal.remedy(problem.remedy, indent="    ")
 
@@ -87,7 +87,7 @@ def _print_json(
     message: str, remedy: str, exit_code: int, *, file: str = "", problems: Sequence[Problem] = ()
 ) -> None:
     plain = api_errors.error_to_json(message, remedy, exit_code, file=file, problems=problems)
-    print(json.dumps(plain, ensure_ascii=False), file=sys.stderr)
+    terminal.line(visible_json(json.dumps(plain, ensure_ascii=False)), err=True)
 
 
 def _damage() -> AnubisError | None:

@@ -1,5 +1,6 @@
 """Opens the client."""
 
+import logging
 import os
 import sys
 from collections.abc import Iterator
@@ -23,6 +24,8 @@ def open_client() -> "Iterator[client.Client]":
     The first use is mentioned on a terminal, because it creates the folder of all data. After any command, a worker
     continues the runs that no process drives.
     """
+    if not logging.getLogger().handlers:
+        logging.getLogger().addHandler(terminal.Log())
     settings = Settings.from_env(os.environ)
     is_new = not settings.home.exists()
     with client.Client.open(settings) as opened:

@@ -26,7 +26,7 @@ from anubis.model.run import Observation, Placement, Run, Seen
 from anubis.pipeline.host import agent_record, resources
 from anubis.pipeline.host.files import not_startable, prepare
 from anubis.pipeline.launch import HOST_AGENT
-from anubis.record import layout, liveness
+from anubis.record import access, layout, liveness
 from anubis.record.files import FolderFiles
 from anubis.settings import load, setting
 
@@ -137,7 +137,7 @@ class ProcessEngine:
         return self._here.items() <= placement.details.items()
 
     def _check_disk(self) -> None:
-        self._settings.folder.mkdir(parents=True, exist_ok=True)
+        access.make_folder(str(self._settings.folder))
         free = shutil.disk_usage(self._settings.folder).free
         if free < self._settings.min_free_bytes:
             raise StageError(
@@ -216,7 +216,8 @@ def _allowed_gpus(environment: Mapping[str, str], count: int) -> list[str]:
 
 def _start(replica: Replica, record: Path, locks: Sequence[int]) -> subprocess.Popen[bytes]:
     """Start the agent as the leader of a session. It inherits the locks."""
-    with (record / layout.AGENT_LOG).open("ab") as log:
+    agent_log = access.create(str(record / layout.AGENT_LOG), os.O_WRONLY | os.O_APPEND)
+    with os.fdopen(agent_log, "ab") as log:
         return subprocess.Popen(
             replica.argv,
             stdin=subprocess.DEVNULL,

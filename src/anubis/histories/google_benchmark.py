@@ -81,7 +81,7 @@ def _by_name(reading: HistoryFile, document: Row) -> dict[str, list[Row]]:
         path = f"benchmarks[{position}]"
         row = mapping(raw, reading.findings, path)
         name = history_values.text(row.get("run_name") or row.get("name"))
-        if not name or _kind(row) in {"BigO", "RMS"} or "big_o" in row or "rms" in row:
+        if not name or _aggregate(row) in {"BigO", "RMS"} or "big_o" in row or "rms" in row:
             continue
         if row.get("error_occurred") or row.get("skipped"):
             if name not in failed:
@@ -93,6 +93,10 @@ def _by_name(reading: HistoryFile, document: Row) -> dict[str, list[Row]]:
             continue
         groups.setdefault(name, []).append(row)
     return groups
+
+
+def _aggregate(row: Row) -> str:
+    return history_values.text(row.get("aggregate_name"))
 
 
 def _figures(reading: HistoryFile, name: str, rows: list[Row]) -> dict[str, tuple[float, float | None, int]]:
@@ -108,7 +112,7 @@ def _figures(reading: HistoryFile, name: str, rows: list[Row]) -> dict[str, tupl
             for metric in _metrics(single)
             if (found := _values(reading, name, single, metric))
         }
-    by_kind = {_kind(row): row for row in rows}
+    by_kind = {_aggregate(row): row for row in rows}
     middle = by_kind.get("median") or by_kind.get("mean")
     if middle is None:
         reading.findings.warn(
@@ -127,11 +131,6 @@ def _figures(reading: HistoryFile, name: str, rows: list[Row]) -> dict[str, tupl
         for metric in _metrics([middle])
         if (found := _values(reading, name, [middle], metric))
     }
-
-
-def _kind(row: Row) -> str:
-    """What an aggregate is: mean, median, stddev; empty for a single repetition."""
-    return history_values.text(row.get("aggregate_name"))
 
 
 def _metrics(rows: list[Row]) -> list[str]:

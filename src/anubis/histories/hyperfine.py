@@ -36,8 +36,8 @@ def read(reading: HistoryFile) -> Iterator[Measurement]:
             if result:
                 findings.error("the result has no command", "add its command", path=f"{path}.command")
             continue
-        codes = listing(result.get("exit_codes") or [], findings, f"{path}.exit_codes")
-        if any(code != 0 for code in codes):
+        codes = result.get("exit_codes")
+        if isinstance(codes, list) and any(code != 0 for code in codes):
             findings.warn(
                 f'"{command}" had exit codes other than 0; its times are kept', "check the command", path=path
             )

@@ -148,7 +148,7 @@ def _measurements(reading: HistorySource, run: _Run) -> Iterator[Measurement]:
 
 
 def _pairs(database: sqlite3.Connection, table: str, run: str) -> dict[str, str]:
-    rows = database.execute(f"SELECT key, value FROM {table} WHERE run_uuid = ? ORDER BY key", (run,))  # noqa: S608  the table is one of two constants
+    rows = database.execute(f"SELECT key, value FROM {table} WHERE run_uuid = ? ORDER BY key", (run,))  # noqa: S608  the table is one of two constants  # nosec B608
     return history_values.texts(dict(rows))
 
 

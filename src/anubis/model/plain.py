@@ -1,7 +1,7 @@
 """Conversion of dataclasses to plain JSON values and back, without a library.
 
 ``to_plain`` leaves out every field that has its default, so a field added later does not change the digest of an older
-descriptor. ``from_plain`` trusts its input: it reads the output of ``to_plain``.
+descriptor. ``from_plain`` checks types, but no ranges.
 """
 
 import dataclasses
@@ -34,28 +34,43 @@ def to_plain(value: Any) -> Any:
 
 
 def from_plain(kind: type[T], plain: Any) -> T:
-    """The value of type ``kind`` that ``to_plain`` wrote as ``plain``; null is NaN where a number must be."""
+    """The value of type ``kind`` that ``to_plain`` wrote as ``plain``; null is NaN where a number must be.
+
+    Fields that the type does not have are ignored. Raises ValueError or TypeError for a value of another type.
+    """
     return _read(kind, plain)  # type: ignore[no-any-return]
 
 
 def _read(kind: Any, plain: Any) -> Any:
-    if plain is None:
-        return math.nan if kind is float else None
     if kind is Any:
         return plain
     origin = typing.get_origin(kind)
     if origin in (types.UnionType, typing.Union):
-        return _read(next(arm for arm in typing.get_args(kind) if arm is not types.NoneType), plain)
+        arms = typing.get_args(kind)
+        if plain is None and types.NoneType in arms:
+            return None
+        return _read(next(arm for arm in arms if arm is not types.NoneType), plain)
+    if kind is float:
+        return math.nan if plain is None else float(_checked(int | float, plain))
     if origin is tuple:
-        return tuple(_read(typing.get_args(kind)[0], item) for item in plain)
+        return tuple(_read(typing.get_args(kind)[0], item) for item in _checked(list, plain))
     if origin is dict:
-        return {key: _read(typing.get_args(kind)[1], item) for key, item in plain.items()}
+        value = typing.get_args(kind)[1]
+        return {key: _read(value, item) for key, item in _checked(dict, plain).items()}
     if isinstance(kind, type) and dataclasses.is_dataclass(kind):
         hints = _hints(kind)
-        return kind(**{name: _read(hints[name], item) for name, item in plain.items() if name in hints})
-    if isinstance(kind, type) and issubclass(kind, Enum):
+        given = _checked(dict, plain).items()
+        return kind(**{name: _read(hints[name], item) for name, item in given if name in hints})
+    if issubclass(kind, Enum):
         return kind(plain)
-    return float(plain) if kind is float else plain
+    return _checked(kind, plain)
+
+
+def _checked(kind: Any, plain: Any) -> Any:
+    """The value, if it has this type. A boolean is not a number."""
+    if not isinstance(plain, kind) or (isinstance(plain, bool) and kind is not bool):
+        raise TypeError(f"expected {getattr(kind, '__name__', kind)}, found {type(plain).__name__}")
+    return plain
 
 
 @cache

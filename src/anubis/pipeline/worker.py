@@ -12,6 +12,7 @@ from pathlib import Path
 
 from anubis.model.errors import AnubisError
 from anubis.pipeline.lease_owner import boot
+from anubis.record import access
 
 #: How often to check whether all runs are final, seconds.
 IDLE_S = 1.0
@@ -60,7 +61,7 @@ def only_worker(home: Path) -> Iterator[WorkerLock | None]:
 def _locked(path: Path) -> int | None:
     """The descriptor of the locked file."""
     while True:
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        file = access.create(str(path), os.O_RDWR | os.O_CLOEXEC)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -76,7 +77,7 @@ def _locked(path: Path) -> int | None:
 def _replaced(path: Path) -> int:
     """Put a new, locked file at this path; the worker that has locked the old one yields when it continues."""
     new = path.with_name(f"{path.name}-{os.urandom(8).hex()}")
-    file = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    file = access.create(str(new), os.O_RDWR | os.O_EXCL | os.O_CLOEXEC)
     fcntl.flock(file, fcntl.LOCK_EX)
     _note(file)
     new.replace(path)
@@ -161,7 +162,7 @@ def start(home: Path) -> bool:
     with only_worker(home) as lock:
         if lock is None:
             return False
-    with (home / "worker.log").open("ab") as log:
+    with os.fdopen(access.create(str(home / "worker.log"), os.O_WRONLY | os.O_APPEND), "ab") as log:
         subprocess.Popen(
             [sys.executable, "-m", "anubis", "worker"],
             stdin=subprocess.DEVNULL,

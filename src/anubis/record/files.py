@@ -8,6 +8,7 @@ import os
 import stat
 from collections import namedtuple
 
+from anubis.record import access
 from anubis.record.layout import PART
 
 TYPE_CHECKING = False
@@ -91,7 +92,9 @@ def open_below(folder: str, file: str, flags: int) -> int:
     """Open a file below a folder; no link in the name of the file is followed."""
     inside, name = _folder_below(folder, file)
     try:
-        return os.open(name, flags | os.O_NOFOLLOW, 0o644, dir_fd=inside)
+        if flags & os.O_CREAT:
+            return access.create(name, flags | os.O_NOFOLLOW, dir_fd=inside)
+        return os.open(name, flags | os.O_NOFOLLOW, dir_fd=inside)
     finally:
         os.close(inside)
 
@@ -179,7 +182,7 @@ def replace(folder: str, file: str, data: bytes, *, durable: bool = False) -> No
     With ``durable`` the content is on the disk when this returns.
     """
     part = f"{folder}/{file}-{os.urandom(8).hex()}{PART}"
-    opened = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+    opened = access.create(part, os.O_WRONLY | os.O_EXCL)
     try:
         try:
             write_all(opened, data)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 
+from anubis.record import access
 from anubis.record.layout import LINES
 
 HEADER = b"anubis lines 1\n\0"
@@ -24,7 +25,7 @@ class IndexFile:
     """Appends entries. Entries that cannot be written to a full disk are written together with the next one."""
 
     def __init__(self, record: str) -> None:
-        self.file = os.open(f"{record}/{LINES}", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        self.file = access.create(f"{record}/{LINES}", os.O_WRONLY | os.O_APPEND)
         self._waiting = b"" if os.fstat(self.file).st_size else HEADER
 
     def note(self, stream: int, kind: int, end: int, time_ns: int, repeat: int) -> None:

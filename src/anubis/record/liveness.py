@@ -11,7 +11,7 @@ import stat
 from json import dumps
 from signal import SIGKILL, SIGTERM
 
-from anubis.record import layout
+from anubis.record import access, layout
 from anubis.record.files import FolderFiles, read_json
 
 TYPE_CHECKING = False
@@ -105,7 +105,7 @@ def kill_session(record: str) -> None:
 
 def _link(record: str, content: dict[str, Any]) -> int | None:
     part = f"{record}/{layout.ALIVE}.{os.urandom(8).hex()}"
-    lock = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
+    lock = access.create(part, os.O_RDWR | os.O_EXCL)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         os.write(lock, dumps(content).encode() + b"\n")

@@ -28,7 +28,7 @@ def with_time(_stream: str, time_ns: int, line: bytes) -> bytes:
 def as_json(stream: str, time_ns: int, line: bytes) -> bytes:
     """A JSON object in one line; bytes that are not UTF-8 are replaced."""
     plain = {"time_s": time_ns / 1e9, "stream": stream, "line": line.decode("utf-8", "replace")}
-    return json.dumps(plain, ensure_ascii=False).encode() + b"\n"
+    return json.dumps(plain).encode() + b"\n"
 
 
 class LogStream:

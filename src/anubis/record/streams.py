@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 
+from anubis.record import access
 from anubis.record.index_writer import CHUNK, GAP, IndexFile
 from anubis.record.layout import STREAMS
 
@@ -37,7 +38,7 @@ class Spool:
         self._masked = masked
         self.name = STREAMS[code]
         self._index = index
-        self.file = os.open(f"{record}/{self.name}", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        self.file = access.create(f"{record}/{self.name}", os.O_WRONLY | os.O_APPEND)
         #: Bytes in the file, bytes that were synced to the disk, and bytes that could not be written.
         self.size = os.fstat(self.file).st_size
         self.safe = self.size

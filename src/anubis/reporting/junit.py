@@ -6,6 +6,7 @@ from xml.etree import ElementTree as ET
 from anubis.analysis.verdict_text import bound_text, next_step, render
 from anubis.model.verdict import CrossedBound, Judgement, Verdict
 from anubis.reporting.gate_report import BenchmarkComparison, Report, disturbance, title
+from anubis.reporting.markup import visible
 
 #: Characters that XML 1.0 does not allow, even escaped (https://www.w3.org/TR/xml/#charsets).
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -72,4 +73,4 @@ def _case(benchmark: str, verdict: Verdict, note: str) -> ET.Element:
 
 
 def _legal(text: str) -> str:
-    return _ILLEGAL.sub("\ufffd", text)
+    return visible(_ILLEGAL.sub("\ufffd", text))

@@ -1,7 +1,30 @@
 """Escaping of untrusted text for messages, so that it is shown and not interpreted as markup."""
 
+import json
 import re
 import unicodedata
+
+#: Control characters except tab and line feed; bidirectional controls, invisible characters, unpaired surrogates. Joiners
+#: stay, because scripts and emoji need them.
+_CONTROL = re.compile(
+    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb"
+    "\\ud800-\\udfff\\U000e0000-\\U000e007f]"
+)
+
+
+def visible(text: str) -> str:
+    """The text with escapes for the characters that control a terminal, or are invisible."""
+    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+def visible_json(text: str) -> str:
+    """A JSON document with the escapes of JSON for the characters that ``visible`` escapes."""
+    return _CONTROL.sub(lambda match: json.dumps(match[0])[1:-1], text)
+
+
+def visible_line(text: str) -> str:
+    """The text as ``visible``, on one line."""
+    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def one_line(text: str, max_chars: int = 200) -> str:

@@ -12,7 +12,7 @@ import zstandard
 
 from anubis.contracts.records import RecordFile, RecordKey
 from anubis.model.errors import disk_error
-from anubis.record import appending, files, layout, packing
+from anubis.record import access, appending, files, layout, packing
 from anubis.record.files import FileState, FolderFiles
 from anubis.record.validation import DamagedError
 
@@ -31,7 +31,7 @@ class FolderRecords:
         if file in layout.REPLACED or offset < 0:
             raise ValueError(f"{file} cannot be appended to at offset {offset}")
         with self._failures(key.run_id):
-            (folder / file).parent.mkdir(parents=True, exist_ok=True)
+            access.make_folder(str((folder / file).parent))
             opened = files.open_below(str(folder), file, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK)
             try:
                 if not stat.S_ISREG(os.fstat(opened).st_mode):
@@ -46,7 +46,7 @@ class FolderRecords:
         if file not in layout.REPLACED:
             raise ValueError(f"{file} cannot be replaced")
         with self._failures(key.run_id):
-            folder.mkdir(parents=True, exist_ok=True)
+            access.make_folder(str(folder))
             if file == layout.EXIT:
                 for path in folder.iterdir():
                     files.sync(str(path))

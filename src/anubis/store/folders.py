@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from anubis.model.errors import BadInputError, NotFoundError, disk_error
+from anubis.record import access
 
 _KEY = re.compile(r"[\w.=+-]+(?:/[\w.=+-]+)*")
 _BUFFER = 1 << 20
@@ -24,8 +25,8 @@ class FolderObjects:
         new = path.with_name(f".new-{os.urandom(8).hex()}")
         reading = False  # an error of the stream is not one of this disk
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with new.open("xb") as file:
+            access.make_folder(str(path.parent))
+            with os.fdopen(access.create(str(new), os.O_WRONLY | os.O_EXCL), "wb") as file:
                 while True:
                     reading = True
                     data = stream.read(_BUFFER)

@@ -63,10 +63,21 @@ def read(
             order_s=subject.order_s(tested, where),
             text=content.decode(),
             cell={**({"file": name} if name else {}), **cell.values},
-            folder=str(where),
+            folder=_stored(where),
             script=script,
             overrides=overrides,
         )
+
+
+def _stored(folder: Path) -> str:
+    """The working folder as it is stored. Raises BadInputError for a name that is not UTF-8."""
+    try:
+        return str(folder).encode().decode()
+    except UnicodeEncodeError as error:
+        raise BadInputError(
+            f"the working folder {folder} has a name that is not UTF-8",
+            remedy="rename it, or copy the descriptor to another folder",
+        ) from error
 
 
 def _content(file: Path | DescriptorText) -> tuple[bytes, str, Path]:

@@ -1,5 +1,6 @@
 """Script mode: packs a folder or file of user code into a deterministic archive, and extracts it safely."""
 
+import contextlib
 import hashlib
 import io
 import tarfile
@@ -8,6 +9,7 @@ from typing import BinaryIO
 
 from anubis.model.errors import BadInputError
 from anubis.submission.safe_tar import extract_member
+from anubis.submission.tar_reading import Archive
 
 #: Limits of an extraction.
 MAX_FILES = 20_000
@@ -54,7 +56,7 @@ def _walk(folder: Path) -> list[Path]:
 def _add(tar: tarfile.TarFile, member: Path, top: Path) -> None:
     info = tarfile.TarInfo(member.relative_to(top.parent).as_posix())
     if member.is_symlink():
-        target = member.resolve()
+        target = _target(member)
         if not target.is_relative_to(top):
             raise BadInputError(
                 f"{member} is a link to a target outside the script folder",
@@ -74,27 +76,38 @@ def _add(tar: tarfile.TarFile, member: Path, top: Path) -> None:
         raise BadInputError(f"{member} is not a regular file", remedy="remove devices, sockets and pipes")
 
 
+def _target(link: Path) -> Path:
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            link.stat()
+    except OSError as error:
+        raise BadInputError(
+            f"{link} is a link that cannot be followed: {error.strerror}", remedy="remove the link"
+        ) from error
+    return link.resolve()
+
+
 def extract(stream: BinaryIO, folder: Path) -> None:
-    """Extract an archive safely: no links to the outside, no devices (PEP 706 filter ``data``), limited count and size.
+    """Extract an archive safely: no links to the outside, no devices, limited count and size.
 
     Raises BadInputError for any other archive; part of it may be extracted by then.
     """
     try:
         _extract(stream, folder)
-    except tarfile.TarError as error:
+    except (tarfile.TarError, ValueError) as error:
         raise BadInputError(
             f"the script archive is not valid: {error}", remedy="create it with --script"
         ) from error
 
 
 def _extract(stream: BinaryIO, folder: Path) -> None:
-    with tarfile.open(fileobj=stream, mode="r:*") as tar:
-        files = size = 0
-        for member in tar:
-            files, size = files + 1, size + member.size
-            if files > MAX_FILES or size > MAX_BYTES:
-                raise BadInputError(
-                    f"the script archive contains more than {MAX_FILES} files or {MAX_BYTES >> 30} GiB",
-                    remedy="remove data from the script folder",
-                )
-            extract_member(tar, member, folder)
+    opened = Archive(stream)
+    files = size = 0
+    for member in opened:
+        files, size = files + 1, size + member.size_bytes
+        if files > MAX_FILES or size > MAX_BYTES:
+            raise BadInputError(
+                f"the script archive contains more than {MAX_FILES} files or {MAX_BYTES >> 30} GiB",
+                remedy="remove data from the script folder",
+            )
+        extract_member(opened, member, folder)

@@ -248,7 +248,7 @@ def _local(address: str | Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="anubis-import-") as folder:
         path = Path(folder, "fetched")
         try:
-            with urllib.request.urlopen(str(address), timeout=_TIMEOUT_S) as answer, path.open("wb") as file:  # noqa: S310  the scheme was checked above
+            with urllib.request.urlopen(str(address), timeout=_TIMEOUT_S) as answer, path.open("wb") as file:  # noqa: S310  the scheme was checked above  # nosec B310
                 while block := answer.read(1 << 20):
                     file.write(block)
         except (OSError, urllib.error.URLError, ValueError) as error:

@@ -12,31 +12,40 @@ import json
 import re
 import shutil
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import zstandard
 
 from anubis.contracts.records import RecordKey, Records, RoleFiles
 from anubis.model.errors import BadInputError
-from anubis.model.identity import digest
 from anubis.model.plain import from_plain, to_plain
 from anubis.model.points import Point
 from anubis.model.run import Event, Run
 from anubis.record import layout
 from anubis.record.files import reader
+from anubis.record.replication import MOST_REPLACED_BYTES
+from anubis.submission.tar_reading import FILE, Archive, Member
+from anubis.transfer.archived_rows import problems
+from anubis.transfer.decompression import Decompressed
 
 VERSION = 1
 SUFFIX = ".anubis.tar.zst"
 _MANIFEST, _ROWS, _SCRIPT = "manifest.json", "run.json", "script.tar"
 _RECORD = "record/"
 _FILE = re.compile(
-    rf"{_RECORD}(?P<attempt>[^/]+)/(?P<role>[^/]+)/(?P<rank>[0-9]{{1,9}})/(?P<file>.+)", re.DOTALL
+    rf"{_RECORD}(?P<attempt>[^/]+)/(?P<role>[^/]+)/(?P<rank>0|[1-9][0-9]{{0,8}})/(?P<file>.+)", re.DOTALL
 )
-#: Maximum size of manifest, rows and the JSON files of a record, which are read into memory.
-_MAX_JSON_BYTES = 256 << 20
+#: Maximum size of manifest and rows, which are read into memory, and of the number of values in them.
+_MAX_JSON_BYTES = 32 << 20
+_MAX_CONTAINERS, _MAX_VALUES = 200_000, 1_000_000
+_MAX_MEMBERS = 50_000
+#: An archive may unpack to this size, or to so many times its own size if that is more.
+_SMALL_BYTES, _MAX_RATIO = 64 << 20, 1000
+#: Longest name of a file of a record, so that its path stays within the limits of the system; bytes.
+_LONGEST_NAME = 2000
 _BUFFER = 1 << 20
 #: Exceptions that a damaged or forged archive, or another file, raises.
 _FORMAT_ERRORS = (
@@ -48,6 +57,7 @@ _FORMAT_ERRORS = (
     TypeError,
     AttributeError,
     RecursionError,
+    OverflowError,
 )
 _REMEDY = "export the run again where it was measured"
 
@@ -72,6 +82,15 @@ class UnpackedArchive:
     files: Mapping[tuple[RecordKey, str], Path]
     #: None if the run has no script.
     script: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Facts:
+    """What the manifest says about a member."""
+
+    sha256: str
+    #: Bytes.
+    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,51 +127,103 @@ def write(archived: ArchivedRun, records: Records, script: bytes | None, out: Bi
             _add(tar, name, content)
 
 
-def read(stream: BinaryIO, folder: Path) -> UnpackedArchive:
-    """Check an archive and unpack it into an empty folder. Raises BadInputError if it is not valid."""
+def read(stream: BinaryIO, size_bytes: int, folder: Path) -> UnpackedArchive:
+    """Check an archive of this size and unpack it into an empty folder. Raises BadInputError if it is not valid."""
+    limit = max(_SMALL_BYTES, size_bytes * _MAX_RATIO)
     try:
-        with (
-            zstandard.ZstdDecompressor().stream_reader(stream) as packed,
-            tarfile.open(fileobj=packed, mode="r|") as tar,
-        ):
-            return _read(tar, folder)
+        return _read(Archive(Decompressed(stream, limit)), folder)
     except _FORMAT_ERRORS as error:
-        raise BadInputError(f"the file is not a valid run archive: {error}", remedy=_REMEDY) from error
+        raise _refused(str(error).removeprefix("zstd decompressor error: ")) from error
 
 
-def _read(tar: tarfile.TarFile, folder: Path) -> UnpackedArchive:
-    members = iter(tar)
+def _read(archive: Archive, folder: Path) -> UnpackedArchive:
+    members = iter(archive)
     first = next(members, None)
     if first is None or first.name != _MANIFEST:
         raise BadInputError("the file is not a valid run archive: it has no manifest", remedy=_REMEDY)
-    manifest = json.loads(_content(tar, first))
+    run_id, listed = _listed(_json(_content(archive, first)))
+    if sum(facts.size for facts in listed.values()) > shutil.disk_usage(folder).free:
+        raise BadInputError(
+            f"not enough disk space for the record in {folder}", remedy="free space, then import it again"
+        )
+    rows, paths = None, dict[str, Path]()
+    for member in members:
+        facts = listed.get(member.name)
+        if facts is None or member.kind != FILE or member.name in paths:
+            raise _refused(f"it contains {member.name!r}, which is not a file of a record")
+        # The names of the archive are not used as paths.
+        paths[member.name] = path = folder / str(len(paths))
+        if member.name == _ROWS:
+            rows = _verified(archive, member, facts)
+        else:
+            _unpack(archive, member, facts, path)
+    missing = [name for name in listed if name not in paths]
+    if rows is None or missing:
+        raise BadInputError(f"the archive is not complete: {[*missing, _ROWS][0]} is missing", remedy=_REMEDY)
+    archived = from_plain(ArchivedRun, _json(rows))
+    files = {_file_of(name, run_id): path for name, path in paths.items() if name not in {_ROWS, _SCRIPT}}
+    unpacked = UnpackedArchive(archived=archived, files=files, script=paths.get(_SCRIPT))
+    _check(run_id, unpacked, listed)
+    return unpacked
+
+
+def _listed(manifest: Any) -> tuple[str, Mapping[str, _Facts]]:
+    """The run id and the members that a manifest lists."""
+    if not isinstance(manifest, dict) or type(manifest.get("version")) is not int:
+        raise _refused("its manifest has no version")
     if manifest["version"] != VERSION:
         raise BadInputError(
             f"the archive has version {manifest['version']}; this version of Anubis reads {VERSION}",
             remedy="upgrade Anubis",
         )
-    listed: Mapping[str, Mapping[str, Any]] = manifest["members"]
-    if sum(facts["size"] for facts in listed.values()) > shutil.disk_usage(folder).free:
-        raise BadInputError(
-            f"not enough disk space for the record in {folder}", remedy="free space, then import it again"
-        )
-    archived = None
-    for member in members:
-        facts = listed[_checked_name(member)]
-        if member.name == _ROWS:
-            archived = from_plain(ArchivedRun, json.loads(_verified(tar, member, facts)))
-        else:
-            _check_size(member)
-            _unpack(tar, member, facts, folder / member.name)
-    missing = [name for name in listed if name != _ROWS and not (folder / name).is_file()]
-    if archived is None or missing:
-        raise BadInputError(f"the archive is not complete: {[*missing, _ROWS][0]} is missing", remedy=_REMEDY)
+    run_id = manifest["run"]
+    listed = {name: from_plain(_Facts, facts) for name, facts in manifest["members"].items()}
+    if not isinstance(run_id, str) or len(listed) > _MAX_MEMBERS:
+        raise _refused("its manifest has no run, or too many members")
+    names = {_file_of(name, run_id) for name in listed if name not in {_ROWS, _SCRIPT}}
+    if any((key, parent) in names for key, file in names for parent in _parents(file)):
+        raise _refused("a file and a folder have the same name")
+    if any(facts.size < 0 for facts in listed.values()):
+        raise _refused("a size is negative")
+    return run_id, listed
+
+
+def _parents(file: str) -> Iterator[str]:
+    """The folders that hold a file."""
+    while file := file.rpartition("/")[0]:
+        yield file
+
+
+def _check(run_id: str, unpacked: UnpackedArchive, listed: Mapping[str, _Facts]) -> None:
+    """Raise BadInputError if the rows are not valid, or do not match the files."""
+    archived = unpacked.archived
     run = archived.run
-    if run.id != manifest["run"] or not run.status.final or run.digest != digest(run.descriptor):
-        raise BadInputError("the archive has inconsistent data about its run", remedy=_REMEDY)
-    files = {_file_of(name, run.id): folder / name for name in listed if name not in {_ROWS, _SCRIPT}}
-    script = folder / _SCRIPT
-    return UnpackedArchive(archived=archived, files=files, script=script if script.exists() else None)
+    if run.id != run_id:
+        raise _refused("inconsistent data about its run")
+    for problem in problems(run, archived.events, archived.points):
+        raise _refused(f"it contains {problem}")
+    if any(key.attempt > run.attempt for key, _ in unpacked.files):
+        raise _refused("it contains a record of an attempt that the run does not have")
+    script = run.descriptor.ml.script
+    if unpacked.script and (script is None or script.script != f"{listed[_SCRIPT].sha256}.tar"):
+        raise _refused("its script is not the one of the descriptor")
+
+
+def _refused(reason: str) -> BadInputError:
+    return BadInputError(f"the file is not a valid run archive: {reason}", remedy=_REMEDY)
+
+
+def _json(content: bytes) -> Any:
+    """A JSON document whose values take bounded memory."""
+    if content.count(b"{") + content.count(b"[") > _MAX_CONTAINERS or content.count(b",") > _MAX_VALUES:
+        raise _refused("its data have too many values")
+    value = json.loads(content, parse_constant=_refuse_constant)
+    json.dumps(value, ensure_ascii=False).encode()  # text that is not valid Unicode raises UnicodeEncodeError
+    return value
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not valid in JSON")
 
 
 def _file_of(name: str, run_id: str) -> tuple[RecordKey, str]:
@@ -161,6 +232,8 @@ def _file_of(name: str, run_id: str) -> tuple[RecordKey, str]:
     attempt = layout.attempt_of(match["attempt"]) if match else None
     if match is None or attempt is None:
         raise BadInputError(f"the archive contains {name!r}, which is not a file of a record", remedy=_REMEDY)
+    if len(name.encode("utf-8", "surrogateescape")) > _LONGEST_NAME:
+        raise _refused("the name of a file is too long")
     key = RecordKey(run_id, attempt, match["role"], int(match["rank"]))
     layout.check_role(key.attempt, key.role, key.rank)
     layout.check_file(match["file"])
@@ -188,47 +261,32 @@ def _facts(content: _Stored | bytes) -> dict[str, Any]:
     return {"sha256": found.hexdigest(), "size": content.size_bytes}
 
 
-def _checked_name(member: tarfile.TarInfo) -> str:
-    """The name of the member, which must be a regular file below the folder."""
-    path = PurePosixPath(member.name)
-    if not member.isreg() or path.is_absolute() or ".." in path.parts:
-        raise BadInputError(
-            f"the archive contains {member.name!r}, which is not a file of a record", remedy=_REMEDY
-        )
-    return member.name
+def _content(archive: Archive, member: Member) -> bytes:
+    if member.kind != FILE or member.size_bytes > _MAX_JSON_BYTES:
+        raise _refused(f"{member.name} is too large or not a file")
+    return b"".join(iter(archive.read, b""))
 
 
-def _check_size(member: tarfile.TarInfo) -> None:
-    """Raise BadInputError for a file that is read into memory and is too large."""
-    file = member.name.rpartition("/")[2]
-    if member.size > _MAX_JSON_BYTES and file in {_MANIFEST, _ROWS, *layout.REPLACED}:
-        raise BadInputError(f"{member.name} in the archive is too large", remedy=_REMEDY)
-
-
-def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
-    _check_size(member)
-    file = tar.extractfile(member)
-    return file.read() if file else b""
-
-
-def _verified(tar: tarfile.TarFile, member: tarfile.TarInfo, facts: Mapping[str, Any]) -> bytes:
-    content = _content(tar, member)
+def _verified(archive: Archive, member: Member, facts: _Facts) -> bytes:
+    content = _content(archive, member)
     _compare(member.name, hashlib.sha256(content).hexdigest(), len(content), facts)
     return content
 
 
-def _unpack(tar: tarfile.TarFile, member: tarfile.TarInfo, facts: Mapping[str, Any], path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    hasher, size = hashlib.sha256(), 0
-    source = tar.extractfile(member)
-    with path.open("xb") as file:
-        while source and size <= facts["size"] and (piece := source.read(_BUFFER)):
-            hasher.update(piece)
-            size += len(piece)
-            file.write(piece)
-    _compare(member.name, hasher.hexdigest(), size, facts)
+def _unpack(archive: Archive, member: Member, facts: _Facts, path: Path) -> None:
+    file = member.name.rpartition("/")[2]
+    if file in layout.REPLACED and member.size_bytes > MOST_REPLACED_BYTES:
+        raise _refused(f"{member.name} is too large")
+    if member.size_bytes != facts.size:
+        _compare(member.name, "", member.size_bytes, facts)
+    hasher = hashlib.sha256()
+    with path.open("xb") as out:
+        while data := archive.read():
+            hasher.update(data)
+            out.write(data)
+    _compare(member.name, hasher.hexdigest(), member.size_bytes, facts)
 
 
-def _compare(name: str, digest: str, size: int, facts: Mapping[str, Any]) -> None:
-    if (digest, size) != (facts["sha256"], facts["size"]):
+def _compare(name: str, digest: str, size: int, facts: _Facts) -> None:
+    if (digest, size) != (facts.sha256, facts.size):
         raise BadInputError(f"{name} in the archive is damaged: its digest does not match", remedy=_REMEDY)

@@ -1,19 +1,24 @@
 """Transfer of runs between home folders as archives."""
 
+import contextlib
+import os
+import stat
 import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from anubis.contracts.records import RecordKey, RoleFiles, sample_blocks
+from anubis.contracts.records import RecordKey, sample_blocks
 from anubis.contracts.runs import RunQuery
 from anubis.contracts.world import World
-from anubis.model.errors import BadInputError, NotFoundError
+from anubis.model.errors import BadInputError, NotFoundError, disk_error
 from anubis.model.run import Run
-from anubis.record import layout
-from anubis.record.files import READ_BYTES
+from anubis.record import access, layout
+from anubis.record.files import READ_BYTES, FileState
 from anubis.record.reading import Record
+from anubis.record.validation import DamagedError
 from anubis.transfer import run_archive
+from anubis.transfer.archived_rows import imported_event, imported_run
 
 #: Folder in the home folder for archives that are being imported.
 INCOMING = "incoming"
@@ -44,24 +49,80 @@ def _script(run: Run, world: World) -> bytes | None:
 
 def import_archive(file: Path, world: World, home: Path) -> Run:
     """Store the run of an archive with its record. Raises BadInputError; then nothing is stored."""
+    incoming = home / INCOMING
     try:
-        stream = file.open("rb")
+        with _opened(file) as stream:
+            size_bytes = os.fstat(stream.fileno()).st_size
+            access.make_folder(str(incoming))
+            with tempfile.TemporaryDirectory(dir=incoming) as folder:
+                unpacked = run_archive.read(stream, size_bytes, Path(folder))
+                return _store(unpacked, world)
+    except OSError as error:
+        raise disk_error(f"cannot import {file} into {home}", error) from error
+    finally:
+        with contextlib.suppress(OSError):  # another import uses the folder
+            incoming.rmdir()
+
+
+def _opened(file: Path) -> BinaryIO:
+    try:
+        stream = open(file, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK))  # noqa: SIM115
     except OSError as error:
         raise BadInputError(f"{file}: {error.strerror}", remedy="give the path of an exported run") from error
-    incoming = home / INCOMING
-    incoming.mkdir(exist_ok=True)
-    with stream, tempfile.TemporaryDirectory(dir=incoming) as folder:
-        unpacked = run_archive.read(stream, Path(folder))
-        run = _with_cell(unpacked.archived)
-        if world.runs.find(RunQuery(ids=(run.id,))):
-            raise BadInputError(f"run {run.id} already exists", remedy="purge it first to replace it")
+    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+        stream.close()
+        raise BadInputError(f"{file} is not a regular file", remedy="give the path of an exported run")
+    return stream
+
+
+def _store(unpacked: run_archive.UnpackedArchive, world: World) -> Run:
+    archived = unpacked.archived
+    run = imported_run(_with_cell(archived))
+    if world.runs.find(RunQuery(ids=(run.id,))):
+        raise BadInputError(f"run {run.id} already exists", remedy="purge it first to replace it")
+    try:
+        samples = sample_blocks(Record(_UnpackedFiles(unpacked, RecordKey(run.id, run.attempt))))
+    except DamagedError as error:
+        raise BadInputError(
+            f"the record in the archive is damaged: {error}", remedy="export the run again"
+        ) from error
+    try:
         _keep_files(unpacked, world)
-        archived = unpacked.archived
-        samples = sample_blocks(Record(RoleFiles(world.records, RecordKey(run.id, run.attempt))))
         world.runs.add_finished(
-            [(run, archived.text)], archived.points, events=archived.events, samples={run.id: samples}
+            [(run, archived.text)],
+            archived.points,
+            events=[imported_event(event) for event in archived.events],
+            samples={run.id: samples},
         )
+    except BaseException:
+        if not world.runs.find(RunQuery(ids=(run.id,))):
+            world.records.remove(run.id)
+        raise
     return run
+
+
+class _UnpackedFiles:
+    """``Files`` of one role and rank of an archive that is not stored yet."""
+
+    def __init__(self, unpacked: run_archive.UnpackedArchive, key: RecordKey) -> None:
+        self._paths = {file: path for (of, file), path in unpacked.files.items() if of == key}
+
+    def read(self, file: str, offset: int, length: int) -> bytes:
+        """See ``Files``."""
+        path = self._paths.get(file)
+        if path is None:
+            return b""
+        with path.open("rb") as stream:
+            stream.seek(offset)
+            return stream.read(length)
+
+    def state(self, file: str) -> FileState | None:
+        """See ``Files``."""
+        path = self._paths.get(file)
+        if path is None:
+            return None
+        found = path.stat()
+        return FileState(found.st_size, found.st_mtime)
 
 
 def _with_cell(archived: run_archive.ArchivedRun) -> Run:
@@ -69,7 +130,10 @@ def _with_cell(archived: run_archive.ArchivedRun) -> Run:
     submitted = next((event for event in archived.events if event.kind == "submitted"), None)
     if archived.run.cell or submitted is None:
         return archived.run
-    return replace(archived.run, cell=submitted.data.get("cell", {}))
+    cell = submitted.data.get("cell", {})
+    if not isinstance(cell, dict):
+        raise BadInputError("the archive has no valid cell of its run", remedy="export the run again")
+    return replace(archived.run, cell=cell)
 
 
 def _keep_files(unpacked: run_archive.UnpackedArchive, world: World) -> None:

@@ -1,3 +1,4 @@
+import hashlib
 import io
 import json
 import tarfile
@@ -8,14 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anubis.contracts.records import RecordKey
+from anubis.model.descriptor import Ml, Script
 from anubis.model.errors import BadInputError
 from anubis.model.status import Status
 from anubis.store import FolderRecords
 from anubis.testing import FakeRecords
-from anubis.testing.builders import a_point, a_run, an_event
+from anubis.testing.builders import a_descriptor, a_point, a_run, an_event
 from anubis.transfer import run_archive
 
-RUN = a_run(status=Status.SUCCEEDED, placed_s=1.0, ended_s=2.5, attempt=2)
+SCRIPT = b"a tar"
+DESCRIPTOR = a_descriptor(
+    ml=Ml(benchmark_code="true", script=Script(script=f"{hashlib.sha256(SCRIPT).hexdigest()}.tar"))
+)
+RUN = a_run(DESCRIPTOR, status=Status.SUCCEEDED, placed_s=1.0, ended_s=2.5, attempt=2)
 ARCHIVED = run_archive.ArchivedRun(
     run=RUN,
     text='spec_version = "1.0"\n# ünïcode',
@@ -36,7 +42,7 @@ def records(folder):
     return found
 
 
-def written(folder, script=b"a tar"):
+def written(folder, script=SCRIPT):
     out = io.BytesIO()
     run_archive.write(ARCHIVED, records(folder), script, out)
     return out.getvalue()
@@ -48,7 +54,7 @@ def content_of(unpacked, attempt, file, role="benchmark", rank=0):
 
 def read(content, folder):
     folder.mkdir(exist_ok=True)
-    return run_archive.read(io.BytesIO(content), folder)
+    return run_archive.read(io.BytesIO(content), len(content), folder)
 
 
 def packed(members):
@@ -161,7 +167,7 @@ def test_a_member_outside_the_folder_is_refused(tmp_path, name):
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.DIRTYPE])
 def test_only_regular_files_are_unpacked(tmp_path, kind):
     manifest, *rest = members(written(tmp_path / "old"))
-    with pytest.raises(BadInputError, match="not a file of a record"):
+    with pytest.raises(BadInputError, match=r"not a file of a record|neither a file"):
         read(packed([manifest, (link("record/a1/benchmark/0/stdout", kind), b""), *rest]), tmp_path / "new")
 
 
@@ -169,7 +175,7 @@ def test_a_member_larger_than_the_manifest_says_is_cut_short(tmp_path):
     content = written(tmp_path / "old")
     with pytest.raises(BadInputError, match="damaged"):
         read(tampered(content, script=b"x" * 10_000_000), tmp_path / "new")
-    assert (tmp_path / "new" / "script.tar").stat().st_size <= 2 * (1 << 20)
+    assert sum(path.stat().st_size for path in (tmp_path / "new").iterdir()) <= 2 * (1 << 20)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from anubis.agent.extract.regex_timeout import RegexTimeout
 from anubis.agent.extract.suggestions import SimilarLines, similar_names
 from anubis.agent.options import PRIORITY_TOO_LOW
 from anubis.agent.sidecar_signals import wake_at_sigterm
-from anubis.record import layout, liveness, samples, time_index
+from anubis.record import access, layout, liveness, samples, time_index
 from anubis.record.files import FolderFiles, replace
 from anubis.record.index_writer import CHUNK, EMIT, END, ENTRY_BYTES, GAP, HEADER, STDOUT
 from anubis.record.validation import DamagedError
@@ -257,7 +257,7 @@ class Extraction:
 
     def _resume(self) -> int:
         """Open ``samples`` at the end of the last complete state, and restore that state."""
-        file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW, 0o644)
+        file = access.create(self._path, os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW)
         self._series: list[dict[str, Any]] = []
         good, state, waiting = len(samples.HEADER), None, []
         with os.fdopen(_open_regular(self._path), "rb") as reader:

@@ -12,7 +12,7 @@ import time
 from anubis.agent.clock import now_s
 from anubis.agent.observe.gauges import COLUMNS, Gauges
 from anubis.agent.sidecar_signals import wake_at_sigterm
-from anubis.record import layout, liveness, telemetry
+from anubis.record import access, layout, liveness, telemetry
 from anubis.record.streams import FLOOD_BYTES
 
 TYPE_CHECKING = False
@@ -30,9 +30,7 @@ def run(options: Options) -> int:
     devices = _devices()
     gauges = Gauges(os.getppid(), options.record)
     columns = COLUMNS + _device_columns(len(devices) if devices else 0)
-    file = os.open(
-        f"{options.record}/{layout.TELEMETRY}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644
-    )
+    file = access.create(f"{options.record}/{layout.TELEMETRY}", os.O_WRONLY | os.O_TRUNC | os.O_APPEND)
     size = os.write(file, telemetry.header(columns, PERIOD_S))
     streams = [Synced(f"{options.record}/{name}") for name in _STREAMS]
     due = time.monotonic() + PERIOD_S

@@ -48,7 +48,7 @@ def listed(*, everything: bool, benchmark: str | None, as_json: bool) -> None:
     elif matching:
         alerts_view.show(matching)
     else:
-        click.echo("no alerts" if everything else "no open alerts")
+        terminal.line("no alerts" if everything else "no open alerts")
         terminal.no_match(unknown)
 
 
@@ -69,13 +69,13 @@ def show(*, alert_id: str, as_json: bool) -> None:
             }
         )
         return
-    click.echo(alert_text.text(alert), nl=False)
-    click.echo()
-    click.secho("history", bold=True)
+    terminal.line(alert_text.text(alert), nl=False)
+    terminal.line()
+    terminal.line(terminal.style("history", bold=True))
     for event in trail:
-        click.echo(f"  {_event_line(event)}")
+        terminal.line(f"  {_event_line(event)}")
     if deliveries:
-        click.echo()
+        terminal.line()
         alerts_view.show_deliveries(deliveries)
 
 
@@ -92,7 +92,7 @@ def _decision(action: TriageAction, text: str) -> Callable[..., Any]:
         if as_json:
             json_output.show(alert_to_json(alert))
         else:
-            click.echo(f"{alert.id}  {alert.state}  {alert_text.title(alert, with_state=False)}")
+            terminal.line(f"{alert.id}  {alert.state}  {alert_text.title(alert, with_state=False)}")
 
     options: list[Callable[..., Any]] = [
         click.argument("alert_id", metavar="ALERT"),

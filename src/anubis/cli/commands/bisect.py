@@ -144,7 +144,7 @@ def _show_commit(ask: "BisectRequest", answer: "CommitResult") -> None:
     )
     parts = [
         answer.commit[:12],
-        click.style(f"{answer.side.value:7}", fg=_COLOURS[answer.side]),
+        terminal.style(f"{answer.side.value:7}", fg=_COLOURS[answer.side]),
         effect,
         f"n={verdict.n_contender}" if verdict else "",
         about,
@@ -156,16 +156,18 @@ def _show_commit(ask: "BisectRequest", answer: "CommitResult") -> None:
 
 def _show(ask: "BisectRequest", result: "BisectResult") -> None:
     if len(result.suspects) > 1:
-        click.secho(f"the first bad commit is one of these {len(result.suspects)}", bold=True)
+        terminal.line(
+            terminal.style(f"the first bad commit is one of these {len(result.suspects)}", bold=True)
+        )
         for commit in result.suspects:
-            click.echo(f"  {commit}  {one_line(ask.repository.about(commit), 120)}")
-        click.echo(
+            terminal.line(f"  {commit}  {one_line(ask.repository.about(commit), 120)}")
+        terminal.line(
             "All but the last are undecided (see above). Make one of them measurable, or allow more --runs."
         )
         return
     (first,) = result.suspects
-    click.secho(f"first bad commit: {first}", bold=True)
-    click.echo(f"  {one_line(ask.repository.about(first), 120)}")
+    terminal.line(terminal.style(f"first bad commit: {first}", bold=True))
+    terminal.line(f"  {one_line(ask.repository.about(first), 120)}")
     if result.verdict:
         for line in comparison_view.verdict_lines(result.verdict, terminal.width()):
-            click.echo(f"  {line}")
+            terminal.line(f"  {line}")

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from anubis.cli import terminal
 from anubis.cli.home import open_client
 from anubis.cli.params import REF, family_option, json_option
 from anubis.cli.select import refs
@@ -42,9 +43,9 @@ def cancel(
         )
         return
     for run_id in ids:
-        click.echo(f"{run_id}  {'cancelling' if run_id in asked else 'already final'}")
+        terminal.line(f"{run_id}  {'cancelling' if run_id in asked else 'already final'}")
     if not ids:
-        click.echo("all runs are final")
+        terminal.line("all runs are final")
 
 
 def _unfinished(client: "Client") -> list[str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from anubis.cli import exit_codes
+from anubis.cli import exit_codes, terminal
 from anubis.cli.home import open_client
 from anubis.cli.params import PAIR, REF, SHARE, Renamed, json_option, mapping, mean_option
 from anubis.cli.select.gate_sides import NEWEST, Asked, sides_of
@@ -184,6 +184,6 @@ def _print(report: Report, code: int, form: str, *, everything: bool, mean: bool
         json_output.show({"exit_code": code, **api_gate.report_to_json(report)})
     elif form == "text":
         for line in gate_view.text(report, everything=everything, mean=mean):
-            click.echo(line)
+            terminal.line(line)
     else:
-        click.echo(markdown(report) if form == "markdown" else junit(report), nl=False)
+        terminal.line(markdown(report) if form == "markdown" else junit(report), nl=False)

@@ -90,7 +90,7 @@ def compare(
             drawn = terminal.width() is not None if plot is None else plot
             show(one, about=key_text(key), plot=drawn, mean=mean)
             for line in side_lines(*sides):
-                click.echo(line)
+                terminal.line(line)
     return exit_code(one for _, one in comparisons)
 
 

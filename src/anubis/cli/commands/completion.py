@@ -3,6 +3,7 @@
 import click
 from click.shell_completion import get_completion_class
 
+from anubis.cli import terminal
 from anubis.cli.params import PROGRAM, VARIABLE
 
 SHELLS = ("bash", "zsh", "fish")
@@ -21,4 +22,4 @@ def completion(*, shell: str) -> None:
     kind = get_completion_class(shell)
     assert kind is not None, shell
     root = click.get_current_context().find_root().command
-    click.echo(kind(root, {}, PROGRAM, VARIABLE).source())
+    terminal.line(kind(root, {}, PROGRAM, VARIABLE).source())

@@ -1,7 +1,6 @@
 """``anubis import`` and ``anubis export``: files of other tools."""
 
 import contextlib
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -153,7 +152,7 @@ def _show(imported: "histories.ImportResult", added: "histories.Added | None") -
         ("next", "anubis series analyse, which looks for changes" if added and added.values else ""),
     ]
     for line in tables.pairs(rows, width=terminal.width()):
-        click.echo(line)
+        terminal.line(line)
 
 
 def _stored(added: "histories.Added | None") -> str:
@@ -225,7 +224,7 @@ def export(
 def _stream(output: Path | None) -> Iterator[BinaryIO]:
     """Standard output, or a file that appears only when it is complete."""
     if output is None:
-        yield sys.stdout.buffer
+        yield terminal.raw()
         return
     unfinished = output.with_name(f".{output.name}.unfinished")
     try:

@@ -5,6 +5,7 @@ import time
 import click
 
 from anubis.api.garbage import garbage_to_json
+from anubis.cli import terminal
 from anubis.cli.home import open_client
 from anubis.cli.params import SPAN, json_option
 from anubis.cli.views import json_output, units
@@ -42,6 +43,6 @@ def gc(*, dry_run: bool, older_than: float | None, pack: bool, as_json: bool) ->
         )
         return
     for each in done:
-        click.echo(f"{units.size(each.size_bytes):>10}  {each.kind}  {each.path}")
+        terminal.line(f"{units.size(each.size_bytes):>10}  {each.kind}  {each.path}")
     verb = "to compress" if dry_run and pack else "would be freed" if dry_run else "freed"
-    click.echo(f"{units.size(total)} {verb}" if done else "nothing to do")
+    terminal.line(f"{units.size(total)} {verb}" if done else "nothing to do")

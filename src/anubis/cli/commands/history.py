@@ -79,13 +79,13 @@ def history(
         short = {} if only_ids or as_json else client.runs.short_ids([row.id for row in rows])
     if only_ids:
         for row in rows:
-            click.echo(row.id)
+            terminal.line(row.id)
     elif as_json:
         json_output.show_list(row_to_json(row) for row in rows)
     elif rows:
         _show(rows, short, metric)
     else:
-        click.echo("no runs")
+        terminal.line("no runs")
         terminal.no_match(unknown)
 
 

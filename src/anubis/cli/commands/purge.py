@@ -29,12 +29,12 @@ def purge(*, runs: tuple[str, ...], yes: bool, family: bool, as_json: bool) -> i
                 )
             rows = client.runs.find(RunQuery(ids=tuple(ids), limit=len(ids)))
             for line in tables.pairs((row.id, f"{row.name}, {WORDS[row.status]}") for row in rows):
-                click.echo(line, err=True)
+                terminal.line(line, err=True)
             if not click.confirm("Delete them and their records permanently?", err=True):
                 return exit_codes.CANCELLED
         purged = client.runs.purge(ids)
     if as_json:
         json_output.show({"purged": purged})
     else:
-        click.echo("\n".join(purged))
+        terminal.line("\n".join(purged))
     return exit_codes.OK

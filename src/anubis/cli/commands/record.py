@@ -1,13 +1,13 @@
 """``anubis record``: the record of a run as a folder and as an archive."""
 
 import contextlib
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from anubis.api.runs import run_to_json
+from anubis.cli import terminal
 from anubis.cli.home import open_client
 from anubis.cli.params import json_option, ref_argument
 from anubis.cli.views import json_output
@@ -31,7 +31,7 @@ def path(*, ref: str, as_json: bool) -> None:
     if as_json:
         json_output.show({"path": str(folder)})
     else:
-        click.echo(str(folder))
+        terminal.line(str(folder))
 
 
 @record.command()
@@ -54,7 +54,7 @@ def export(*, ref: str, output: Path | None, as_json: bool) -> None:
         raise BadInputError("--json and --output - cannot be combined", remedy="give a file as --output")
     with open_client() as client:
         if to_stdout:
-            client.records.export(ref, sys.stdout.buffer)
+            client.records.export(ref, terminal.raw())
             return
         target = output or Path(f"{client.runs.get(ref).id}{SUFFIX}")
         try:
@@ -70,7 +70,7 @@ def export(*, ref: str, output: Path | None, as_json: bool) -> None:
     if as_json:
         json_output.show({"path": str(target)})
     else:
-        click.echo(str(target))
+        terminal.line(str(target))
 
 
 @contextlib.contextmanager
@@ -95,6 +95,6 @@ def import_(*, files: tuple[Path, ...], as_json: bool) -> None:
         for file in files:
             runs.append(client.records.bring_in(file))
             if not as_json:
-                click.echo(runs[-1].id)
+                terminal.line(runs[-1].id)
     if as_json:
         json_output.show_list(run_to_json(run) for run in runs)

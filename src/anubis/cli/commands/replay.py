@@ -56,7 +56,7 @@ def replay(
             if as_json:
                 json_output.show(_as_json(client, replayed))
             else:
-                click.echo(replayed.run.id)
+                terminal.line(replayed.run.id)
             return exit_codes.OK
         ended = follow(client, [replayed.run], cancels=True)
         if as_json:

@@ -1,7 +1,7 @@
 """``anubis results``: the values of a run and their samples."""
 
 import csv
-import sys
+import io
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +9,7 @@ import click
 
 from anubis.api.points import samples_to_json, summary_to_json
 from anubis.api.runs import run_to_json
+from anubis.cli import terminal
 from anubis.cli.home import open_client
 from anubis.cli.params import json_option, ref_argument
 from anubis.cli.views import json_output, remarks, tables, units, values_view
@@ -63,11 +64,11 @@ def results(*, ref: str, metric: str | None, as_csv: bool, as_json: bool) -> Non
     elif points:
         values_view.show(points, summaries)
         for line in remarks.lines(events):
-            click.echo(line)
+            terminal.line(line)
         if run.overrides:
-            click.echo(f"overrides: {overrides_text(run.overrides)}")
+            terminal.line(f"overrides: {overrides_text(run.overrides)}")
     else:
-        click.echo(
+        terminal.line(
             f"run {run.id} ({WORDS[run.status]}) has no values" + (f": {run.reason}" if run.reason else "")
         )
 
@@ -96,6 +97,8 @@ def _show_samples(block: SampleBlock, *, as_csv: bool, as_json: bool) -> None:
 
 
 def _write_csv(fields: Sequence[str], rows: Any) -> None:
-    writer = csv.writer(sys.stdout, lineterminator="\n")
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
     writer.writerow(fields)
     writer.writerows(rows)
+    terminal.line(text.getvalue(), nl=False)

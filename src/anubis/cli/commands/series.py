@@ -74,7 +74,7 @@ def listed(
     elif overviews:
         tables.show(series_view.COLUMNS, series_view.rows(overviews))
     else:
-        click.echo("no series")
+        terminal.line("no series")
         terminal.no_match(_unknown(benchmark, metric, labels))
 
 
@@ -101,7 +101,7 @@ def show(
         json_output.show(api_series.series_to_json(one))
         return
     for line in series_view.picture(one):
-        click.echo(line)
+        terminal.line(line)
 
 
 @series.command()
@@ -122,7 +122,7 @@ def analyse(*, benchmark: str | None, notify: bool, as_json: bool) -> None:
     elif changed:
         alerts_view.show(changed)
     else:
-        click.echo("no alert changed")
+        terminal.line("no alert changed")
         terminal.no_match(_unknown(benchmark))
 
 

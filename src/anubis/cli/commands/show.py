@@ -90,7 +90,7 @@ def descriptor(*, ref: str, resolved: bool, as_json: bool) -> None:
         return
     if resolved:
         text = describe.resolved_text(values, file="line")
-    click.echo(text, nl=not text.endswith("\n"))
+    terminal.line(text, nl=not text.endswith("\n"))
 
 
 def _section(title: str, lines: Iterable[str]) -> None:
@@ -98,10 +98,10 @@ def _section(title: str, lines: Iterable[str]) -> None:
     if not shown:
         return
     if title:
-        click.echo()
-        click.secho(title, bold=True)
+        terminal.line()
+        terminal.line(terminal.style(title, bold=True))
     for line in shown:
-        click.echo(f"  {line}" if title else line)
+        terminal.line(f"  {line}" if title else line)
 
 
 def _timeline(events: Sequence[Event], created_s: float) -> Iterator[str]:

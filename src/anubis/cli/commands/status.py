@@ -30,12 +30,12 @@ def status(*, ref: str, as_json: bool) -> None:
         json_output.show(run_to_json(run, points))
         return
     for line in tables.pairs(about(run), width=terminal.width()):
-        click.echo(line)
+        terminal.line(line)
 
 
 def about(run: Run) -> list[tuple[str, str]]:
     """Names and values that describe a run."""
-    state = click.style(WORDS[run.status], fg=status_text.status_cell(run.status).colour)
+    state = terminal.style(WORDS[run.status], fg=status_text.status_cell(run.status).colour)
     meaning = status_text.MEANINGS.get(run.status)
     remedy = f"{run.cause.value}: {run.cause.remedy}" if run.cause else ""
     return [

@@ -24,7 +24,7 @@ def submit(*, asked: submissions.Asked, as_json: bool) -> None:
         json_output.show_list(run_to_json(run) for run in runs)
         return
     for run in runs:
-        click.echo(run.id)
+        terminal.line(run.id)
 
 
 @click.command()

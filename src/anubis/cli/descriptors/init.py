@@ -54,7 +54,7 @@ def init(*, script: Path | None, command: tuple[str, ...], output: Path | None, 
     if as_json:
         json_output.show({"path": str(file), "name": name})
         return
-    click.echo(str(file))
+    terminal.line(str(file))
     terminal.note(f"measure it with: anubis run {file}")
 
 

@@ -69,7 +69,7 @@ def validate(
         _show_resolved(files[0], mapping(overrides), as_json=as_json)
         return exit_codes.OK
     if upgrade:
-        click.echo(_upgraded(files[0]), nl=False)
+        terminal.line(_upgraded(files[0]), nl=False)
         return exit_codes.OK
     reports = [_report(file, mapping(overrides), plan=plan) for file in files]
     if as_json:
@@ -159,7 +159,7 @@ def _show_resolved(file: Path, overrides: dict[str, str], *, as_json: bool) -> N
     if as_json:
         json_output.show_list(map(api_descriptors.resolved_to_json, values))
     else:
-        click.echo(describe.resolved_text(values, file=str(file)), nl=False)
+        terminal.line(describe.resolved_text(values, file=str(file)), nl=False)
 
 
 def _upgraded(file: Path) -> str:
@@ -207,7 +207,7 @@ def _show(report: _Report, *, plan: bool) -> None:
     first = report.cells[0].descriptor
     runs = units.counted(len(report.cells), "run")
     metrics = units.counted(len(first.output.metrics), "metric")
-    click.echo(f"{file}: valid: {first.info.name}, {runs}, {metrics}{_due(report)}")
+    terminal.line(f"{file}: valid: {first.info.name}, {runs}, {metrics}{_due(report)}")
     if plan:
         _show_plan(report.cells)
 

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import click
 
-from anubis.cli import exit_codes
+from anubis.cli import exit_codes, terminal
 from anubis.cli.doctor.installation_checks import Check, State, installation
 from anubis.cli.doctor.machine_checks import machine_checks
 from anubis.cli.doctor.noise_floor import BUDGET_S, RUNS, Noise, measured
@@ -38,7 +38,7 @@ def doctor(*, noise: bool, database: bool, as_json: bool) -> int:
             {"checks": [asdict(check) for check in checks], "noise": [asdict(each) for each in results]}
         )
     elif results:
-        click.echo()
+        terminal.line()
         _show_noise(results)
     return exit_codes.FAILED if any(check.state is State.FAIL for check in checks) else exit_codes.OK
 
@@ -58,10 +58,10 @@ def _check_database(*, as_json: bool) -> int:
 def _show(checks: Sequence[Check]) -> None:
     width = max(len(check.name) for check in checks)
     for check in checks:
-        state = click.style(f"{check.state.value:4}", fg=_COLOURS[check.state])
-        click.echo(f"{state}  {check.name:{width}}  {check.found}")
+        state = terminal.style(f"{check.state.value:4}", fg=_COLOURS[check.state])
+        terminal.line(f"{state}  {check.name:{width}}  {check.found}")
         if check.remedy:
-            click.echo(f"      {'':{width}}  help: {check.remedy}")
+            terminal.line(f"      {'':{width}}  help: {check.remedy}")
 
 
 def _show_noise(results: Sequence[Noise]) -> None:
@@ -87,6 +87,6 @@ def _show_noise(results: Sequence[Noise]) -> None:
             for noise in results
         ],
     )
-    click.echo(
+    terminal.line(
         f"With {RUNS} runs on each side, changes smaller than the last column are not detected on this machine."
     )

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import shlex
 import shutil
 import sys
 from collections.abc import Iterator
@@ -12,10 +13,10 @@ from typing import Any
 
 from anubis.cli.home import open_client
 from anubis.cli.views import units
-from anubis.model.errors import AnubisError
+from anubis.model.errors import AnubisError, BadInputError
 from anubis.plug_ins import PlugIns
 from anubis.settings import Settings
-from anubis.wiring import engines, notifiers, surroundings_of
+from anubis.wiring import engines, make_home, notifiers, surroundings_of
 
 OLDEST_PYTHON = (3, 11)
 
@@ -47,7 +48,7 @@ def installation(settings: Settings) -> Iterator[Check]:
         yield Check("python", State.OK, version)
     else:
         yield Check("python", State.FAIL, version, "install Python 3.11 or newer")
-    home = _home(settings.home)
+    home = _home(settings)
     yield home
     if home.state is State.FAIL:
         return
@@ -74,9 +75,12 @@ def _plug_ins(group: str, plug_ins: PlugIns[Any]) -> Iterator[Check]:
         yield Check(f"{group.removesuffix('s')} {name}", State.WARN, error.message, error.remedy)
 
 
-def _home(home: Path) -> Check:
+def _home(settings: Settings) -> Check:
+    home = settings.home
     try:
-        home.mkdir(parents=True, exist_ok=True)
+        make_home(settings)
+    except BadInputError as error:
+        return Check("home", State.FAIL, error.message, error.remedy)
     except OSError as error:
         remedy = "set ANUBIS_HOME to a folder that can be created"
         return Check("home", State.FAIL, f"{home}: {error.strerror}", remedy)
@@ -84,6 +88,11 @@ def _home(home: Path) -> Check:
         return Check(
             "home", State.FAIL, f"{home} is not writable", "set ANUBIS_HOME to a folder that you own"
         )
+    mode = home.stat().st_mode & (0o007 if settings.home_group else 0o077)
+    if mode:
+        who = "all users" if mode & 0o007 else "its group"
+        remedy = f"chmod -R go= {shlex.quote(str(home))}, or share it with ANUBIS_HOME_GROUP"
+        return Check("home", State.WARN, f"{home} is accessible for {who}", remedy)
     return Check("home", State.OK, str(home))
 
 

@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from statistics import median
 
-import click
-
 from anubis.analysis import quantities
+from anubis.cli import terminal
 
 HEIGHT = 12
 WIDEST = 100
@@ -28,7 +27,9 @@ def chart(values: Sequence[float], changes: Sequence[int], *, unit: str, width: 
     yield f"{' ' * indent}  {shown}".rstrip()
     for number, line in enumerate(_grid(values, changes, columns)):
         label = {0: top, HEIGHT - 1: bottom}.get(number, "")
-        drawn = "".join(click.style(char, fg=_COLOURS[char]) if char in _COLOURS else char for char in line)
+        drawn = "".join(
+            terminal.style(char, fg=_COLOURS[char]) if char in _COLOURS else char for char in line
+        )
         yield f"{label.rjust(indent)}  {drawn}".rstrip()
 
 

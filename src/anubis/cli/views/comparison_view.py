@@ -4,8 +4,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import click
-
 from anubis.analysis.quantities import effect_text
 from anubis.analysis.verdict_text import next_step, render
 from anubis.api.environments import differences_to_json
@@ -87,18 +85,18 @@ def show(result: Judged, *, plot: bool, about: str = "", mean: bool = False) -> 
     ``mean``: also the geometric mean of unlike metrics.
     """
     if about:
-        click.secho(about, bold=True)
+        terminal.line(terminal.style(about, bold=True))
     width = terminal.width()
     for at, verdict in enumerate(result.comparison.verdicts):
         if at:
-            click.echo()
+            terminal.line()
         for line in verdict_lines(verdict, width):
-            click.echo(line)
+            terminal.line(line)
         if plot and at < MOST_STRIPS:
             for line in strips(_values(result, verdict), width=width or 80):
-                click.echo(f"  {line}")
+                terminal.line(f"  {line}")
     if line := mean_line(result.comparison, unlike=mean):
-        click.echo(f"\n{line}")
+        terminal.line(f"\n{line}")
     for text in _doubts(result):
         terminal.warn(text)
 
@@ -106,7 +104,7 @@ def show(result: Judged, *, plot: bool, about: str = "", mean: bool = False) -> 
 def verdict_lines(verdict: Verdict, width: int | None) -> Iterator[str]:
     """The verdict in one line, or in as many as the terminal needs; then the next step."""
     for line in in_parts(render(verdict), width):
-        yield click.style(line, fg=COLOURS.get(verdict.judgement), bold=True)
+        yield terminal.style(line, fg=COLOURS.get(verdict.judgement), bold=True)
     for line in tables.folded(next_step(verdict), width and width - 4):
         yield f"    {line}"
 

@@ -7,8 +7,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from anubis.analysis.verdict_text import bound_text
 from anubis.cli import exit_codes, terminal
 from anubis.cli.views import comparison_view, tables
@@ -63,7 +61,7 @@ def text(report: Report, *, everything: bool = False, mean: bool = False) -> Ite
         yield line
     if decides := reports.what_decides(report):
         yield from tables.folded(decides, terminal.width())
-    yield click.style(reports.title(report), bold=True)
+    yield terminal.style(reports.title(report), bold=True)
 
 
 def _benchmark(entry: BenchmarkComparison, width: int | None, *, without_unchanged: bool) -> Iterator[str]:
@@ -72,14 +70,14 @@ def _benchmark(entry: BenchmarkComparison, width: int | None, *, without_unchang
     disturbance = reports.disturbance(entry)
     if not (shown or entry.crossed or entry.failure or entry.note or disturbance):
         return
-    yield click.style(f"{entry.benchmark}{_subjects(entry)}", bold=True)
+    yield terminal.style(f"{entry.benchmark}{_subjects(entry)}", bold=True)
     for verdict in shown:
         yield from (f"  {line}" for line in comparison_view.verdict_lines(verdict, width and width - 2))
     for bound in entry.crossed:
         for line in comparison_view.in_parts(bound_text(bound), width and width - 2):
-            yield click.style(f"  {line}", fg="red", bold=True)
+            yield terminal.style(f"  {line}", fg="red", bold=True)
     if entry.failure:
-        yield click.style(f"  failed: {entry.failure}", fg="red")
+        yield terminal.style(f"  failed: {entry.failure}", fg="red")
     if disturbance:
         yield f"  {disturbance}"
     if entry.note:

@@ -17,6 +17,7 @@ from anubis.model.status import Status
 from anubis.record import layout, tailing
 from anubis.record.files import Files
 from anubis.record.samples import SampleFile
+from anubis.reporting.markup import visible_line
 from anubis.reporting.status_words import WORDS
 
 if TYPE_CHECKING:
@@ -71,8 +72,10 @@ class LiveView:
         width = self._console.width
         lines: list[RenderableType] = []
         for run in (active or waiting)[:MOST_SHOWN]:
-            lines += [Text(clipped(line, width), no_wrap=True) for line in self._detail(run, width)]
-        lines.append(Text(clipped(self._summary(runs), width), style="dim", no_wrap=True))
+            lines += [
+                Text(clipped(visible_line(line), width), no_wrap=True) for line in self._detail(run, width)
+            ]
+        lines.append(Text(clipped(visible_line(self._summary(runs)), width), style="dim", no_wrap=True))
         return Group(*lines)
 
     def _summary(self, runs: Sequence[Run]) -> str:

@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from statistics import median, stdev
 from typing import TYPE_CHECKING
 
-import click
-
 from anubis.analysis import quantities
 from anubis.api.runs import run_to_json
 from anubis.cli import terminal
@@ -46,16 +44,16 @@ def show_outcome(client: "Client", runs: Sequence[Run], *, as_json: bool) -> Non
     if len(runs) == 1:
         _show_one(client, runs[0], points)
         for line in remarks.lines(events[runs[0].id]):
-            click.echo(line)
+            terminal.line(line)
     else:
         short = client.runs.short_ids([run.id for run in runs])
         _show_cells(cells, points, short)
         _show_remarks(runs, short, events)
         for run in [run for run in runs if run.status is not Status.SUCCEEDED][:WIDEST]:
-            click.echo()
+            terminal.line()
             _show_end(client, run)
     for key, one in comparisons:
-        click.echo()
+        terminal.line()
         comparison_view.show(one, about=key_text(key), plot=terminal.width() is not None)
 
 
@@ -65,11 +63,11 @@ def _show_remarks(
     """The remarks about each run, under its id; those of the first runs that have some."""
     remarked = [(run, lines) for run in runs if (lines := list(remarks.lines(events[run.id])))]
     for run, lines in remarked[:WIDEST]:
-        click.echo(f"\n{short[run.id]}")
+        terminal.line(f"\n{short[run.id]}")
         for line in lines:
-            click.echo(line)
+            terminal.line(line)
     if len(remarked) > WIDEST:
-        click.echo(
+        terminal.line(
             f"\nand {units.counted(len(remarked) - WIDEST, 'more run')} with remarks: see anubis show RUN"
         )
 
@@ -81,7 +79,7 @@ def _judged(client: "Client", cells: Sequence[Cell[Run]]) -> list[tuple[Key, com
 def _show_one(client: "Client", run: Run, points: Sequence[Point]) -> None:
     if points:
         values_view.show(points, client.results.summaries(run.id))
-        click.echo()
+        terminal.line()
     _show_end(client, run)
 
 
@@ -89,16 +87,16 @@ def _show_end(client: "Client", run: Run) -> None:
     """How a run ended, in a line; for one that did not succeed also the reason, the remedy and its last output."""
     cell, width = status_text.status_cell(run.status), terminal.width()
     took = status_text.took(run.placed_s, run.ended_s)
-    end = click.style(cell.text, fg=cell.colour)
-    click.echo(f"{run.descriptor.info.name}  {run.id}  {end}{f' in {took}' if took else ''}")
+    end = terminal.style(cell.text, fg=cell.colour)
+    terminal.line(f"{run.descriptor.info.name}  {run.id}  {end}{f' in {took}' if took else ''}")
     if run.status is Status.SUCCEEDED:
         return
     for line in tables.folded(run.reason, width and width - 2) if run.reason else ():
-        click.echo(f"  {line}")
+        terminal.line(f"  {line}")
     for line in _last_output(client, run):
-        click.secho(f"  > {line}", dim=True)
+        terminal.line(terminal.style(f"  > {line}", dim=True))
     if run.cause and run.cause.remedy not in run.reason:
-        click.echo(f"  help: {run.cause.remedy}")
+        terminal.line(f"  help: {run.cause.remedy}")
 
 
 def _last_output(client: "Client", run: Run) -> list[str]:

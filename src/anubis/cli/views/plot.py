@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-import click
-
 from anubis.analysis import quantities
+from anubis.cli import terminal
 from anubis.model.verdict import Sides
 
 #: Number of values in one cell -> character.
@@ -31,7 +30,7 @@ def strips(
     yield f"{sides.metric} [{unit}]" if unit else sides.metric
     for name, values, colour in zip(names, (sides.baseline, sides.contender), _COLOURS, strict=True):
         strip = "".join(_strip(values, low, high, columns)).rstrip()
-        yield f"  {name.rjust(label)}  {click.style(strip, fg=colour)}"
+        yield f"  {name.rjust(label)}  {terminal.style(strip, fg=colour)}"
     left, right = (quantities.number(value * factor) for value in (low, high))
     yield f"  {' ' * label}  {left}{right.rjust(columns - len(left))}"
 

@@ -5,8 +5,6 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, Self
 
-import click
-
 from anubis.cli import terminal
 from anubis.cli.views import status_text
 from anubis.cli.views.run_labels import labels_of
@@ -96,4 +94,4 @@ class Lines:
         clock = time.strftime("%H:%M:%S")
         reason = run.reason if run.status is Status.FAILED else ""
         about = f"{clock}  {self._short[run.id]}  {self._names[run.id]}"
-        click.echo(f"{about}  {WORDS[run.status]:9}  {took}  {reason}".rstrip(), err=True)
+        terminal.line(f"{about}  {WORDS[run.status]:9}  {took}  {reason}".rstrip(), err=True)

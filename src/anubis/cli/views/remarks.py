@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 
-import click
-
 from anubis.api.json_values import Json
 from anubis.cli import terminal
 from anubis.cli.views import tables
@@ -19,7 +17,7 @@ def lines(events: Iterable[Event]) -> Iterator[str]:
         if event.kind in _KINDS:
             title, colour = _KINDS[event.kind]
             for line in tables.folded(f"{title}: {event.message}", width and width - 2):
-                yield click.style(f"  {line}", fg=colour)
+                yield terminal.style(f"  {line}", fg=colour)
 
 
 def as_json(events: Iterable[Event]) -> list[Json]:

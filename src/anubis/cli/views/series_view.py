@@ -4,8 +4,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import click
-
 from anubis.analysis.quantities import effect_between, effect_text, levels_text
 from anubis.cli import terminal
 from anubis.cli.views import tables, units
@@ -77,7 +75,7 @@ def picture(one: "SeriesOverview") -> Iterator[str]:
     """The chart of a series, its properties, and its changes of level."""
     point, verdict = one.points[-1], one.verdict
     changes = [change.index for change in verdict.changes]
-    yield click.style(f"{one_line(one.benchmark)}  {one_line(point.metric)}", bold=True)
+    yield terminal.style(f"{one_line(one.benchmark)}  {one_line(point.metric)}", bold=True)
     yield from chart(
         [each.value for each in one.points], changes, unit=point.units, width=terminal.width() or 80
     )

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
-import click
-
 from anubis.cli import terminal
+from anubis.reporting.markup import visible_line
 
 GAP = "  "
 #: No column is cut below this many characters.
@@ -38,7 +37,7 @@ Cell = str | Styled
 def show(columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> None:
     """Print a table on standard output."""
     for line in lines(columns, rows, width=terminal.width()):
-        click.echo(line)
+        terminal.line(line)
 
 
 def lines(columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, width: int | None) -> Iterator[str]:
@@ -56,18 +55,18 @@ def lines(columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, width: i
     if width is not None:
         _narrow(shown, widths, width)
     titles: list[Cell] = [column.title for column in shown]
-    yield click.style(_line(shown, widths, titles), bold=True)
+    yield terminal.style(_line(shown, widths, titles), bold=True)
     for row in cells:
         yield _line(shown, widths, row)
 
 
 def pairs(rows: Iterable[tuple[str, str]], *, width: int | None = None) -> Iterator[str]:
     """``name  value`` lines with aligned values, folded to ``width``; pairs without a value are left out."""
-    kept = [(name, value) for name, value in rows if value]
+    kept = [(visible_line(name), visible_line(value)) for name, value in rows if value]
     indent = max((len(name) for name, _ in kept), default=0)
     for name, value in kept:
         first, *more = folded(value, None if width is None else width - indent - len(GAP))
-        yield f"{click.style(name.ljust(indent), dim=True)}{GAP}{first}"
+        yield f"{terminal.style(name.ljust(indent), dim=True)}{GAP}{first}"
         yield from (f"{' ' * indent}{GAP}{line}" for line in more)
 
 
@@ -79,7 +78,7 @@ def folded(text: str, width: int | None) -> list[str]:
 
 
 def _text(cell: Cell) -> str:
-    return cell.text if isinstance(cell, Styled) else cell
+    return visible_line(cell.text if isinstance(cell, Styled) else cell)
 
 
 def _narrow(columns: Sequence[Column], widths: list[int], width: int) -> None:
@@ -100,7 +99,7 @@ def _line(columns: Sequence[Column], widths: Sequence[int], row: Sequence[Cell])
         text = clipped(_text(cell), width) if column.cut else _text(cell)
         last = at == len(columns) - 1
         padded = text.rjust(width) if column.right else text if last else text.ljust(width)
-        parts.append(click.style(padded, fg=cell.colour) if isinstance(cell, Styled) else padded)
+        parts.append(terminal.style(padded, fg=cell.colour) if isinstance(cell, Styled) else padded)
     return GAP.join(parts).rstrip()
 
 

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-import click
-
 from anubis.analysis import quantities
+from anubis.cli import terminal
 from anubis.cli.views import tables, units
 from anubis.cli.views.status_text import own_last
 from anubis.contracts.points import MetricSummary
@@ -28,7 +27,7 @@ def show(points: Sequence[Point], summaries: Sequence[MetricSummary]) -> None:
     ordered = sorted(points, key=lambda point: own_last(point.metric))
     tables.show(_COLUMNS, [_row(point, by_metric.get(point.metric)) for point in ordered])
     if any(point.contaminated for point in points):
-        click.echo("* the machine was disturbed during the run: see anubis show")
+        terminal.line("* the machine was disturbed during the run: see anubis show")
 
 
 def _row(point: Point, summary: MetricSummary | None) -> list[tables.Cell]:

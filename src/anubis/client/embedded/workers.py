@@ -20,17 +20,20 @@ class Workers(protocol.Workers):
 
     def __init__(self, installation: Installation) -> None:
         self._installation = installation
+        #: A worker was started, which may not have claimed any runs yet.
+        self._is_started = False
 
     def start(self) -> bool:
         unfinished = self._installation.world.runs.unfinished()
-        return unfinished > 0 and worker.start(self._installation.settings.home)
+        self._is_started = unfinished > 0 and worker.start(self._installation.settings.home)
+        return self._is_started
 
     def pick_up(self) -> bool:
         world = self._installation.world
         try:
-            if not world.runs.unfinished() or any(not is_dead(owner) for owner in world.leases.owners()):
+            if self._is_started or any(not is_dead(owner) for owner in world.leases.owners()):
                 return False
-            return worker.start(self._installation.settings.home)
+            return self.start()
         except (StoreError, OSError):  # the command that was called has done what it could
             return False
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from anubis.agent import process_tree
 from anubis.model.run import Observation, Seen
 from anubis.pipeline.record_result import RecordResult, damaged, result_of
-from anubis.record import layout, liveness
+from anubis.record import access, layout, liveness
 from anubis.record.files import FolderFiles, read_json, replace
 from anubis.record.reading import Record
 
@@ -22,7 +22,7 @@ FORCE_S = 60.0
 def take_ballast(record: Path) -> None:
     """Reserve disk space that is freed when the run has ended, so that the store can write its end on a full disk."""
     if hasattr(os, "posix_fallocate"):  # not available on macOS
-        with (record / layout.BALLAST).open("wb") as file:
+        with os.fdopen(access.create(str(record / layout.BALLAST), os.O_WRONLY | os.O_TRUNC), "wb") as file:
             os.posix_fallocate(file.fileno(), 0, BALLAST_BYTES)
 
 

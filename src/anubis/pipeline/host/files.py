@@ -10,6 +10,7 @@ from anubis.contracts.objects import Objects
 from anubis.model.cause import Cause
 from anubis.model.errors import StageError
 from anubis.model.launch import Replica
+from anubis.record import access
 from anubis.submission.script_archive import extract
 
 
@@ -17,14 +18,16 @@ def prepare(replica: Replica) -> Path:
     """Create the record, folders and files of a replica; returns the record. Idempotent. Raises OSError."""
     record = Path(replica.on_host(replica.record))
     for folder in (record, *(Path(replica.on_host(path)) for path in replica.folders)):
-        folder.mkdir(parents=True, exist_ok=True)
+        access.make_folder(str(folder))
     for path, file in replica.files.items():
         target = Path(replica.on_host(path))
         if target.exists():
             continue
         part = target.with_name(f".{target.name}.{os.urandom(8).hex()}")
-        part.write_bytes(file.content)
-        part.chmod(file.mode)
+        with os.fdopen(access.create(str(part), os.O_WRONLY | os.O_EXCL), "wb") as stream:
+            stream.write(file.content)
+        if file.mode & 0o111:
+            part.chmod(part.stat().st_mode | 0o100)
         part.replace(target)
     return record
 
@@ -35,7 +38,7 @@ def extracted(key: str, folder: str, objects: Objects) -> str:
     if scripts.exists():
         return str(scripts)
     try:
-        scripts.parent.mkdir(parents=True, exist_ok=True)
+        access.make_folder(str(scripts.parent))
         fresh = Path(tempfile.mkdtemp(dir=scripts.parent))
         try:
             with objects.open(key) as stream:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from anubis.model.errors import NoCapacityError
+from anubis.record import access
 
 _NVIDIA = Path("/proc/driver/nvidia/gpus")
 
@@ -56,7 +57,7 @@ def take(folder: Path, kind: str, names: Sequence[str], count: int, locks: list[
 
 def take_lock(path: Path) -> int | None:
     """The descriptor of a lock file that is now locked; None if another process holds the lock."""
-    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    lock = access.create(str(path), os.O_RDWR | os.O_CLOEXEC)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

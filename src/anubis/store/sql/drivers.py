@@ -1,5 +1,7 @@
 """All differences between SQLite and PostgreSQL: connections, transactions, and locks for schema changes."""
 
+import contextlib
+import os
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -7,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from anubis.model.errors import AnubisError, BadInputError, DamagedDatabaseError, StoreError
+from anubis.record import access
 from anubis.store.sql.sqlite_reading import explained, read_only_connection
 
 #: Timeout of a statement that waits for another writer, seconds.
@@ -76,6 +79,9 @@ def _sqlite(path: str) -> Driver:
         )
 
     def connect() -> sqlite3.Connection:
+        if not os.path.exists(path):  # noqa: PTH110  # SQLite gives its other files the permissions of this one
+            with contextlib.suppress(OSError):  # SQLite reports why
+                os.close(access.create(path, os.O_RDWR))
         connection = sqlite3.connect(
             path, timeout=BUSY_S, isolation_level=None, check_same_thread=False, cached_statements=256
         )
@@ -113,12 +119,21 @@ def _postgresql(url: str) -> Driver:
             remedy="pip install 'anubis-bench[postgresql]'",
         ) from error
 
+    def connect() -> Any:
+        try:
+            return psycopg.connect(url, autocommit=True, application_name="anubis")
+        except psycopg.ProgrammingError as error:  # its text may repeat the address, with a password
+            raise BadInputError(
+                f"the address in ANUBIS_DATABASE_URL is not valid: {str(error).partition(':')[0].strip()}",
+                remedy="set it to postgresql://USER@HOST/NAME; options follow a question mark",
+            ) from None
+
     place = url.rpartition("@")[2].partition("?")[0].removeprefix("postgresql://")
     return Driver(
         name="postgresql",
         dialect="postgresql+psycopg",
         place=place,
-        connect=lambda: psycopg.connect(url, autocommit=True, application_name="anubis"),
+        connect=connect,
         durable=("SET synchronous_commit = off", "SET synchronous_commit = on"),
         begin="BEGIN",
         prepare=(),

@@ -14,6 +14,7 @@ from anubis.model.cause import Cause
 from anubis.model.descriptor import Descriptor, secret_name
 from anubis.model.errors import BadInputError, StageError, disk_error
 from anubis.model.problem import Problem
+from anubis.record import access
 from anubis.settings import Settings
 from anubis.submission.environment.names import is_secret, is_setting, matcher
 from anubis.submission.environment.secrets import Secrets
@@ -51,7 +52,7 @@ class HomeEnvironments:
     def hand_over(self, run_ids: Sequence[str], environment: SubmittedEnvironment) -> None:
         content = json.dumps({"variables": environment.variables, "secrets": environment.secrets}).encode()
         try:
-            self._folder.mkdir(mode=0o700, exist_ok=True)
+            access.make_folder(str(self._folder))
             for run_id in run_ids:
                 _write_private(self._file(run_id), content)
         except OSError as error:
@@ -144,12 +145,10 @@ def _texts(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def _write_private(path: Path, content: bytes, *, replace: bool = True) -> None:
-    """Write a file that only this user can read; without ``replace``, an existing file is kept."""
+    """Write a file that only this user, or the group of a shared home folder, can read; without ``replace``, an existing file is kept."""
     part = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
     try:
-        with os.fdopen(
-            os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb"
-        ) as file:
+        with os.fdopen(access.create(str(part), os.O_WRONLY | os.O_EXCL | os.O_CLOEXEC), "wb") as file:
             file.write(content)
         if replace:
             part.replace(path)
