@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from anubis.cli import terminal
 from anubis.cli.params import json_option
 from anubis.cli.views import json_output, units
 from anubis.model.errors import BadInputError
@@ -35,7 +36,7 @@ def backup(*, file: Path, restore: bool, as_json: bool) -> None:
         if as_json:
             json_output.show({"backup": str(file), "size_bytes": size_bytes})
         else:
-            click.echo(f"{file} ({units.size(size_bytes)})")
+            terminal.line(f"{file} ({units.size(size_bytes)})")
         return
     settings.home.mkdir(parents=True, exist_ok=True)
     with only_worker(settings.home) as lock:
@@ -45,6 +46,6 @@ def backup(*, file: Path, restore: bool, as_json: bool) -> None:
     if as_json:
         json_output.show({"restored": str(database), "replaced": str(kept) if kept else None})
     else:
-        click.echo(f"restored {database}")
+        terminal.line(f"restored {database}")
         if kept:
-            click.echo(f"the replaced database is {kept}")
+            terminal.line(f"the replaced database is {kept}")
