@@ -484,6 +484,28 @@ def test_a_failure_is_one_alert_and_a_success_its_end(history):
     assert [state for state, _ in history.told()] == ["confirmed", "resolved"]
 
 
+def test_a_benchmark_that_fails_again_after_a_success_has_an_open_alert_again(history):
+    history.add(100.0)
+    history.add(0.0, cause=Cause.LOST)
+    history.add(100.0)
+    [alert] = history.add(0.0, cause=Cause.LOST)
+    assert (alert.kind, alert.state, alert.run_id) == (
+        AlertKind.FAILURE,
+        AlertState.CONFIRMED,
+        history.run.id,
+    )
+    assert history.run.id in {delivery.run_id for delivery in history.deliveries}
+    [alert] = history.add(100.0)
+    assert alert.state is AlertState.RESOLVED
+
+
+def test_a_bound_that_is_crossed_again_after_it_was_kept_has_an_open_alert_again(history):
+    history.descriptor = with_threshold(history, min=90.0)
+    states = [[alert.state for alert in history.add(level)] for level in (100.0, 50.0, 100.0, 50.0, 100.0)]
+    opened, resolved = [AlertState.CONFIRMED], [AlertState.RESOLVED]
+    assert states == [[], opened, resolved, opened, resolved]
+
+
 def test_a_failure_after_a_resolved_one_is_told_again(history):
     history.descriptor = replace(history.descriptor, notify=(TEAM,))
     for level, cause in ((100.0, None), (0.0, Cause.TIMEOUT)) * 3:

@@ -110,7 +110,7 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
 def test_a_file_that_is_no_database_is_left_alone(tmp_path):
     file = tmp_path / "anubis.db"
     file.write_text("these are notes, not a database\n" * 100)
-    with pytest.raises(AnubisError, match="not an Anubis database"):
+    with pytest.raises(AnubisError, match="is not an SQLite database"):
         open_store(f"sqlite:///{file}")
     assert file.read_text() == "these are notes, not a database\n" * 100
 

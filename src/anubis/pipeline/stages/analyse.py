@@ -19,6 +19,7 @@ from anubis.judging.series import (
     subject_points,
 )
 from anubis.judging.thresholds import BOUNDS, alert_row, crossed_bounds, references_of
+from anubis.judging.units import in_newest_unit
 from anubis.late import late
 from anubis.model.alert import Alert, AlertKind, AlertRow, AlertState
 from anubis.model.points import OWN_METRICS, Point
@@ -95,12 +96,12 @@ def _history(point: Point, world: World) -> list[Point]:
     """The newest points of a series. If the given point is older than these, all of them."""
     newest = world.points.history(point.series_key, point.metric, point.fingerprint, limit=NEWEST_POINTS)
     is_read = any(one.run_id == point.run_id for one in newest)
-    return in_order(newest) if is_read else _whole(point, world)
+    return in_newest_unit(in_order(newest)) if is_read else _whole(point, world)
 
 
 def _whole(point: Point, world: World) -> list[Point]:
     """All points of a series."""
-    return in_order(world.points.history(point.series_key, point.metric, point.fingerprint))
+    return in_newest_unit(in_order(world.points.history(point.series_key, point.metric, point.fingerprint)))
 
 
 def _judged(histories: Sequence[Sequence[Point]], known: Sequence[Alert], world: World) -> list[JudgedSeries]:

@@ -159,7 +159,7 @@ class Database:
 
     @contextlib.contextmanager
     def session(self) -> Iterator[Session]:
-        """One connection in autocommit mode. Raises StoreError if the database fails."""
+        """One connection in autocommit mode. Raises StoreError if the database fails, DamagedDatabaseError if it is damaged."""
         session = self._take()
         try:
             yield session
@@ -167,6 +167,12 @@ class Database:
             session.broken = True
             self._drop_idle()  # the other connections have probably failed too
             raise self.driver.explain(error) from error
+        except Exception as error:
+            if not self.driver.is_damage(error):
+                raise
+            session.broken = True
+            self._drop_idle()
+            raise self.driver.damaged(str(error).strip()) from error
         except (KeyboardInterrupt, SystemExit):  # perhaps in the middle of a statement
             session.broken = True
             raise
