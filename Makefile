@@ -40,7 +40,7 @@ security: $(READY) ## weaknesses in the code (bandit) and in packages (pip-audit
 	@mkdir -p build && $(BIN)/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml --output-file build/sbom.cdx.json $(BIN)/python
 	@$(BIN)/python .ci/audit.py
 
-integration: $(READY) ## run the tests against realrs (PostgreSQL)
+integration: $(READY) ## run the tests against real servers, as root and in a browser
 	@$(BIN)/python -m pytest -m 'integration or postgresql' tests/integration tests/contract
 
 chaos: $(READY) ## kill, stop and starve everything at random, then look at every run; make chaos SECONDS=1800 SEED=N DATABASE=postgresql
