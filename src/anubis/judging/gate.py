@@ -19,6 +19,7 @@ from anubis.judging.baseline import (
 )
 from anubis.judging.gate_bounds import BoundedMetric, check_bounds
 from anubis.judging.series import in_order, judged_metrics
+from anubis.judging.units import Place, in_unit, joined, place_of
 from anubis.model.alert import AlertState
 from anubis.model.identity import series_key
 from anubis.model.points import Point, PointBlock
@@ -134,12 +135,13 @@ def _compared_groups(
     groups = _groups(good, [point for point in points if not metrics or point.metric in metrics])
     if not groups:
         return []
-    blocks = _blocks(groups, world)
+    units = {place_of(points[-1]): points[-1].units for group in groups for points in group.points.values()}
+    blocks = joined(_blocks(groups, world), units)
     accepted = world.alerts.find(states=(AlertState.ACCEPTED,))
     before = baseline_levels(
         blocks, {(g.series_key, g.fingerprint): _contender_runs(g) for g in groups}, accepted
     )
-    baselines = before if sides.baseline is None else _given_levels(sides.baseline, groups, world)
+    baselines = before if sides.baseline is None else _given_levels(sides.baseline, groups, world, units)
     measured: dict[tuple[str, str], set[str]] = defaultdict(set)
     for block in blocks:
         measured[block.series_key, block.metric].add(block.fingerprint)
@@ -165,7 +167,9 @@ def _groups(runs: dict[str, Run], points: Iterable[Point]) -> list[_Group]:
         group.points[point.metric].append(point)
     for group in groups.values():
         judged = judged_metrics(group.run.descriptor, list(group.points))
-        group.points = {metric: group.points[metric] for metric in judged}
+        group.points = {
+            metric: in_unit(points, points[-1].units) for metric in judged if (points := group.points[metric])
+        }
     return list(groups.values())
 
 
@@ -190,7 +194,9 @@ def _blocks(groups: Sequence[_Group], world: World) -> Sequence[PointBlock]:
     )
 
 
-def _given_levels(runs: Sequence[Run], groups: Sequence[_Group], world: World) -> dict[Key, Level]:
+def _given_levels(
+    runs: Sequence[Run], groups: Sequence[_Group], world: World, units: Mapping[Place, str]
+) -> dict[Key, Level]:
     """The points of the given baseline runs, under the keys of the contender's series.
 
     If each side has a single series, the two are compared even if their names differ.
@@ -206,7 +212,8 @@ def _given_levels(runs: Sequence[Run], groups: Sequence[_Group], world: World) -
         is_single = len(of_baseline) == len(of_contender) == 1
         same = set(of_baseline) if is_single else _same_benchmark(run, of_baseline)
         for point in in_order([point for other in same for point in by_series[other]]):
-            by_key[key, point.fingerprint, point.metric, point.units].append(point)
+            to = units.get((key, point.fingerprint, point.metric), point.units)
+            by_key[key, point.fingerprint, point.metric, to] += in_unit([point], to)
     return {
         key: Level(
             tuple(point.value for point in points),
