@@ -10,6 +10,7 @@ from anubis.model.cause import Cause
 from anubis.model.errors import (
     AnubisError,
     BadInputError,
+    CancelledError,
     ConflictError,
     ElsewhereError,
     FullError,
@@ -58,6 +59,7 @@ TYPES = (
     ),
     ErrorType(error=NotFoundError, name="not-found", status=404, title="The name or id is unknown"),
     ErrorType(error=PlugInError, name="plug-in", status=501, title="A plug-in is missing or broken"),
+    ErrorType(error=CancelledError, name="cancelled", status=409, title="Runs of the command were cancelled"),
     ErrorType(error=UndecidedError, name="undecided", status=409, title="The runs do not allow a decision"),
     ErrorType(error=ConflictError, name="conflict", status=409, title="Another writer changed it first"),
     ErrorType(error=LeaseLostError, name="lease-lost", status=409, title="Another reconciler has the lease"),

@@ -20,6 +20,7 @@ EXAMPLES = [
         file="a.toml",
     ),
     errors.NotFoundError("no run @last", remedy="see anubis history"),
+    errors.CancelledError("a run was cancelled"),
     errors.UndecidedError("they do not differ"),
     errors.ConflictError("another changed it"),
     errors.LeaseLostError("another has it"),

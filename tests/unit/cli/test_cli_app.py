@@ -22,7 +22,7 @@ COMMANDS = [name for places in SECTIONS.values() for name in places]
         ("run nowhere.toml", "nowhere.toml"),
         ("run .", "directory"),
         ("run x.toml --rounds 0", "--rounds"),
-        ("run x.toml --set repeats", "KEY=VALUE"),
+        ("run x.toml --set repeats", "a name and a value with = between them"),
         ("stats", "did you mean status"),
         ("status", "@last"),
         ("status @last~3", "@last~3"),
