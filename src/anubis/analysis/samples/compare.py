@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from anubis.analysis.samples import estimates
-from anubis.analysis.samples.calibration import Calibration, unchanged_probabilities
+from anubis.analysis.samples.calibration import Calibration, tests_without_change
 from anubis.analysis.samples.estimates import FEWEST_RUNS, Estimate
 from anubis.analysis.samples.moderation import Prior
 from anubis.analysis.samples.multiplicity import adjusted, mean_effect
@@ -39,6 +39,8 @@ class _Sample:
     def of(cls, sides: Sides) -> "_Sample":
         old, new, past = sides.baseline, sides.contender, sides.history
         _check(sides.metric, old, new, past, sides.min_effect)
+        if min(len(old), len(new)) >= FEWEST_RUNS and not scale_of(past).logs:
+            past = ()  # differences would replace the ratios of values that have ratios
         scale = scale_of(old, new, past)
         between_medians = scale.centre(new) - scale.centre(old) if old and new else None
         sessions = grouped(old, sides.baseline_sessions), grouped(new, sides.contender_sessions)
@@ -110,8 +112,8 @@ def compare_many(sides: Iterable[Sides], *, false_discovery_rate: float = 0.05) 
     verdicts = samples.verdicts()
     among = samples.p_among()
     tested = [at for at, p in enumerate(among) if p is not None]
-    for at, adjusted_p in zip(tested, adjusted([among[at] or 0.0 for at in tested]), strict=True):
-        adjusted_p = max(adjusted_p, verdicts[at].p or 0.0)
+    for at, of_all in zip(tested, adjusted([among[at] or 0.0 for at in tested]), strict=True):
+        adjusted_p = max(of_all, verdicts[at].p or 0.0)
         verdict = replace(verdicts[at], adjusted_p=adjusted_p)
         if adjusted_p > false_discovery_rate and verdict.judgement is not Judgement.UNCHANGED:
             verdict = _again(verdict)
@@ -135,8 +137,8 @@ class _Samples:
         spreads = [one.estimate.spread for one in samples if one.estimate.spread is not None]
         prior = Prior.of([one.variance for one in spreads], [one.freedom for one in spreads])
         levels = [one.estimate.level for one in samples]
-        own = Calibration.of(unchanged_probabilities(levels, Prior()))
-        among = Calibration.of(unchanged_probabilities(levels, prior)) if prior.freedom else own
+        own = Calibration.of(tests_without_change(levels, Prior()))
+        among = Calibration.of(tests_without_change(levels, prior)) if prior.freedom else own
         return cls(samples, prior, (own, among))
 
     def verdicts(self) -> list[Verdict]:

@@ -41,7 +41,9 @@ class Scale:
         return math.log1p(effect) if effect > -1 else -math.inf
 
 
-def scale_of(baseline: Sequence[float], contender: Sequence[float], history: Sequence[float] = ()) -> Scale:
+def scale_of(
+    baseline: Sequence[float], contender: Sequence[float] = (), history: Sequence[float] = ()
+) -> Scale:
     """The scale on which two samples are compared: logs if all values are positive."""
     everything = [*baseline, *contender, *history]
     if all(value > 0 for value in everything):
