@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import wilcoxon
 
 from anubis.analysis.samples.pairs import RANKS_FROM, compare_pairs, signed_rank
+from support.noises import NOISES, gauss
 
 #: A session has twice the noise of a run.
 SESSION_SD, RUN_SD = 2.0, 1.0
@@ -59,29 +60,6 @@ def test_the_estimate_moves_and_scales_with_the_differences():
         values = random.standard_normal(count)
         moved = compare_pairs(factor * values + offset, noise=factor, freedom=9)
         assert moved.estimate == pytest.approx(factor * compare_pairs(values).estimate + offset)
-
-
-def gauss(random, shape):
-    return random.standard_normal(shape)
-
-
-def heavy_tails(random, shape):
-    return random.standard_t(3, shape) / 3**0.5
-
-
-def skewed(random, shape):
-    return (np.exp(0.6 * random.standard_normal(shape)) - 1.197) / 0.787
-
-
-def two_modes(random, shape):
-    return (2.0 * (random.random(shape) < 0.3) + 0.35 * random.standard_normal(shape) - 0.6) / 0.98
-
-
-def spikes(random, shape):
-    return random.standard_normal(shape) + 10 * (random.random(shape) < 0.01)
-
-
-NOISES = [gauss, heavy_tails, skewed, two_modes, spikes]
 
 
 def rate_confirmed(pairs, shift, *, count=4000, seed=20260901, noise=gauss, metrics=1):

@@ -93,7 +93,7 @@ class Unchanged:
     freedoms: Floats
 
 
-def tests_without_change(levels: Sequence[Sequence[float]], prior: Prior) -> Unchanged:
+def leave_one_out(levels: Sequence[Sequence[float]], prior: Prior) -> Unchanged:
     """The tests of each value against the others of its level, as of a contender with one value.
 
     ``levels`` are the working values of each metric. With many metrics some of the values of each are taken.

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from anubis.analysis.samples import estimates
-from anubis.analysis.samples.calibration import Calibration, tests_without_change
+from anubis.analysis.samples.calibration import Calibration, leave_one_out
 from anubis.analysis.samples.estimates import FEWEST_RUNS, Estimate
 from anubis.analysis.samples.moderation import Prior
 from anubis.analysis.samples.multiplicity import adjusted, mean_effect
@@ -137,8 +137,8 @@ class _Samples:
         spreads = [one.estimate.spread for one in samples if one.estimate.spread is not None]
         prior = Prior.of([one.variance for one in spreads], [one.freedom for one in spreads])
         levels = [one.estimate.level for one in samples]
-        own = Calibration.of(tests_without_change(levels, Prior()))
-        among = Calibration.of(tests_without_change(levels, prior)) if prior.freedom else own
+        own = Calibration.of(leave_one_out(levels, Prior()))
+        among = Calibration.of(leave_one_out(levels, prior)) if prior.freedom else own
         return cls(samples, prior, (own, among))
 
     def verdicts(self) -> list[Verdict]:
