@@ -14,14 +14,14 @@ benchmark_code = "true"
 """
 
 BAD = {
-    "empty": ("", "spec_version"),
+    "empty": ("", "benchmark_code"),
     "not TOML": ("this is no TOML = = =", "1:"),
     "binary": (b"\x00\xff\xfe\x80" * 100, ""),
     "of another tool": ('[build-system]\nrequires = ["hatchling"]\n[project]\nname = "x"\n', ""),
     "too large": ("# padding\n" * 500_000, ""),
     "unknown key": (GOOD.replace("benchmark_code", "benchmark_cod"), "benchmark_code"),
     "unknown section": (GOOD + "[hardwar]\n", "hardwar"),
-    "missing field": (GOOD.replace('instance_type = "local"', ""), "instance_type"),
+    "missing field": (GOOD.replace('name = "hello"', ""), "name"),
     "bad pattern": (GOOD + "[[output.metrics]]\nname = \"a\"\npattern = '(['\n", "pattern"),
     "unbalanced quotes": (GOOD.replace('"true"', '"sh -c \'true"'), "benchmark_code"),
     "no such engine": (

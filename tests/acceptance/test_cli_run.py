@@ -1,6 +1,8 @@
 import json
 import signal
 
+import pytest
+
 METRIC = """
 [[output.metrics]]
 name = "answer"
@@ -206,3 +208,31 @@ def test_ctrl_c_while_watching_leaves_and_lets_the_run_go_on(anubis):
     assert b"continuing in the background" in err
     gate.touch()
     assert anubis("watch").returncode == 0
+
+
+def test_a_first_descriptor_is_four_lines(anubis):
+    (anubis.folder / "first.toml").write_text('[info]\nname = "first"\n[ml]\nbenchmark_code = "echo hello"\n')
+    assert anubis("run", "first.toml").returncode == 0
+    values = {each["path"]: each for each in anubis.json("validate", "first.toml", "--resolved")}
+    assert values["hardware.instance_type"] == {
+        "path": "hardware.instance_type",
+        "value": "local",
+        "origin": "default",
+        "line": None,
+    }
+    assert (values["info.name"]["origin"], values["info.name"]["line"]) == ("file", 2)
+    text = anubis("validate", "first.toml", "--resolved", "--set", "measure.repeats=3").stdout
+    (repeats,) = [line.split() for line in text.splitlines() if line.startswith("repeats")]
+    assert repeats == ["repeats", "=", "3", "#", "--set"]
+    (anubis.folder / "whole.toml").write_text(text)
+    assert anubis.json("validate", "whole.toml")[0]["valid"]
+    assert anubis("validate", "first.toml", "--upgrade").stdout.startswith("[info]")
+
+
+@pytest.mark.parametrize("words", [["first.toml", "first.toml"], ["first.toml", "--plan"], ["bad.toml"]])
+def test_resolved_is_refused_for_several_files_and_invalid_ones(anubis, words):
+    (anubis.folder / "first.toml").write_text('[info]\nname = "first"\n[ml]\nbenchmark_code = "true"\n')
+    (anubis.folder / "bad.toml").write_text("[info]\n")
+    ended = anubis("validate", *words, "--resolved")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.count("error: ") == 1

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from support.command import Command
+from support.mlflow_server import MlflowServer, serving
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "histories"
 CSV = "benchmark,metric,value,units,time_s,version\n" + "".join(
@@ -127,3 +128,96 @@ def test_bad_input(anubis, words, sentence):
     assert sentence in ended.stderr
     assert ended.stderr.count("error: ") == 1
     assert not list(anubis.folder.glob(".*"))
+
+
+HEADER = "benchmark,metric,value,units,time_s,version\n"
+
+
+def rows(*each):
+    return HEADER + "".join(f"fft,{metric},{value},{units},1700000000,v0\n" for metric, value, units in each)
+
+
+def values(anubis):
+    (run,) = anubis.json("history")
+    return {metric: (each["value"], each["units"]) for metric, each in run["metrics"].items()}
+
+
+def write(anubis, name, *each):
+    path = anubis.folder / name
+    path.write_text(rows(*each))
+    return path
+
+
+def test_a_file_with_another_metric_joins_the_run(anubis):
+    anubis("import", write(anubis, "time.csv", ("time", 1.5, "s")))
+    ended = anubis("import", write(anubis, "memory.csv", ("memory", 7, "B"), ("time", 1.5, "s")))
+    assert ended.returncode == 0
+    assert "0 of them new, values added to 1 stored run" in ended.stdout
+    assert "anubis series analyse" in ended.stdout
+    assert values(anubis) == {"time": (1.5, "s"), "memory": (7, "B")}
+    again = anubis("import", "memory.csv")
+    assert "0 of them new: every value is stored already" in again.stdout
+    assert "analyse" not in again.stdout
+    answer = anubis.json("import", write(anubis, "third.csv", ("rate", 2, "1/s"), ("size", 3, "B")))
+    assert (answer["stored_runs"], answer["stored_values"], answer["joined_runs"]) == (0, 2, 1)
+    assert set(anubis.json("series")[0]) >= {"metric"}
+    assert {row["metric"] for row in anubis.json("series")} == {"time", "memory", "rate", "size"}
+
+
+@pytest.mark.parametrize(("value", "units"), [(1.6, "s"), (1.5, "ms")])
+def test_another_value_of_a_stored_metric_is_refused_with_both_values(anubis, value, units):
+    anubis("import", write(anubis, "time.csv", ("time", 1.5, "s")))
+    other = write(anubis, "other.csv", ("memory", 7, "B"), ("time", value, units))
+    ended = anubis("import", other)
+    assert ended.returncode == 2
+    assert f'"fft" of v0 has time = {value} {units} here, but 1.5 s in the stored run' in ended.stderr
+    assert "--partial" in ended.stderr
+    assert values(anubis) == {"time": (1.5, "s")}, "nothing of the file is stored"
+    dry = anubis.json("import", other, "--dry-run")
+    assert [problem["severity"] for problem in dry["problems"]] == ["error"]
+    assert anubis("import", other, "--partial").returncode == 0
+    assert values(anubis) == {"time": (1.5, "s"), "memory": (7, "B")}
+
+
+def test_files_of_one_import_are_joined_too_and_may_not_contradict(anubis):
+    one, same = write(anubis, "one.csv", ("time", 1.5, "s")), write(anubis, "same.csv", ("time", 1.5, "s"))
+    two, other = write(anubis, "two.csv", ("memory", 7, "B")), write(anubis, "other.csv", ("time", 9.5, "s"))
+    ended = anubis("import", one, other)
+    assert ended.returncode == 2
+    assert f"{other}: " in ended.stderr
+    assert "time = 9.5 s here, but 1.5 s in an earlier file" in ended.stderr
+    assert anubis.json("history") == []
+    assert "1 run with 2 values" in anubis("import", one, same, two).stdout
+    assert values(anubis) == {"time": (1.5, "s"), "memory": (7, "B")}
+
+
+def test_no_value_of_a_file_is_added_to_a_measured_run(anubis):
+    anubis("run", anubis.write("hello.toml", "echo hello"))
+    text = anubis("export").stdout
+    (anubis.folder / "same.csv").write_text(text)
+    assert "every value is stored already" in anubis("import", "same.csv").stdout
+    (anubis.folder / "more.csv").write_text(text.replace("wall_time", "accuracy"))
+    ended = anubis("import", "more.csv")
+    assert "accuracy of the file is not added" in ended.stderr
+    assert "accuracy" not in anubis.json("history")[0]["metrics"]
+
+
+def test_the_runs_of_an_mlflow_server_are_imported_once(anubis):
+    with serving(MlflowServer()) as server:
+        for number in range(3):
+            server.add("train", f"run{number}", {"loss": number + 0.5}, start_time=1_700_000_000_000 + number)
+        ended = anubis("import", "mlflow", server.address)
+        assert ended.returncode == 0, ended.stderr
+        assert "mlflow (1 file)" in ended.stdout
+        assert "3 of them new" in ended.stdout
+        server.runs[0]["data"]["metrics"].append({"key": "accuracy", "value": 0.9})
+        assert "values added to 1 stored run" in anubis("import", "--format", "mlflow", server.address).stdout
+        server.runs[1]["data"]["metrics"][0]["value"] = 9.0
+        assert (
+            "loss = 9.0 here, but 1.5 in the stored run" in anubis("import", "mlflow", server.address).stderr
+        )
+    assert anubis("import", "mlflow", server.address).returncode == 2
+    (anubis.folder / "mlflow").write_text("")
+    assert "the format of mlflow is not recognised" in anubis("import", "mlflow", "x").stderr, (
+        "a file comes first"
+    )

@@ -161,8 +161,11 @@ def old_descriptors(reader):
 
 
 def descriptors(reader):
-    """A descriptor with problems, and the examples."""
+    """A descriptor with problems, programs to measure, and the examples."""
     examples(reader)
+    (reader.folder / "train.py").write_text("print('accuracy', 97)\n")
+    (reader.folder / "bench").write_text("#!/bin/sh\nexit 0\n")
+    (reader.folder / "bench").chmod(0o755)
     (reader.folder / "wrong.toml").write_text(WRONG)
 
 

@@ -274,3 +274,12 @@ def test_warm_ups_no_longer_count_in_summaries(old, database_url):
     assert (count, last, least, most) == (3, 5.0, 3.0, 5.0)
     assert total is None or total != total, "not a number, which SQLite keeps as NULL"
     assert found[2, 1] == (9, 9.0, 9.0, 9.0, 9.0)
+
+
+def test_runs_of_an_earlier_schema_have_no_overrides(old, database_url):
+    old.add_run(1)
+    old.close()
+    open_store(database_url).close()
+    connection = driver_for(database_url).connect()
+    assert connection.execute("SELECT overrides FROM runs").fetchall() == [(None,)]
+    connection.close()

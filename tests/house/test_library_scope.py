@@ -24,7 +24,7 @@ SCOPE = {
     "rich": {"cli/views"},
     "scipy": {"analysis"},
     "sqlalchemy": {"store/sql", "store/migrations"},
-    "urllib3": {"notifiers"},
+    "urllib3": {"notifiers", "transfer/http_json.py"},
     "zstandard": {"store", "transfer"},
 }
 

@@ -42,6 +42,7 @@ RUN = replace(
     folder="/home/me/bench",
     order_s=NOW_S - 60,
     cell={"file": "a.toml", "BATCH": 16},
+    overrides={"env.vars.BATCH": "16"},
 )
 ROW = RunRow(
     id=RUN_ID,
@@ -57,6 +58,7 @@ ROW = RunRow(
     labels={"team": "vision"},
     subject="c0ffee",
     cell={"file": "a.toml", "BATCH": 16},
+    overrides={"env.vars.BATCH": "16"},
     values={"throughput": (912.4, "img/s"), "loss": (0.25, "none")},
 )
 EVENT = Event(

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import os
 from signal import SIGKILL
+from time import sleep
 
 from anubis.record import layout
+
+#: Position of the size of the address space in the fields of ``table``. 0: a kernel thread, or a process that has ended.
+_SIZE = 20
+#: Pause before processes without an environment are looked at again, seconds.
+_PAUSE_S = 0.01
 
 #: The verbs whose processes end with their record; a shipper continues to send what was written.
 _VERBS = {b"exec", b"extract", b"sample"}
@@ -67,18 +73,25 @@ def command_line(pid: int) -> str:
         return ""
 
 
-def of_record(record: str) -> list[int]:
-    """Processes with this record in their environment: those that a killed agent left running."""
+def of_record(record: str) -> tuple[list[int], bool]:
+    """Processes with this record in their environment: those that a killed agent left running.
+
+    And whether there is a process without an environment: it may be one of them that executes a new program right now.
+    """
     mark = b"\0ANUBIS_RECORD=" + record.encode("utf-8", "surrogateescape") + b"\0"
-    pids = []
-    for pid in table():
+    pids, is_unsure = [], False
+    for pid, fields in table().items():
+        if pid == os.getpid() or fields[_SIZE] == b"0":
+            continue
         try:
             with open(f"/proc/{pid}/environ", "rb") as file:
-                if mark in b"\0" + file.read() and pid != os.getpid():
-                    pids.append(pid)
+                environment = file.read()
         except OSError:  # it has ended, or belongs to another user
             continue
-    return pids
+        is_unsure = is_unsure or not environment
+        if mark in b"\0" + environment:
+            pids.append(pid)
+    return pids, is_unsure
 
 
 def agents_of(record: str) -> list[int]:
@@ -109,9 +122,11 @@ def end_orphans(record: str) -> int:
     signal_all(agents_of(record), 0, SIGKILL)  # first, since an agent starts benchmark processes
     ended: set[int] = set()
     for _ in range(10):  # a process may start another one meanwhile
-        pids = of_record(record)
-        if not pids:
+        pids, is_unsure = of_record(record)
+        if not pids and not is_unsure:
             break
         signal_all(pids, 0, SIGKILL)
         ended.update(pids)
+        if not pids:
+            sleep(_PAUSE_S)
     return len(ended)

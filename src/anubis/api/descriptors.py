@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from anubis.api.json_values import Json
 from anubis.api.problems import problem_to_json
-from anubis.describe import Cell
+from anubis.describe import Cell, ResolvedValue
+from anubis.describe.paths import shown
 from anubis.model.plain import to_plain
 from anubis.model.problem import Problem, Severity
 
@@ -27,3 +28,13 @@ def validation_to_json(
     if cells is not None:
         report["runs"] = [{"cell": cell.values, "descriptor": to_plain(cell.descriptor)} for cell in cells]
     return report
+
+
+def resolved_to_json(value: ResolvedValue) -> Json:
+    """A value of a descriptor and its origin; ``line`` is null unless it is in the file."""
+    return {
+        "path": shown(value.path),
+        "value": value.value,
+        "origin": value.origin.value,
+        "line": value.line,
+    }

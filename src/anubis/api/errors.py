@@ -18,6 +18,7 @@ from anubis.model.errors import (
     NotFoundError,
     NotifyError,
     PlugInError,
+    ReadOnlyError,
     StageError,
     StoreError,
     UndecidedError,
@@ -84,6 +85,7 @@ TYPES = (
         members=("again_after_s", "permanent"),
     ),
     ErrorType(error=FullError, name="full", status=507, title="The disk or the quota is full"),
+    ErrorType(error=ReadOnlyError, name="read-only", status=503, title="The store cannot be written"),
     ErrorType(error=StoreError, name="store", status=503, title="The database cannot be used now"),
     ErrorType(error=AnubisError, name="error", status=500, title="The request failed"),
 )

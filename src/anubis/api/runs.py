@@ -31,6 +31,7 @@ def row_to_json(row: RunRow) -> Json:
         "labels": row.labels,
         "subject": row.subject,
         "cell": row.cell,
+        "overrides": row.overrides,
         "metrics": {
             metric: {"value": value, "units": units} for metric, (value, units) in row.values.items()
         },
@@ -60,6 +61,7 @@ def run_to_json(run: Run, points: Sequence[Point] = ()) -> Json:
         "labels": run.descriptor.info.labels,
         "subject": subject.version or subject.commit or "",
         "cell": run.cell,
+        "overrides": run.overrides,
         "attempt": run.attempt,
         "owner": run.owner,
         "digest": run.digest,

@@ -92,7 +92,7 @@ def from_alert(
             remedy='set subject.commit = "auto" in the descriptor for future runs',
         )
     run = world.runs.get(alert.run_id)
-    submission = Submission(descriptor=run.descriptor, text=world.runs.text(run.id))
+    submission = Submission(descriptor=run.descriptor, text=world.runs.text(run.id), overrides=run.overrides)
     _refuse_script(submission)
     folder = repository or Path(run.folder or "")
     if not (repository or run.folder) or not folder.is_dir():

@@ -23,6 +23,7 @@ SECTIONS = {
     "Measure": {
         "run": "commands.run:run",
         "submit": "commands.submit:submit",
+        "replay": "commands.replay:replay",
         "watch": "commands.status:watch",
         "cancel": "commands.cancel:cancel",
         "worker": "commands.submit:worker",

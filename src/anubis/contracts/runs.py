@@ -52,6 +52,8 @@ class RunRow:
     cell: dict[str, Any]
     #: Metric -> (value, unit) of the run's points.
     values: dict[str, tuple[float, str]]
+    #: See ``Run.overrides``.
+    overrides: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +117,14 @@ class RunWriter(Protocol):
 
         Stores also their events and, by run id, their samples. A run that is stored already is not changed. Returns
         the ids of the new runs.
+        """
+        ...
+
+    def add_points(self, points: Sequence[Point]) -> int:
+        """Add points of further metrics to final runs that have points, in one transaction; the number of new points.
+
+        A point of a metric that the run has already, or of another run, is dropped, so the call can be repeated. The
+        points belong to the session of the run.
         """
         ...
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from anubis.describe.check.schedules import due_after
+    from anubis.describe.defaults import CURRENT
     from anubis.describe.matrix.cells import Cell, cells
-    from anubis.describe.reading import CURRENT, Reading, read
+    from anubis.describe.origins import ResolvedValue, resolved, resolved_text
+    from anubis.describe.reading import Reading, changed, read
     from anubis.describe.schema.json_schema import json_schema
     from anubis.describe.schema.reference import reference_markdown
     from anubis.describe.upgrading import upgrade
@@ -18,23 +20,31 @@ __all__ = [
     "CURRENT",
     "Cell",
     "Reading",
+    "ResolvedValue",
     "cells",
+    "changed",
     "due_after",
     "json_schema",
     "read",
     "reference_markdown",
+    "resolved",
+    "resolved_text",
     "upgrade",
 ]
 
 _MODULES = {
-    "CURRENT": "reading",
+    "CURRENT": "defaults",
     "Cell": "matrix.cells",
     "Reading": "reading",
+    "ResolvedValue": "origins",
     "cells": "matrix.cells",
+    "changed": "reading",
     "due_after": "check.schedules",
     "json_schema": "schema.json_schema",
     "read": "reading",
     "reference_markdown": "schema.reference",
+    "resolved": "origins",
+    "resolved_text": "origins",
     "upgrade": "upgrading",
 }
 

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from anubis.describe.fields import pattern_of
-from anubis.describe.paths import Path
+from anubis.describe.paths import Path, shown
 
 _PROBE: dict[str, Any] = {
     "path": "/ping",
@@ -128,7 +128,7 @@ def value_text(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(value_text(item) for item in value) + "]"
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {value_text(item)}" for key, item in value.items()) + " }"
+        return "{ " + ", ".join(f"{shown((key,))} = {value_text(item)}" for key, item in value.items()) + " }"
     return json.dumps(value, ensure_ascii=False).replace(
         "\x7f", "\\u007f"
     )  # which JSON allows and TOML does not

@@ -6,9 +6,10 @@ every key and value, so comments, order and layout are kept.
 
 from dataclasses import dataclass, field, replace
 
+from anubis.describe.defaults import CURRENT
 from anubis.describe.examples import value_text
 from anubis.describe.paths import Path, shown
-from anubis.describe.reading import CURRENT, UpgradableText, examine, read
+from anubis.describe.reading import UpgradableText, examine, read
 from anubis.describe.rewriting import Move, Remove
 from anubis.describe.toml.positions import Mark
 from anubis.model.errors import BadInputError
@@ -74,7 +75,8 @@ class _Text:
         return self.upgradable.scan.marks
 
     def edited(self) -> str:
-        self._values["spec_version",] = value_text(CURRENT)
+        if ("spec_version",) in self._marks:
+            self._values["spec_version",] = value_text(CURRENT)
         self._collect()
         for origin, target in self._moves.items():
             self._move(origin, target)

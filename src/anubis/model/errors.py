@@ -1,5 +1,6 @@
 """The exceptions of Anubis. The message says what happened; the remedy says what to do next."""
 
+import errno
 from collections.abc import Sequence
 
 from anubis.model.cause import Cause
@@ -108,3 +109,21 @@ class StoreError(AnubisError):
 
 class FullError(StoreError):
     """The disk or the quota of the store is full. A prefix of the data may be stored; the call may be repeated."""
+
+    exit_code = 2
+
+
+class ReadOnlyError(StoreError):
+    """The store can be read but not written: a read-only disk, or missing permissions. The call changed nothing."""
+
+    exit_code = 2
+
+
+def disk_error(what: str, error: OSError) -> StoreError:
+    """The error of a store in a folder, from that of the file system."""
+    message = f"{what}: {error.strerror or error}"
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return FullError(message, remedy="free disk space, then try again")
+    if error.errno in {errno.EROFS, errno.EACCES, errno.EPERM}:
+        return ReadOnlyError(message, remedy="make the folder writable, then try again")
+    return StoreError(message, remedy="check the disk and the permissions of that folder, then try again")

@@ -108,6 +108,8 @@ class Run:
     order_s: float | None = None
     #: What distinguishes it in its family: file, axis values, round, in the order in which they are shown.
     cell: dict[str, Any] = field(default_factory=dict)
+    #: Values of ``--set`` that replaced those of the descriptor file: dotted path -> text.
+    overrides: dict[str, str] = field(default_factory=dict)
 
 
 def finished_period(run: Run, fingerprint: str) -> Period:

@@ -27,6 +27,8 @@ class Held:
     look_s: float
     #: When it was placed; before the placement, when it was submitted.
     since_s: float
+    #: How often in a row a step was refused because another writer had changed an alert.
+    conflicts: int = 0
 
     @property
     def needs_room(self) -> bool:

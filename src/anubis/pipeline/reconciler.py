@@ -35,6 +35,8 @@ log = logging.getLogger(__name__)
 STORE_AWAY_S = 1.0
 #: Pause before a run is due again that only a reconciler on another machine can drive, seconds.
 ELSEWHERE_S = 5.0
+#: More conflicts in a row than any number of writers cause: a stage that repeats its mistake.
+MOST_CONFLICTS = 100
 #: Pause after a stage had no answer or the step of a run could not be written, seconds.
 UNWRITABLE_S = 60.0
 #: Maximum wait for stages and for chores in progress at the end, seconds.
@@ -289,9 +291,12 @@ class Reconciler:
             run = self._write(held.run, step)
         except StoreError:
             raise
-        except (LeaseLostError, ConflictError) as error:
-            self._refused(held, error)
+        except LeaseLostError:
+            log.warning("another reconciler took over run %s", held.run.id)
+            self.held.forget(held)
             return False
+        except ConflictError as error:
+            return self._decide_again(held, error)
         except Exception as error:
             log.exception("cannot write a step of run %s", held.run.id)
             held.look_s = now_s + UNWRITABLE_S
@@ -309,7 +314,7 @@ class Reconciler:
         """Continue with the run as it is stored now."""
         if run.placement != held.run.placement:
             held.since_s = now_s
-        held.run = run
+        held.run, held.conflicts = run, 0
         if is_needed_no_more(run):
             self.world.environments.remove([run.id])
         if run.status.final:
@@ -320,13 +325,13 @@ class Reconciler:
             except Exception:  # a defect of a view stops no driver
                 log.exception("cannot show a change of run %s", run.id)
 
-    def _refused(self, held: Held, error: LeaseLostError | ConflictError) -> None:
-        """Drop a step that another writer made invalid."""
-        if isinstance(error, LeaseLostError):
-            log.warning("another reconciler took over run %s", held.run.id)
-            self.held.forget(held)
-        else:  # the stage decides again on the alerts that are stored now
-            held.look_s = self._clock.monotonic_s()
+    def _decide_again(self, held: Held, error: ConflictError) -> bool:
+        """Repeat the stage: another writer changed an alert that it read. Too many conflicts in a row are a defect."""
+        held.conflicts += 1
+        if held.conflicts > MOST_CONFLICTS:
+            return self._apply(held, fail(held.run, self.world, Cause.INTERNAL, str(error)), rescue=True)
+        held.look_s = self._clock.monotonic_s()
+        return False
 
     def _write(self, run: Run, step: Step) -> Run:
         now_s = self._clock.now_s()

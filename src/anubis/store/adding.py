@@ -1,6 +1,7 @@
 """Storing new runs. Descriptors and texts that several runs share are stored once."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from anubis.model.points import SESSION_PAUSE_S, Point, SampleBlock
 from anubis.model.run import Event, Run, Step, finished_period
@@ -74,6 +75,28 @@ def add_runs(
     return database.transact(work)
 
 
+def add_points(database: Database, dictionaries: Dictionaries, points: Sequence[Point]) -> int:
+    """Add points of further metrics to final runs with points, in one transaction. Returns the number of new points."""
+    measured = point_rows(dictionaries, points)
+
+    def work(session: Session) -> int:
+        session.rows("count_events", count=0)  # locks out writers that remove the runs
+        numbers = _numbers(session, {point.run_id for point in points}, statement="final_runs")
+        known = {
+            (number, row.name) for number in numbers.values() for row in session.rows("measured", run=number)
+        }
+        measured_runs = {number for number, _ in known}
+        rows: dict[tuple[int, str], dict[str, Any]] = {}
+        for point, row in zip(points, measured, strict=True):
+            number = numbers.get(point.run_id)
+            if number in measured_runs and (key := (number, clean(point.metric))) not in known:
+                rows.setdefault(key, {"run": number, **row})
+        session.write_all("add_point", list(rows.values()))
+        return len(rows)
+
+    return database.transact(work)
+
+
 def _unknown(session: Session, runs: Sequence[tuple[Run, str]]) -> list[tuple[Run, str]]:
     by_id = {run.id: (run, text) for run, text in runs}
     for known in _numbers(session, by_id):
@@ -81,12 +104,12 @@ def _unknown(session: Session, runs: Sequence[tuple[Run, str]]) -> list[tuple[Ru
     return list(by_id.values())
 
 
-def _numbers(session: Session, run_ids: Iterable[str]) -> dict[str, int]:
-    """Id -> number of the runs that are stored."""
+def _numbers(session: Session, run_ids: Iterable[str], *, statement: str = "known_runs") -> dict[str, int]:
+    """Id -> number of the runs that are stored (and final, with the statement ``final_runs``)."""
     return {
         id_text(row.id): row.no
         for ids in chunked(map(id_bytes, run_ids))
-        for row in session.rows("known_runs", ids=ids)
+        for row in session.rows(statement, ids=ids)
     }
 
 

@@ -1,7 +1,6 @@
 """Records as files: ``<run id>/a<attempt>/<role>/<rank>/<file>``, or ``a<attempt>.tar.zst`` when packed."""
 
 import contextlib
-import errno
 import os
 import shutil
 import stat
@@ -12,7 +11,7 @@ from typing import IO
 import zstandard
 
 from anubis.contracts.records import RecordFile, RecordKey
-from anubis.model.errors import FullError, StoreError
+from anubis.model.errors import disk_error
 from anubis.record import appending, files, layout, packing
 from anubis.record.files import FileState, FolderFiles
 from anubis.record.validation import DamagedError
@@ -149,10 +148,7 @@ class FolderRecords:
         except (IsADirectoryError, NotADirectoryError, FileExistsError) as error:
             raise ValueError(f"the name of a file and of a folder conflict: {error.filename}") from error
         except OSError as error:
-            message = f"the record of run {run_id} in {self._folder}: {error.strerror or error}"
-            if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-                raise FullError(message, remedy="free disk space; the operation is repeated") from error
-            raise StoreError(message, remedy="check the permissions and the disk of that folder") from error
+            raise disk_error(f"the record of run {run_id} in {self._folder}", error) from error
 
 
 def _all_files(folder: Path) -> Iterator[Path]:

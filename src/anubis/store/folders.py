@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import BinaryIO
 
-from anubis.model.errors import BadInputError, NotFoundError, StoreError
+from anubis.model.errors import BadInputError, NotFoundError, disk_error
 
 _KEY = re.compile(r"[\w.=+-]+(?:/[\w.=+-]+)*")
 _BUFFER = 1 << 20
@@ -42,10 +42,7 @@ class FolderObjects:
                 new.unlink(missing_ok=True)
             if reading or not isinstance(error, OSError):
                 raise
-            raise StoreError(
-                f"object {key} cannot be stored in {self._folder}: {error.strerror or error}",
-                remedy="look at the disk (space, permissions), then try again",
-            ) from error
+            raise disk_error(f"object {key} cannot be stored in {self._folder}", error) from error
         return size
 
     def open(self, key: str) -> BinaryIO:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anubis.late import late
-from anubis.model.errors import AnubisError
+from anubis.model.errors import AnubisError, StoreError
 from anubis.model.points import SESSION_PAUSE_S
 from anubis.store.alerts import StoredAlerts
 from anubis.store.deliveries import StoredDeliveries
@@ -17,6 +17,7 @@ from anubis.store.points import StoredPoints
 from anubis.store.runs import StoredRuns
 from anubis.store.sql.database import Database, Session, statements_of
 from anubis.store.sql.drivers import driver_for
+from anubis.store.sql.sqlite_reading import may_be_readable
 
 if TYPE_CHECKING:
     from anubis.store.migrations import upgrade as migrations
@@ -24,7 +25,7 @@ else:  # Alembic takes 0.4 s
     migrations = late("anubis.store.migrations.upgrade")
 
 #: The newest revision in ``migrations/versions``; what ``create`` in the ``.sql`` files makes. Revisions count up.
-VERSION = "0004"
+VERSION = "0005"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +53,7 @@ def open_store(url: str, *, session_pause_s: float = SESSION_PAUSE_S) -> Store:
     """
     database = Database(driver_for(url))
     try:
-        if _version(database) != VERSION:
-            _bring_up(database)
+        database = _brought_up(database)
     except sqlite3.DatabaseError as error:  # only of a file that SQLite cannot read
         database.close()
         raise AnubisError(
@@ -73,6 +73,24 @@ def open_store(url: str, *, session_pause_s: float = SESSION_PAUSE_S) -> Store:
         deliveries=StoredDeliveries(database, dictionaries),
         database=database,
     )
+
+
+def _brought_up(database: Database) -> Database:
+    """The database with the current schema; opened for reading only if it cannot be written."""
+    try:
+        if _version(database) != VERSION:
+            _bring_up(database)
+    except StoreError as error:
+        driver = database.driver
+        if driver.read_only is None or not may_be_readable(error.__cause__):
+            raise
+        database.close()
+        readable = Database(driver.read_only())
+        if _version(readable) != VERSION:
+            readable.close()
+            raise
+        return readable
+    return database
 
 
 def _version(database: Database) -> str | None:

@@ -73,6 +73,7 @@ def new_run_values(run: Run, words: dict[str, int], descriptor: int, text: int) 
         "family": words[clean(run.family_id)] if run.family_id is not None else None,
         "parent": id_bytes(run.parent_id) if run.parent_id is not None else None,
         "cell": json_text(run.cell) if run.cell else None,
+        "overrides": json_text(run.overrides) if run.overrides else None,
         "cancel": int(run.cancel_requested),
         "priority": run.descriptor.info.priority,
         "created_s": run.created_s,
@@ -136,12 +137,13 @@ def run_of(row: Row) -> Run:
         cancel_requested=bool(row.cancel),
         folder=row.folder,
         order_s=row.order_s,
-        cell=cell_of(row.cell),
+        cell=object_of(row.cell),
+        overrides=object_of(row.overrides),
     )
 
 
-def cell_of(text: str | None) -> dict[str, Any]:
-    """The stored cell of a run."""
+def object_of(text: str | None) -> dict[str, Any]:
+    """A stored JSON object; empty if there is none."""
     return json.loads(text) if text else {}
 
 

@@ -8,7 +8,7 @@ from anubis.model.errors import NotFoundError
 from anubis.model.ids import short_id
 from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Event, Run
-from anubis.store.adding import add_runs
+from anubis.store.adding import add_points, add_runs
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import event_words, write_events
 from anubis.store.listing import find
@@ -101,6 +101,9 @@ class StoredRuns:
             samples=samples,
             session_pause_s=self._session_pause_s,
         )
+
+    def add_points(self, points: Sequence[Point]) -> int:
+        return add_points(self._database, self._dictionaries, points) if points else 0
 
     def request_cancel(self, run_ids: Sequence[str], events: Sequence[Event]) -> Sequence[str]:
         """See the contract. A waiting run becomes due at once; events of runs that were marked before are dropped."""

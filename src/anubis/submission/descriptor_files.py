@@ -65,6 +65,7 @@ def read(
             cell={**({"file": name} if name else {}), **cell.values},
             folder=str(where),
             script=script,
+            overrides=overrides,
         )
 
 

@@ -29,6 +29,8 @@ class Submission:
     folder: str | None = None
     #: Object key of the script archive.
     script: str | None = None
+    #: See ``Run.overrides``.
+    overrides: Mapping[str, str] = field(default_factory=dict)
     #: Position of its points in a series, UTC seconds; None: the time of submission.
     order_s: float | None = None
 
@@ -108,4 +110,5 @@ def _run(
         folder=submission.folder,
         order_s=submission.order_s,
         cell=dict(submission.cell),
+        overrides=dict(submission.overrides),
     )

@@ -106,6 +106,15 @@ class FakeRuns:
             self._shelf.points |= {(each.run_id, each.metric): each for each in points if each.run_id in new}
         return new
 
+    def add_points(self, points: Sequence[Point]) -> int:
+        with self._shelf.lock:
+            before = len(self._shelf.points)
+            measured = {run_id for run_id, _ in self._shelf.points}
+            for point in points:
+                if point.run_id in measured and self._shelf.runs[point.run_id].status.final:
+                    self._shelf.points.setdefault((point.run_id, point.metric), point)
+            return len(self._shelf.points) - before
+
     def request_cancel(self, run_ids: Sequence[str], events: Sequence[Event]) -> Sequence[str]:
         with self._shelf.lock:
             marked = []
@@ -162,5 +171,6 @@ class FakeRuns:
             labels=run.descriptor.info.labels,
             subject=subject.commit or subject.version or "",
             cell=run.cell,
+            overrides=run.overrides,
             values={point.metric: (point.value, point.units) for point in self._points(run)},
         )

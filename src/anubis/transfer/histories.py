@@ -2,7 +2,7 @@
 
     findings = Findings()
     measurements = read("results/", findings)
-    store(world.runs, to_points(measurements, origin="asv", owner=owner, findings=findings))
+    store(world.runs, world.points, to_points(measurements, origin="asv", owner=owner, findings=findings))
 
 One module per format; an entry point of the group ``anubis.histories`` names its ``Format``.
 """
@@ -21,14 +21,22 @@ from anubis.contracts.points import Points
 from anubis.contracts.runs import RunQuery, RunReader, RunWriter
 from anubis.model.errors import BadInputError
 from anubis.model.history import Measurement
-from anubis.model.points import Point
 from anubis.model.problem import Problem
-from anubis.model.run import Run
 from anubis.transfer.history_findings import Findings
-from anubis.transfer.history_formats import Format, HistoryFile, ImportDefaults, detect, formats, named
+from anubis.transfer.history_formats import (
+    Format,
+    HistoryFile,
+    HistoryServer,
+    ImportDefaults,
+    detect,
+    formats,
+    named,
+)
+from anubis.transfer.joining import BATCH, Joined, missing
 from anubis.transfer.measurements import History, measurements_of, to_points
 
 __all__ = [
+    "Added",
     "Findings",
     "Format",
     "History",
@@ -46,10 +54,9 @@ __all__ = [
     "to_points",
 ]
 
-#: Runs stored in one transaction, and looked up in one query.
-_BATCH = 2_000
 #: Timeout of a read from a web server, seconds.
 _TIMEOUT_S = 60.0
+_HTTP = ("http://", "https://")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +86,8 @@ def read(
     Errors in the content are added to ``findings`` while the rest is read. Raises BadInputError if the file cannot be
     opened or its format is unknown.
     """
-    with _local(address) as path:
-        yield from _read(
-            path, str(address), named(format_name or _detected(path, address)), findings, defaults
-        )
+    with _opened(str(address), format_name, findings, defaults) as (_, measurements):
+        yield from measurements
 
 
 def import_files(
@@ -91,29 +96,24 @@ def import_files(
     owner: str,
     format_name: str | None = None,
     defaults: ImportDefaults | None = None,
+    stored: Points | None = None,
 ) -> ImportResult:
     """Read files, folders or addresses and convert them to runs and points; nothing is stored.
 
-    Raises BadInputError if one cannot be opened or its format is unknown.
+    ``stored`` are the points with which the values must agree (None: they are not compared). Raises BadInputError if
+    a file cannot be opened or its format is unknown.
     """
     findings, format_names = Findings(), dict[str, str]()
-    runs: dict[str, tuple[Run, str]] = {}
-    points: dict[tuple[str, str], Point] = {}
+    joined = Joined(stored, findings)
     for address in addresses:
-        with _local(address) as path:
-            chosen = named(format_name or _detected(path, address))
+        with _opened(address, format_name, findings, defaults) as (chosen, rows):
             format_names[address] = chosen.name
-            rows = _read(path, address, chosen, findings, defaults)
             history = to_points(rows, origin=chosen.name, owner=owner, findings=findings)
         if not history.points and not findings.refused:
             findings.warn("the file contains no values", "check that it is an unchanged file of the tool")
-        # One run may be split over several files, and one file may be given twice.
-        for each in history.runs:
-            runs.setdefault(each[0].id, each)
-        for point in history.points:
-            points.setdefault((point.run_id, point.metric), point)
+        joined.add(history)
     return ImportResult(
-        history=History(list(runs.values()), list(points.values())),
+        history=joined.history,
         problems=findings.problems,
         refused=findings.refused,
         missing=findings.missing,
@@ -121,28 +121,49 @@ def import_files(
     )
 
 
-def store(runs: RunWriter, history: History) -> int:
-    """Store a history, oldest runs first. Returns the number of new runs.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Added:
+    """What an import added to the database."""
 
-    After an interruption it can be called again: a run is stored with all its points or not at all.
+    #: Number of new runs.
+    runs: int = 0
+    #: Number of new values, of new runs and of stored ones.
+    values: int = 0
+    #: Number of stored runs that got further values.
+    joined: int = 0
+
+
+def store(runs: RunWriter, points: Points, history: History) -> Added:
+    """Store a history, oldest runs first; values of further metrics join the runs that are stored already.
+
+    After an interruption it can be called again: what is stored is not stored twice.
     """
-    points: dict[str, list[int]] = {}
+    by_run: dict[str, list[int]] = {}
     for position, point in enumerate(history.points):
-        points.setdefault(point.run_id, []).append(position)
+        by_run.setdefault(point.run_id, []).append(position)
     ordered = sorted(history.runs, key=lambda each: each[0].created_s)
-    new = 0
-    for start in range(0, len(ordered), _BATCH):
-        batch = ordered[start : start + _BATCH]
-        of_batch = [history.points[position] for run, _ in batch for position in points.get(run.id, [])]
-        new += len(runs.add_finished(batch, of_batch))
-    return new
+    added = Added()
+    for start in range(0, len(ordered), BATCH):
+        batch = ordered[start : start + BATCH]
+        given = [history.points[position] for run, _ in batch for position in by_run.get(run.id, [])]
+        new = set(runs.add_finished(batch, given))
+        known = [run.id for run, _ in batch if run.id not in new]
+        further = [point for point in given if point.run_id not in new]
+        joining = list(missing(further, points.of(known))) if known else []
+        stored_points = runs.add_points(joining)
+        added = Added(
+            runs=added.runs + len(new),
+            values=added.values + len(given) - len(further) + stored_points,
+            joined=added.joined + len({point.run_id for point in joining}),
+        )
+    return added
 
 
 def stored(runs: RunReader, points: Points, query: RunQuery) -> Iterator[Measurement]:
     """The points of the runs that match a query, as measurements."""
     rows = runs.find(query)
-    for start in range(0, len(rows), _BATCH):
-        batch = rows[start : start + _BATCH]
+    for start in range(0, len(rows), BATCH):
+        batch = rows[start : start + BATCH]
         yield from measurements_of(batch, points.of([row.id for row in batch]))
 
 
@@ -155,14 +176,28 @@ def export(
     write(measurements, stream, findings)
 
 
-def _read(
-    path: Path, shown: str, chosen: Format, findings: Findings, defaults: ImportDefaults | None
+@contextmanager
+def _opened(
+    address: str, format_name: str | None, findings: Findings, defaults: ImportDefaults | None
+) -> Iterator[tuple[Format, Iterator[Measurement]]]:
+    """The format of a file, folder or address, and its measurements."""
+    findings.file = address
+    given = defaults or ImportDefaults()
+    chosen = named(format_name) if format_name else None
+    if chosen and chosen.read_server and address.startswith(_HTTP):
+        server = HistoryServer(address=address, findings=findings, defaults=given)
+        yield chosen, _with_defaults(chosen.read_server(server), defaults)
+        return
+    with _local(address) as path:
+        chosen = chosen or named(_detected(path, address))
+        assert chosen.read is not None
+        file = HistoryFile(path=path, findings=findings, defaults=given)
+        yield chosen, _with_defaults(chosen.read(file), defaults)
+
+
+def _with_defaults(
+    measurements: Iterator[Measurement], defaults: ImportDefaults | None
 ) -> Iterator[Measurement]:
-    assert chosen.read is not None
-    findings.file = shown
-    measurements = chosen.read(
-        HistoryFile(path=path, findings=findings, defaults=defaults or ImportDefaults())
-    )
     return measurements if defaults is None else (_completed(each, defaults) for each in measurements)
 
 
@@ -198,7 +233,7 @@ def _detected(path: Path, address: str | Path) -> str:
 @contextmanager
 def _local(address: str | Path) -> Iterator[Path]:
     """The path of a file or folder; an address is downloaded to a temporary file first."""
-    if not str(address).startswith(("http://", "https://")):
+    if not str(address).startswith(_HTTP):
         path = Path(address)
         try:
             path.stat()

@@ -56,10 +56,9 @@ class ImportDefaults:
 
 
 @dataclass(slots=True, kw_only=True)
-class HistoryFile:
-    """A file or folder that is being imported, with its findings and defaults."""
+class HistorySource:
+    """What is being imported, with its findings and defaults."""
 
-    path: Path
     findings: Findings = field(default_factory=Findings)
     defaults: ImportDefaults = field(default_factory=ImportDefaults)
 
@@ -79,6 +78,21 @@ class HistoryFile:
             self.findings.missing += 1
         return value
 
+
+@dataclass(slots=True, kw_only=True)
+class HistoryServer(HistorySource):
+    """A server of the tool from which its values are imported."""
+
+    #: ``http://`` or ``https://``.
+    address: str
+
+
+@dataclass(slots=True, kw_only=True)
+class HistoryFile(HistorySource):
+    """A file or folder that is being imported."""
+
+    path: Path
+
     def time_s(self) -> float:
         """The measurement time for a file without one: the default, else the time of its last change (with a warning)."""
         if self.defaults.time_s is not None:
@@ -92,6 +106,7 @@ class HistoryFile:
 
 
 ReadFunction = Callable[[HistoryFile], Iterator[Measurement]]
+ReadServerFunction = Callable[[HistoryServer], Iterator[Measurement]]
 WriteFunction = Callable[[Iterable[Measurement], BinaryIO, Findings], None]
 
 
@@ -107,6 +122,8 @@ class Format:
     detect: Callable[[FileHead], bool] | None = None
     #: Yields the measurements of a file and adds problems to its findings. None: export only.
     read: ReadFunction | None = None
+    #: Yields the measurements of a server of the tool, and adds problems to its findings. None: no server.
+    read_server: ReadServerFunction | None = None
     #: Writes measurements to a binary stream. None: import only.
     write: WriteFunction | None = None
 

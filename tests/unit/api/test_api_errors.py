@@ -31,6 +31,7 @@ EXAMPLES = [
     errors.PlugInError("engine slurm cannot be loaded", remedy="install it"),
     errors.StoreError("locked"),
     errors.FullError("no space left"),
+    errors.ReadOnlyError("read-only file system"),
 ]
 
 

@@ -31,7 +31,7 @@ from anubis.bisection.commit_search import Side
 from anubis.contracts.garbage import Garbage
 from anubis.describe import Cell
 from anubis.model.run import Run
-from anubis.transfer.histories import ImportResult
+from anubis.transfer.histories import Added, ImportResult
 from anubis.transfer.measurements import History
 from support import resources
 from support.tree import ROOT
@@ -60,7 +60,7 @@ def imported():
         missing=2,
         formats={"a.csv": "csv"},
     )
-    return histories.imported_to_json(found, 1)
+    return histories.imported_to_json(found, Added(runs=1, values=2, joined=3))
 
 
 FORMS = {

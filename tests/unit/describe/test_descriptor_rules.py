@@ -4,6 +4,7 @@ import pytest
 
 from anubis import describe
 from anubis.describe.instances import Instance
+from anubis.model import identity
 from anubis.model.problem import Severity
 
 BASE = """
@@ -412,7 +413,6 @@ def test_text_stays_text_whatever_is_in_it():
 @pytest.mark.parametrize(
     ("version", "expected"),
     [
-        ("", "is missing"),
         ("spec_version = 1.0", "1.0 is not a known version"),
         ('spec_version = "2.0"', '"2.0" is not a known version'),
     ],
@@ -469,3 +469,36 @@ def test_a_reference_names_a_secret(value):
 def test_inherited_names_are_names_of_variables(name):
     path, _, _ = the_one(said(BASE.replace("[env]", f'[env]\ninherit = ["{name}"]')))
     assert path == "env.inherit[0]"
+
+
+SHORT = 'info.name = "x"\nml.benchmark_code = "x"\n'
+
+
+def test_name_and_command_are_enough_and_the_defaults_change_no_digest():
+    reading = describe.read(SHORT)
+    assert reading.problems == ()
+    whole = f'spec_version = "1.0"\n{SHORT}hardware.instance_type = "local"'
+    assert reading.descriptor == describe.read(whole).descriptor
+    # Recorded before these defaults existed: stored runs keep their digests and series.
+    assert identity.digest(reading.descriptor) == (
+        "a790112a87f6265181e71b463a78d09cd6aca0deb05f2da04feef25f48f9a53b"
+    )
+    assert identity.series_key(reading.descriptor) == (
+        "a790112a87f6265181e71b463a78d09cd6aca0deb05f2da04feef25f48f9a53b"
+    )
+
+
+def test_an_old_file_needs_its_machine_and_its_version():
+    def errors(text):
+        return [where for where, _, severity in said(text) if severity is Severity.ERROR]
+
+    assert errors(OLD) == ["hardware.instance_type"]
+    assert errors(OLD.partition("\n")[2] + 'hardware.instance_type = "t3.small"') == ["spec_version"]
+
+
+@pytest.mark.parametrize(
+    "wrong", ["hardware = 5", "hardware.instance_type = {}", "hardware.instance_type = 3"]
+)
+def test_a_default_replaces_no_wrong_value(wrong):
+    (found,) = said(f"{wrong}\n{SHORT}")
+    assert found[0] in {"hardware", "hardware.instance_type"}

@@ -13,7 +13,7 @@ BLOCKS = [
     pytest.param(block, id=f"{shown(page)}-{number}")
     for page in sorted(PAGES)
     for number, block in enumerate(BLOCK.findall(page.read_text()))
-    if "spec_version" in block
+    if "spec_version" in block or "benchmark_code" in block
 ]
 FILES = sorted((ROOT / "examples").glob("*/*.toml"))
 

@@ -18,7 +18,7 @@ TEXTS = {path.stem: path.read_text() for path in FILES}
 READ = {name: describe.read(text) for name, text in TEXTS.items()}
 VALID = sorted(name for name, reading in READ.items() if reading.descriptor)
 #: 1.0 asks for something that only a person can decide.
-TOO_STRICT = {"old_shared_folder": "data.sources[1].path"}
+TOO_STRICT = {"old_model_names": "server.models[0].src", "old_shared_folder": "data.sources[1].path"}
 UPGRADED = [name for name in VALID if name not in TOO_STRICT]
 OLD = [name for name in UPGRADED if name.startswith("old")]
 
@@ -87,6 +87,14 @@ def test_everything_of_an_old_inference_is_understood():
     assert descriptor.server.models[0].src == "s3://example-bucket/sentiment.mar"
     assert descriptor.hardware.strategy == "inference"
     assert descriptor.output.metrics[0].required is False
+
+
+def test_models_of_an_old_inference_may_have_names_instead_of_addresses():
+    models = READ["old_model_names"].descriptor.server.models
+    assert [(model.src, model.path) for model in models] == [("src1", "/models/a"), ("s3://m/b", "/models/b")]
+    new = TEXTS["old_model_names"].replace("0.1.0", "1.0")
+    refused = [each for each in describe.read(new).problems if each.path == "server.models[0].src"]
+    assert [each.severity for each in refused] == [Severity.ERROR]
 
 
 def test_everything_of_an_old_training_is_understood():

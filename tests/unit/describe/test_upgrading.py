@@ -158,3 +158,8 @@ def test_what_is_no_toml_is_not_upgraded():
     with pytest.raises(BadInputError) as raised:
         describe.upgrade("[info\n")
     assert raised.value.problems[0].line == 1
+
+
+def test_a_new_file_without_a_version_gets_none():
+    text = '[info]\nname = "x"\n[hardware]\nstrategy = "single-node"\n[ml]\nbenchmark_code = "x"\n'
+    assert describe.upgrade(text) == text.replace("single-node", "single_node")

@@ -16,7 +16,16 @@ from anubis.model.ids import short_id
 from anubis.model.status import Status
 from anubis.store import open_store
 from anubis.testing import FakeStore, a_descriptor, a_point, a_run
-from anubis.transfer.histories import Findings, ImportDefaults, export, import_files, store, stored, to_points
+from anubis.transfer.histories import (
+    Added,
+    Findings,
+    ImportDefaults,
+    export,
+    import_files,
+    store,
+    stored,
+    to_points,
+)
 from anubis.transfer.histories import read as read_history
 from anubis.transfer.measurements import run_id
 
@@ -169,8 +178,9 @@ def test_importing_twice_stores_once(recorded, opened, name):
     for expected_new in (True, False):
         imported = import_files([str(recorded / name)] * 2, owner="me", defaults=ImportDefaults(time_s=5.0))
         assert not imported.refused
-        new = store(opened.runs, imported.history)
-        assert new == (len(imported.history.runs) if expected_new else 0)
+        new = store(opened.runs, opened.points, imported.history)
+        history = imported.history
+        assert new == (Added(runs=len(history.runs), values=len(history.points)) if expected_new else Added())
     rows = opened.runs.find(RunQuery(limit=1000))
     assert len(rows) == len(imported.history.runs)
     points = opened.points.of([row.id for row in rows])
@@ -190,7 +200,7 @@ def test_a_run_may_be_spread_over_files(tmp_path):
 
 def test_our_own_export_is_known_where_it_came_from_and_comparable_elsewhere(recorded, opened, tmp_path):
     first = import_files([str(recorded / "data.js"), str(recorded / "asv-results")], owner="me")
-    store(opened.runs, first.history)
+    store(opened.runs, opened.points, first.history)
     path = tmp_path / "export.csv"
     with path.open("wb") as stream:
         export(
@@ -198,16 +208,16 @@ def test_our_own_export_is_known_where_it_came_from_and_comparable_elsewhere(rec
         )
     again = import_files([str(path)], owner="you")
     assert again.problems == ()
-    assert store(opened.runs, again.history) == 0
+    assert store(opened.runs, opened.points, again.history) == Added()
     series = {(point.run_id, point.metric): point for point in first.history.points}
     assert {(point.run_id, point.metric): point for point in again.history.points} == series
     elsewhere = FakeStore()
-    assert store(elsewhere.runs, again.history) == len(first.history.runs)
+    assert store(elsewhere.runs, elsewhere.points, again.history).runs == len(first.history.runs)
 
 
 def test_a_history_is_in_the_order_of_its_commits(recorded, opened):
     imported = import_files([str(recorded / "asv-results")], owner="me")
-    store(opened.runs, imported.history)
+    store(opened.runs, opened.points, imported.history)
     point = next(point for point in imported.history.points if point.metric == "peak_memory")
     history = opened.points.history(point.series_key, "peak_memory", point.fingerprint)
     assert [each.subject[:4] for each in history] == ["7b9a", "6f3b"]

@@ -442,6 +442,15 @@ def test_a_failure_is_one_alert_and_a_success_its_end(history):
     assert [state for state, _ in history.told()] == ["confirmed", "resolved"]
 
 
+def test_a_failure_after_a_resolved_one_is_told_again(history):
+    history.descriptor = replace(history.descriptor, notify=(TEAM,))
+    for level, cause in ((100.0, None), (0.0, Cause.TIMEOUT)) * 3:
+        [found] = history.add(level, cause=cause) or [None]
+
+    assert (found.kind, found.state) == (AlertKind.FAILURE, AlertState.CONFIRMED)
+    assert [state for state, _ in history.told()] == ["confirmed", "resolved"] * 2 + ["confirmed"]
+
+
 def with_threshold(history, **bounds):
     metric = Metric(name="throughput", better=Better.HIGHER, threshold=Threshold(**bounds))
     return replace(
@@ -461,6 +470,16 @@ def test_a_crossed_bound_is_told_once_and_resolved_when_it_is_kept(history, boun
 
     assert [(one.state, one.why) for one in thresholds] == [(AlertState.RESOLVED, "the bound is kept again")]
     assert [state for state, _ in history.told()] == ["confirmed"]
+
+
+def test_a_bound_that_is_crossed_after_it_was_kept_again_is_told_again(history):
+    history.descriptor = with_threshold(history, min=90.0)
+    history.add(100.0)
+    for level in (80.0, 100.0, 80.0):
+        [found] = history.add(level)
+
+    assert (found.kind, found.state) == (AlertKind.THRESHOLD, AlertState.CONFIRMED)
+    assert [state for state, _ in history.told()] == ["confirmed"] * 2
 
 
 @pytest.mark.parametrize("bounds", [{"change": 0.05}, {"sigma": 5.0}])

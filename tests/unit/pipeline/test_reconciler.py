@@ -14,7 +14,7 @@ from anubis.model.points import OWN_METRICS
 from anubis.model.run import Event as RunEvent
 from anubis.model.run import Seen, Step
 from anubis.model.status import Status
-from anubis.pipeline.reconciler import Reconciler
+from anubis.pipeline.reconciler import MOST_CONFLICTS, Reconciler
 from anubis.pipeline.stage_call import STAGES
 from anubis.testing import FakeEngine, a_descriptor, a_run
 from anubis.testing.contracts.engine import start
@@ -431,6 +431,26 @@ def test_what_a_closed_reconciler_held_is_free_at_once(house, new_reconciler):
     settle(second, house)
 
     assert house.leases.owners() == ["second"]
+
+
+@pytest.mark.parametrize(("refused", "cause"), [(MOST_CONFLICTS, None), (MOST_CONFLICTS + 1, Cause.INTERNAL)])
+def test_a_stage_that_conflicts_for_ever_ends_its_run(house, reconciler, monkeypatch, refused, cause):
+    run = a_run(status=Status.ANALYSE)
+    add(house, run)
+    calls, decide = [], STAGES[Status.ANALYSE]
+
+    def analyse(run, world):
+        calls.append(run)
+        if len(calls) <= refused:
+            return Step(status=Status.ALERT, alerts=(an_alert(version=7),))
+        return decide(run, world)
+
+    monkeypatch.setitem(STAGES, Status.ANALYSE, analyse)
+    settle(reconciler, house)
+
+    assert len(calls) == MOST_CONFLICTS + 1
+    run = house.runs.get(run.id)
+    assert (run.status.final, run.cause) == (True, cause)
 
 
 def test_a_database_that_is_away_is_waited_for_and_told_once(house, reconciler, monkeypatch, caplog):

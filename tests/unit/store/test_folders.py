@@ -1,9 +1,10 @@
+import errno
 import io
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from anubis.model.errors import BadInputError, StoreError
+from anubis.model.errors import BadInputError, FullError, ReadOnlyError, StoreError, disk_error
 from anubis.store import FolderObjects
 
 
@@ -35,3 +36,18 @@ def test_a_disk_that_refuses_is_named(tmp_path):
     with pytest.raises(StoreError, match="taken/key") as caught:
         FolderObjects(tmp_path).put("taken/key", io.BytesIO(b"bytes"))
     assert caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"),
+    [
+        (errno.ENOSPC, FullError),
+        (errno.EROFS, ReadOnlyError),
+        (errno.EACCES, ReadOnlyError),
+        (errno.EIO, StoreError),
+    ],
+)
+def test_an_error_says_whether_the_disk_is_full_or_read_only(number, kind):
+    error = disk_error("object a", OSError(number, "why"))
+    assert (type(error), error.message) == (kind, "object a: why")
+    assert error.remedy

@@ -12,6 +12,7 @@ from anubis.cli.params import PAIR, REF, SHARE, json_option, mapping, mean_optio
 from anubis.cli.select import refs
 from anubis.cli.views import comparison_view, json_output
 from anubis.cli.views.comparison_view import exit_code, judged, show
+from anubis.cli.views.overrides_view import overrides_of, side_lines
 from anubis.contracts.runs import RunQuery
 from anubis.model.errors import BadInputError
 
@@ -69,12 +70,27 @@ def compare(
             (key, judged(client, old, new, min_effect=min_effect, metrics=metrics))
             for key, old, new in _sides(client, baseline, contender, mapping(labels))
         ]
+        overrides = [
+            (overrides_of(client, one.baseline), overrides_of(client, one.contender))
+            for _, one in comparisons
+        ]
     if as_json:
-        json_output.show([{"cell": dict(key), **comparison_view.as_json(one)} for key, one in comparisons])
+        json_output.show(
+            [
+                {
+                    "cell": dict(key),
+                    **comparison_view.as_json(one),
+                    "overrides": {"baseline": old, "contender": new},
+                }
+                for (key, one), (old, new) in zip(comparisons, overrides, strict=True)
+            ]
+        )
     else:
-        for key, one in comparisons:
+        for (key, one), sides in zip(comparisons, overrides, strict=True):
             drawn = terminal.width() is not None if plot is None else plot
             show(one, about=key_text(key), plot=drawn, mean=mean)
+            for line in side_lines(*sides):
+                click.echo(line)
     return exit_code(one for _, one in comparisons)
 
 

@@ -61,12 +61,16 @@ def _given_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.command(name="import")
-@click.argument("files", nargs=-1, required=True, metavar="FILE|FOLDER|URL...")
+@click.argument("files", nargs=-1, required=True, metavar="[FORMAT] FILE|FOLDER|URL...")
 @click.option(
     "--format", "form", metavar="NAME", help="Format of the files (default: detected from the file)."
 )
 @click.option("--dry-run", is_flag=True, help="Read everything and print all problems; store nothing.")
-@click.option("--partial", is_flag=True, help="Store the values that could be read, despite errors.")
+@click.option(
+    "--partial",
+    is_flag=True,
+    help="Despite errors, store the values that could be read and that differ from no stored value.",
+)
 @_given_options
 @json_option
 def import_(
@@ -86,7 +90,11 @@ def import_(
 ) -> None:
     """Import measurements of another tool: asv, pytest-benchmark, hyperfine, MLflow, CSV and others.
 
-    Importing the same file again adds nothing. Options apply only to fields that the file does not contain.
+    "anubis import mlflow http://host:5000" reads all finished runs of an MLflow tracking server. The format of a
+    file is detected.
+
+    Importing the same file again adds nothing; values of further metrics join the runs that are stored. A value that
+    differs from a stored one is an error. Options apply only to fields that the file does not contain.
     """
     given = histories.ImportDefaults(
         time_s=time,
@@ -97,14 +105,16 @@ def import_(
         machine=machine,
         ignore=ignore,
     )
+    if form is None and len(files) > 1 and files[0] in histories.formats() and not Path(files[0]).exists():
+        form, files = files[0], files[1:]
     with open_client() as client:
         imported = client.histories.read(files, format_name=form, given=given)
         _refuse(imported, as_json=as_json, allowed=dry_run or partial)
-        new = None if dry_run else client.histories.store(imported)
+        added = None if dry_run else client.histories.store(imported)
     if as_json:
-        json_output.show(api_histories.imported_to_json(imported, new))
+        json_output.show(api_histories.imported_to_json(imported, added))
     else:
-        _show(imported, new)
+        _show(imported, added)
 
 
 def _refuse(imported: "histories.ImportResult", *, as_json: bool, allowed: bool) -> None:
@@ -115,8 +125,8 @@ def _refuse(imported: "histories.ImportResult", *, as_json: bool, allowed: bool)
         _show_problems(imported.problems)
     if refused:
         raise BadInputError(
-            f"nothing was stored: {units.counted(len(wrong), 'value')} could not be read",
-            remedy="correct them, or store the others with --partial",
+            f"nothing was stored: {units.counted(len(wrong), 'problem')}",
+            remedy="correct the file, or store the other values with --partial",
             problems=wrong if as_json else (),
         )
 
@@ -131,19 +141,28 @@ def _show_problems(problems: tuple[Problem, ...]) -> None:
         terminal.note(f"and {len(problems) - MOST_PROBLEMS} more: --json has them all")
 
 
-def _show(imported: "histories.ImportResult", new: int | None) -> None:
+def _show(imported: "histories.ImportResult", added: "histories.Added | None") -> None:
     formats = Counter(imported.formats.values())
     words = ", ".join(f"{name} ({units.counted(count, 'file')})" for name, count in formats.items())
     runs = units.counted(len(imported.history.runs), "run")
-    stored = "nothing was stored (dry run)" if new is None else f"{new} of them new"
     rows = [
         ("read", words),
         ("found", f"{runs} with {units.counted(len(imported.history.points), 'value')}"),
         ("missing", units.counted(imported.missing, "value") if imported.missing else ""),
-        ("stored", stored),
+        ("stored", _stored(added)),
+        ("next", "anubis series analyse, which looks for changes" if added and added.values else ""),
     ]
     for line in tables.pairs(rows, width=terminal.width()):
         click.echo(line)
+
+
+def _stored(added: "histories.Added | None") -> str:
+    if added is None:
+        return "nothing was stored (dry run)"
+    if not added.values:
+        return "0 of them new: every value is stored already"
+    joined = f", values added to {units.counted(added.joined, 'stored run')}" if added.joined else ""
+    return f"{added.runs} of them new{joined}"
 
 
 @click.command()

@@ -12,6 +12,7 @@ from anubis.api.runs import run_to_json
 from anubis.cli.home import open_client
 from anubis.cli.params import json_option, ref_argument
 from anubis.cli.views import json_output, remarks, tables, units, values_view
+from anubis.cli.views.overrides_view import overrides_text
 from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.points import SampleBlock
 from anubis.reporting import name_suggestions
@@ -63,6 +64,8 @@ def results(*, ref: str, metric: str | None, as_csv: bool, as_json: bool) -> Non
         values_view.show(points, summaries)
         for line in remarks.lines(events):
             click.echo(line)
+        if run.overrides:
+            click.echo(f"overrides: {overrides_text(run.overrides)}")
     else:
         click.echo(
             f"run {run.id} ({WORDS[run.status]}) has no values" + (f": {run.reason}" if run.reason else "")

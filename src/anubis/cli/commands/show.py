@@ -1,7 +1,7 @@
 """``anubis show`` and ``anubis descriptor``: details of one run."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,11 +13,19 @@ from anubis.cli.commands.status import about
 from anubis.cli.home import open_client
 from anubis.cli.params import json_option, ref_argument
 from anubis.cli.views import json_output, tables, units
+from anubis.late import late
 from anubis.model.plain import to_plain
 from anubis.model.run import Event
 from anubis.record.environment import RecordedEnvironment
 from anubis.record.reading import Record
 from anubis.reporting.markup import person
+
+if TYPE_CHECKING:
+    from anubis import describe
+    from anubis.api import descriptors as api_descriptors
+else:  # pydantic
+    api_descriptors = late("anubis.api.descriptors")
+    describe = late("anubis.describe")
 
 #: Facts that are shown in another section or from which others are computed.
 _NOT_SHOWN = {"version", "run_id", "started_s", "fingerprint_inputs"}
@@ -56,17 +64,32 @@ def show(*, ref: str, as_json: bool) -> None:
 
 @click.command()
 @ref_argument
+@click.option(
+    "--resolved",
+    is_flag=True,
+    help="Print every value that the run has, with its origin: a line of the file, --set, a default, the matrix, "
+    "or the submission (engine, commit, script).",
+)
 @json_option
-def descriptor(*, ref: str, as_json: bool) -> None:
+def descriptor(*, ref: str, resolved: bool, as_json: bool) -> None:
     """Print the descriptor file as it was submitted.
 
-    With --json also the descriptor of the run: with overrides and the values of its cell of a sweep; defaults are left out.
+    With --json also the descriptor of the run: with overrides and the values of its cell of a sweep; defaults are left
+    out unless --resolved adds every value.
     """
     with open_client() as client:
         run, text = client.runs.get(ref), client.runs.text(ref)
+    values = (
+        describe.resolved(text, overrides=run.overrides, descriptor=run.descriptor, axes=run.cell)
+        if resolved
+        else ()
+    )
     if as_json:
-        json_output.show({"run": run.id, "text": text, "descriptor": to_plain(run.descriptor)})
+        every = {"values": [api_descriptors.resolved_to_json(value) for value in values]} if resolved else {}
+        json_output.show({"run": run.id, "text": text, "descriptor": to_plain(run.descriptor), **every})
         return
+    if resolved:
+        text = describe.resolved_text(values, file="line")
     click.echo(text, nl=not text.endswith("\n"))
 
 

@@ -12,6 +12,7 @@ from anubis.cli.select import refs
 from anubis.cli.views import json_output, status_text, tables, units
 from anubis.cli.views.follow import follow
 from anubis.cli.views.outcome import show_outcome
+from anubis.cli.views.overrides_view import overrides_text
 from anubis.model.run import Run
 from anubis.reporting.markup import person
 from anubis.reporting.status_words import WORDS
@@ -51,6 +52,7 @@ def about(run: Run) -> list[tuple[str, str]]:
         ("took", status_text.took(run.placed_s, run.ended_s, now_s=time.time())),
         ("attempt", str(run.attempt) if run.attempt > 1 else ""),
         ("family", run.family_id or ""),
+        ("overrides", overrides_text(run.overrides)),
     ]
 
 

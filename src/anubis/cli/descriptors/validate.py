@@ -41,6 +41,9 @@ else:  # pydantic, the store
     "--upgrade", is_flag=True, help="Print the file in the spelling of version 1.0; comments are kept."
 )
 @click.option("--plan", is_flag=True, help="Show every run that the file describes.")
+@click.option(
+    "--resolved", is_flag=True, help="Print every value with its origin: the file, --set, or a default."
+)
 @json_option
 def validate(
     *,
@@ -48,6 +51,7 @@ def validate(
     overrides: tuple[tuple[str, str], ...],
     upgrade: bool,
     plan: bool,
+    resolved: bool,
     as_json: bool,
 ) -> int:
     """Check descriptor files and print all problems.
@@ -55,10 +59,15 @@ def validate(
     Properties that depend on an engine are checked if that engine is installed. Exits 2 if any file has an error;
     warnings name old spellings that are still accepted.
     """
-    if upgrade and (len(files) > 1 or as_json or plan):
+    if upgrade and (len(files) > 1 or as_json or plan or resolved):
         raise BadInputError(
-            "--upgrade prints only one file", remedy="name one FILE, without --json and --plan"
+            "--upgrade prints only one file", remedy="name one FILE, without --json, --plan and --resolved"
         )
+    if resolved and (len(files) > 1 or plan):
+        raise BadInputError("--resolved prints only one file", remedy="name one FILE, without --plan")
+    if resolved:
+        _show_resolved(files[0], mapping(overrides), as_json=as_json)
+        return exit_codes.OK
     if upgrade:
         click.echo(_upgraded(files[0]), nl=False)
         return exit_codes.OK
@@ -139,6 +148,18 @@ def _here(cells: "Sequence[describe.Cell]", *, plan: bool) -> Iterator[Problem]:
         yield from refusals.checked_here(cell.descriptor, engines, notifiers, settings.engine)
         if plan and (engine := refusals.engine_of(cell.descriptor, engines, settings.engine)):
             yield from refusals.only_recorded(cell.descriptor, engine)
+
+
+def _show_resolved(file: Path, overrides: dict[str, str], *, as_json: bool) -> None:
+    content = read_file(file)
+    reading = describe.read(content, filename=str(file), overrides=overrides)
+    if reading.descriptor is None:
+        raise BadInputError(f"{file} is not a valid descriptor", problems=reading.problems, file=str(file))
+    values = describe.resolved(content, overrides=overrides)
+    if as_json:
+        json_output.show_list(map(api_descriptors.resolved_to_json, values))
+    else:
+        click.echo(describe.resolved_text(values, file=str(file)), nl=False)
 
 
 def _upgraded(file: Path) -> str:

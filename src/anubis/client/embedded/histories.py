@@ -25,11 +25,16 @@ class Histories(protocol.Histories):
         format_name: str | None = None,
         given: histories.ImportDefaults | None = None,
     ) -> histories.ImportResult:
-        owner = person(self._settings)
-        return histories.import_files(addresses, owner=owner, format_name=format_name, defaults=given)
+        return histories.import_files(
+            addresses,
+            owner=person(self._settings),
+            format_name=format_name,
+            defaults=given,
+            stored=self._world.points,
+        )
 
-    def store(self, imported: histories.ImportResult) -> int:
-        return histories.store(self._world.runs, imported.history)
+    def store(self, imported: histories.ImportResult) -> histories.Added:
+        return histories.store(self._world.runs, self._world.points, imported.history)
 
     def export(self, query: RunQuery, out: BinaryIO, *, format_name: str = "csv") -> Sequence[Problem]:
         findings = histories.Findings()

@@ -16,10 +16,11 @@ from anubis.submission.person import person
 from anubis.wiring import Installation
 
 if TYPE_CHECKING:
-    from anubis.client.embedded import driving, submission
+    from anubis.client.embedded import driving, replay, submission
     from anubis.describe.drafting import DescriptorText
 else:  # listings need neither the reconciler nor pydantic
     driving = late("anubis.client.embedded.driving")
+    replay = late("anubis.client.embedded.replay")
     submission = late("anubis.client.embedded.submission")
 
 
@@ -46,6 +47,11 @@ class Runs(protocol.Runs):
         return submission.submit(
             self._installation, files, overrides=overrides or {}, script=script, rounds=rounds, warned=warned
         )
+
+    def replay(
+        self, ref: str, *, overrides: Mapping[str, str] | None = None, folder: Path | None = None
+    ) -> protocol.Replayed:
+        return replay.replay(self._installation, self.get(ref), overrides=overrides or {}, folder=folder)
 
     def wait(self, run_ids: Sequence[str], changed: Callable[[Run], None] | None = None) -> list[Run]:
         return driving.drive(self._installation, run_ids, changed)

@@ -1,6 +1,7 @@
 """Runs, their values and their records."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
@@ -14,6 +15,16 @@ from anubis.record.files import Files
 
 if TYPE_CHECKING:
     from anubis.describe.drafting import DescriptorText
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed:
+    """A run that repeats another."""
+
+    run: Run
+    replay_of: Run
+    #: What the replay does not have in common with it, as warnings.
+    differences: tuple[Problem, ...]
 
 
 class Runs(Protocol):
@@ -32,6 +43,16 @@ class Runs(Protocol):
 
         Several files, several rounds or a ``[matrix]`` make a family. ``warned`` is called with every old spelling
         and every field that the engine only records. Raises BadInputError with every problem found.
+        """
+        ...
+
+    def replay(
+        self, ref: str, *, overrides: Mapping[str, str] | None = None, folder: Path | None = None
+    ) -> Replayed:
+        """Store a run that repeats another: the same descriptor with its overrides, the same script archive.
+
+        ``overrides`` are applied in addition; ``folder`` is the working folder (None: that of the run). Raises
+        BadInputError with every problem if another code would be measured.
         """
         ...
 

@@ -12,7 +12,7 @@ from anubis.model.run import Run
 if TYPE_CHECKING:
     from anubis.bisection.bisect_request import BisectRequest
     from anubis.bisection.bisection import BisectResult, CommitResult
-    from anubis.transfer.histories import ImportDefaults, ImportResult
+    from anubis.transfer.histories import Added, ImportDefaults, ImportResult
 
 
 class Bisections(Protocol):
@@ -49,11 +49,14 @@ class Histories(Protocol):
         format_name: str | None = None,
         given: "ImportDefaults | None" = None,
     ) -> "ImportResult":
-        """The runs and points in other tools' files; nothing is stored. Raises BadInputError."""
+        """The runs and points in other tools' files; nothing is stored. Raises BadInputError.
+
+        Values that differ from stored ones are problems of the result.
+        """
         ...
 
-    def store(self, imported: "ImportResult") -> int:
-        """Store what was read; the number of runs that were not stored before."""
+    def store(self, imported: "ImportResult") -> "Added":
+        """Store what was read. Values of further metrics join runs that are stored already."""
         ...
 
     def export(self, query: RunQuery, out: BinaryIO, *, format_name: str = "csv") -> Sequence[Problem]:

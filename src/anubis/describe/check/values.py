@@ -4,29 +4,47 @@ import re
 import shlex
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from anubis.describe.check.limits import check, check_key, quoted
 from anubis.describe.check.schedules import check_schedule, check_timezone
 from anubis.describe.fields import kind_at, pattern_of
 from anubis.describe.findings import Findings, Remark, did_you_mean
-from anubis.describe.paths import Path, leaves
+from anubis.describe.paths import SOURCE_LISTS, Path, leaves, shown
 from anubis.model.alert import AlertKind
 from anubis.model.descriptor import secret_name
 from anubis.model.labels import is_reserved
 from anubis.model.problem import Severity
 
+#: Addresses of data and models, by field pattern.
+_ADDRESSES = {f"{shown(path)}[].src" for path in SOURCE_LISTS}
 #: Events that a notification can subscribe to.
 NOTIFY_ON = tuple(kind.value for kind in AlertKind)
 
 
-def check_values(tree: Mapping[str, Any], findings: Findings) -> None:
-    """Check every value of a tree in the shape of the model; values of the wrong type are left to the validation."""
+def check_values(tree: Mapping[str, Any], findings: Findings, *, lenient: bool) -> None:
+    """Check every value of a tree in the shape of the model; values of the wrong type are left to the validation.
+
+    ``lenient``: the rules of old files.
+    """
     for path, value in leaves(tree):
         if path[0] == "matrix":
             continue
         for remark in remarks(path, value):
-            findings.add(path, remark)
+            findings.add(path, _lenient(path, value, remark) if lenient else remark)
+
+
+def _lenient(path: Path, value: Any, remark: Remark) -> Remark:
+    """The finding in an old file, whose data may have an address without a scheme, such as a name."""
+    if (
+        pattern_of(path) not in _ADDRESSES
+        or not isinstance(value, str)
+        or re.fullmatch(r"\S+", value) is None
+    ):
+        return remark
+    message = f"{quoted(value)} has no scheme, so no source can fetch it"
+    return replace(remark, message=message, severity=Severity.WARNING)
 
 
 def remarks(path: Path, value: Any) -> list[Remark]:

@@ -116,7 +116,7 @@ class CellCheck:
         rewriter = Rewriter(tree, cell, lenient=self._lenient)
         respell_strategy(rewriter)
         normalise(rewriter)
-        check_values(tree, cell)
+        check_values(tree, cell, lenient=self._lenient)
         check_rules(tree, cell, lenient=self._lenient, instances=self.instances)
         descriptor = validation.descriptor(tree, cell)
         for path, remark in cell.remarks:

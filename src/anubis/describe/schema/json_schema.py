@@ -6,8 +6,10 @@ from typing import Any
 
 from anubis.describe import examples
 from anubis.describe.check.limits import KEY_LIMITS, LIMITS, Limit
+from anubis.describe.defaults import CURRENT, DEFAULTS
 from anubis.describe.fields import Field, all_fields, docs, members, section_of
 from anubis.describe.matrix.axes import FIXED
+from anubis.describe.paths import shown
 from anubis.model.descriptor import Descriptor, Matrix
 from anubis.model.plain import to_plain
 
@@ -15,7 +17,9 @@ Schema = dict[str, Any]
 
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
 #: Required in new files, although the model has a default for old files.
-REQUIRED = {"output.metrics[].units", "server.output.metrics[].units", "spec_version"}
+_REQUIRED = {"output.metrics[].units", "server.output.metrics[].units"}
+#: Required by the model, but not in new files: pattern -> default.
+_OPTIONAL = {"hardware": None, **{shown(path): value for path, value in DEFAULTS.items()}}
 _PERCENT = {"type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*%\s*$"}
 #: Shorthand forms accepted besides the form of the model (``shorthand.py``).
 _FORMS: dict[str, list[Schema]] = {
@@ -38,7 +42,8 @@ def json_schema() -> Schema:
     """JSON Schema (draft 2020-12) of a descriptor of version 1.0; closed: unknown keys are errors."""
     schema = _section(Descriptor, "")
     schema["properties"]["spec_version"] = {
-        "const": "1.0",
+        "const": CURRENT,
+        "default": CURRENT,
         "description": docs(Descriptor)["spec_version"],
     }
     return {
@@ -61,7 +66,7 @@ def _section(section: type, prefix: str) -> Schema:
             "description": docs(section)[member.name],
             **_field(member, pattern),
         }
-        if member.required or pattern in REQUIRED:
+        if is_required(member, pattern):
             required.append(member.name)
     if "digest" in properties:
         properties["md5"] = _MD5
@@ -69,12 +74,23 @@ def _section(section: type, prefix: str) -> Schema:
     return {**schema, "required": required} if required else schema
 
 
+def is_required(member: Field, pattern: str) -> bool:
+    """Whether a new file must have the field."""
+    return (member.required and pattern not in _OPTIONAL) or pattern in _REQUIRED
+
+
+def default_of(member: Field, pattern: str) -> Any:
+    """The value if a new file does not have the field; None for a section or without a default."""
+    return _OPTIONAL.get(pattern, member.default)
+
+
 def _field(member: Field, pattern: str) -> Schema:
     schema = _kind(member.kind, pattern)
     if pattern in _FORMS:
         schema = {"anyOf": [schema, *_FORMS[pattern]]}
-    if member.default is not None and section_of(member.kind) is None and member.default not in ((), {}, ""):
-        schema["default"] = to_plain(member.default)
+    default = default_of(member, pattern)
+    if default is not None and section_of(member.kind) is None and default not in ((), {}, ""):
+        schema["default"] = to_plain(default)
     example = examples.EXAMPLES.get(pattern)
     return schema if example is None else {**schema, "examples": [example]}
 

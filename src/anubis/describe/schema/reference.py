@@ -13,7 +13,7 @@ from anubis.describe.check.values import NOTIFY_ON
 from anubis.describe.fields import Field, all_fields, docs, members, section_of
 from anubis.describe.legacy import PROBES, STRATEGIES
 from anubis.describe.matrix.axes import MAX_CELLS
-from anubis.describe.schema.json_schema import REQUIRED
+from anubis.describe.schema.json_schema import default_of, is_required
 from anubis.model.descriptor import Descriptor, Matrix
 from anubis.model.labels import SYSTEM_LABELS, SYSTEM_PREFIX
 
@@ -78,11 +78,7 @@ def _sentence(section: type) -> str:
 
 
 def _key(member: Field, prefix: str) -> str:
-    return f"`{member.name}`" + (" (required)" if _is_required(member, prefix) else "")
-
-
-def _is_required(member: Field, prefix: str) -> bool:
-    return member.required or prefix + member.name in REQUIRED
+    return f"`{member.name}`" + (" (required)" if is_required(member, prefix + member.name) else "")
 
 
 def _type(member: Field) -> str:
@@ -101,8 +97,12 @@ def _type(member: Field) -> str:
 
 
 def _default(member: Field, prefix: str) -> str:
-    value = member.default
-    if _is_required(member, prefix) or value in (None, (), {}, "") or dataclasses.is_dataclass(value):
+    value = default_of(member, prefix + member.name)
+    if (
+        is_required(member, prefix + member.name)
+        or value in (None, (), {}, "")
+        or dataclasses.is_dataclass(value)
+    ):
         return ""
     value = value.value if isinstance(value, Enum) else value
     return f"`{examples.value_text(list(value) if isinstance(value, tuple) else value)}`"

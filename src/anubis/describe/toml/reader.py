@@ -19,7 +19,7 @@ _CHECK_FILE = "check that this is the right file"
 _LONG_KEY = re.compile(
     r"""(?<![A-Za-z0-9_-])(?:(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){64}"""
 )
-_BEGIN = 'start with spec_version = "1.0", [info], [hardware] and [ml]'
+_BEGIN = "write at least name in [info] and benchmark_code in [ml]"
 #: Tables by which files of other tools are recognised.
 _OTHER_FILES = {
     "pyproject.toml": {"project", "build-system", "tool"},

@@ -115,7 +115,7 @@ def _failure(run: Run, known: Sequence[Alert], world: World) -> tuple[list[Alert
         return [], []
     if not _has_succeeded(run, world):
         return [], [Event(run_id=run.id, kind="note", time_s=now_s, message=NEVER_SUCCEEDED)]
-    return [replace(_opened(run, identity, AlertKind.FAILURE, now_s), why=_failure_text(run))], []
+    return [replace(_opened(run, identity, AlertKind.FAILURE, now_s, last), why=_failure_text(run))], []
 
 
 def _has_succeeded(run: Run, world: World) -> bool:
@@ -133,11 +133,8 @@ def _thresholds(
     run: Run, histories: Sequence[Sequence[Point]], known: Sequence[Alert], now_s: float
 ) -> tuple[list[Alert], list[CrossedBound]]:
     """The alerts of bounds that are crossed, are kept again, or are no longer declared; the bounds that are crossed."""
-    by_id = {
-        alert.id: alert
-        for alert in known
-        if alert.kind is AlertKind.THRESHOLD and alert.state is not AlertState.RESOLVED
-    }
+    stored = {alert.id: alert for alert in known if alert.kind is AlertKind.THRESHOLD}
+    by_id = {key: alert for key, alert in stored.items() if alert.state is not AlertState.RESOLVED}
     metrics = {metric.name: metric for metric in run.descriptor.output.metrics if metric.threshold}
     crossing: dict[str, tuple[AlertRow, CrossedBound]] = {}
     looked_at: set[str] = set()
@@ -151,7 +148,10 @@ def _thresholds(
             for crossed in crossed_bounds(metric, point.value, point.units, references):
                 crossing[ids[crossed.bound]] = alert_row(point, crossed), crossed
     changed = [
-        replace(by_id.get(identity) or _opened(run, identity, AlertKind.THRESHOLD, now_s), rows=(row,))
+        replace(
+            by_id.get(identity) or _opened(run, identity, AlertKind.THRESHOLD, now_s, stored.get(identity)),
+            rows=(row,),
+        )
         for identity, (row, _) in crossing.items()
     ]
     over = {
@@ -206,7 +206,8 @@ def _before(run: Run, points: Sequence[Point]) -> SeriesVerdict | None:
     return judged[0].verdict if judged else None
 
 
-def _opened(run: Run, identity: str, kind: AlertKind, now_s: float) -> Alert:
+def _opened(run: Run, identity: str, kind: AlertKind, now_s: float, earlier: Alert | None) -> Alert:
+    """A new alert; it replaces an ``earlier`` one with the same identity, which was resolved."""
     subject = run.descriptor.subject
     return Alert(
         id=identity,
@@ -220,4 +221,5 @@ def _opened(run: Run, identity: str, kind: AlertKind, now_s: float) -> Alert:
         opened_s=now_s,
         changed_s=now_s,
         repository=subject.repository or "",
+        version=earlier.version if earlier else 0,
     )

@@ -9,7 +9,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from anubis.model.errors import StoreError
 from anubis.store.sql.drivers import Driver
 
 T = TypeVar("T")
@@ -161,7 +160,7 @@ class Database:
         except self.driver.trouble as error:
             session.broken = True
             self._drop_idle()  # the other connections have probably failed too
-            raise self._trouble(error) from error
+            raise self.driver.explain(error) from error
         except (KeyboardInterrupt, SystemExit):  # perhaps in the middle of a statement
             session.broken = True
             raise
@@ -194,7 +193,7 @@ class Database:
         try:
             return Session(self.driver.connect(), self.driver)
         except self.driver.trouble as error:
-            raise self._trouble(error) from error
+            raise self.driver.explain(error) from error
 
     def _give_back(self, session: Session) -> None:
         if self._closed or session.broken:
@@ -212,9 +211,3 @@ class Database:
             session.connection.execute("ROLLBACK")
         except Exception:  # noqa: BLE001  what matters is the error that led here
             session.broken = True
-
-    def _trouble(self, error: Exception) -> StoreError:
-        return StoreError(
-            f"the database {self.driver.place} cannot be used: {str(error).strip()}",
-            remedy="check its disk (space, permissions) or its server, then try again",
-        )

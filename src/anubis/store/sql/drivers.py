@@ -2,11 +2,12 @@
 
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from anubis.model.errors import AnubisError, BadInputError, StoreError
+from anubis.store.sql.sqlite_reading import explained, read_only_connection
 
 #: Timeout of a statement that waits for another writer, seconds.
 BUSY_S = 60.0
@@ -42,6 +43,10 @@ class Driver:
     blob: str
     #: Exceptions of a database that is unavailable, busy or full.
     trouble: tuple[type[Exception], ...]
+    #: The error for users about one of these exceptions.
+    explain: Callable[[Exception], StoreError]
+    #: The same database for reading only, while it cannot be written; None: not possible.
+    read_only: Callable[[], "Driver"] | None = None
     #: Exceptions of conflicting transactions, after which the transaction can be repeated.
     conflict: tuple[type[Exception], ...] = ()
 
@@ -73,10 +78,11 @@ def _sqlite(path: str) -> Driver:
         connection.execute("PRAGMA foreign_keys = ON")
         return connection
 
-    return Driver(
+    place = str(Path(path).absolute())
+    driver = Driver(
         name="sqlite",
         dialect="sqlite+pysqlite",
-        place=str(Path(path).absolute()),
+        place=place,
         connect=connect,
         # FULL: a committed transaction survives a power failure, at the cost of one fdatasync per transaction.
         durable=("PRAGMA synchronous = NORMAL", "PRAGMA synchronous = FULL"),
@@ -87,7 +93,9 @@ def _sqlite(path: str) -> Driver:
         parameter=":{}",
         blob="x'{}'",
         trouble=(sqlite3.OperationalError,),
+        explain=lambda error: explained(place, error),
     )
+    return replace(driver, read_only=lambda: replace(driver, connect=lambda: read_only_connection(path)))
 
 
 def _postgresql(url: str) -> Driver:
@@ -99,10 +107,11 @@ def _postgresql(url: str) -> Driver:
             remedy="pip install 'anubis-bench[postgresql]'",
         ) from error
 
+    place = url.rpartition("@")[2].partition("?")[0].removeprefix("postgresql://")
     return Driver(
         name="postgresql",
         dialect="postgresql+psycopg",
-        place=url.rpartition("@")[2].partition("?")[0].removeprefix("postgresql://"),
+        place=place,
         connect=lambda: psycopg.connect(url, autocommit=True, application_name="anubis"),
         durable=("SET synchronous_commit = off", "SET synchronous_commit = on"),
         begin="BEGIN",
@@ -112,5 +121,9 @@ def _postgresql(url: str) -> Driver:
         parameter="%({})s",
         blob="'\\x{}'::bytea",
         trouble=(psycopg.OperationalError, psycopg.InterfaceError),
+        explain=lambda error: StoreError(
+            f"the database {place} cannot be used: {str(error).strip()}",
+            remedy="check its server, then try again",
+        ),
         conflict=(psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure),
     )

@@ -78,6 +78,7 @@ def listing(*, newest_first: bool) -> Select[Any]:
             descriptors.c.labels,
             descriptors.c.subject,
             runs.c.cell,
+            runs.c.overrides,
         )
         .join_from(runs, descriptors, descriptors.c.id == runs.c.descriptor)
         .join(_engine, _engine.c.id == runs.c.engine)

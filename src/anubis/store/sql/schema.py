@@ -131,6 +131,7 @@ runs = Table(
     Column("ready_s", Double),  # when the lease ends, else when it is due; NULL: final
     Column("cell", Text),  # JSON; NULL: none
     Column("session", Integer),  # sessions; NULL: not measured
+    Column("overrides", Text),  # JSON; NULL: none
     Index("runs_created", "created_s"),
 )
 _unfinished = text(f"status < {FIRST_FINAL}")

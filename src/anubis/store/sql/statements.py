@@ -109,6 +109,9 @@ def _adding(upsert: Callable[..., Any]) -> dict[str, Executable]:
         "find_texts": select(texts.c.digest, texts.c.id).where(among(texts.c.digest, "digests")),
         "add_text": insert(texts).values(digest=given("digest"), body=given("body")).returning(texts.c.id),
         "known_runs": select(runs.c.id, runs.c.no).where(among(runs.c.id, "ids")),
+        "final_runs": select(runs.c.id, runs.c.no).where(
+            among(runs.c.id, "ids"), runs.c.status >= _first_final
+        ),
         "add_run": upsert(runs)
         .values({name: given(name) for name in run_columns})
         .on_conflict_do_nothing()
@@ -208,6 +211,7 @@ def _run_rows() -> Select[Any]:
             _folder.c.word.label("folder"),
             runs.c.order_s,
             runs.c.cell,
+            runs.c.overrides,
         )
         .join_from(runs, descriptors, descriptors.c.id == runs.c.descriptor)
         .join(_series_key, _series_key.c.id == descriptors.c.series_key)

@@ -12,7 +12,7 @@ from pathlib import Path
 from anubis.contracts.environments import SubmittedEnvironment
 from anubis.model.cause import Cause
 from anubis.model.descriptor import Descriptor, secret_name
-from anubis.model.errors import BadInputError, StageError, StoreError
+from anubis.model.errors import BadInputError, StageError, disk_error
 from anubis.model.problem import Problem
 from anubis.settings import Settings
 from anubis.submission.environment.names import is_secret, is_setting, matcher
@@ -56,9 +56,8 @@ class HomeEnvironments:
                 _write_private(self._file(run_id), content)
         except OSError as error:
             self.remove(run_ids)
-            raise StoreError(
-                f"the environment of the run cannot be stored in {self._folder}: {error.strerror}",
-                remedy="look at the disk (space, permissions), then try again",
+            raise disk_error(
+                f"the environment of the run cannot be stored in {self._folder}", error
             ) from error
 
     def handed_over(self, run_id: str) -> SubmittedEnvironment | None:
@@ -101,9 +100,7 @@ class HomeEnvironments:
             _write_private(path, os.urandom(_KEY_BYTES), replace=False)
             return path.read_bytes()
         except OSError as error:
-            raise StoreError(
-                f"the key file {path} cannot be used: {error.strerror}", remedy="check its permissions"
-            ) from error
+            raise disk_error(f"the key file {path} cannot be used", error) from error
 
     def _refused(self, named: Sequence[str]) -> Iterator[Problem]:
         """Variables that the descriptor names but the operator does not allow."""

@@ -49,3 +49,18 @@ class AddFinishedContract:
         again = [a_point(old, value=7.0), a_point(old, "throughput"), a_point(new)]
         assert list(store.runs.add_finished([(old, ""), (new, "")], again)) == [new.id]
         assert list(store.points.of([old.id, new.id])) == in_session([a_point(old), a_point(new)])
+
+    def test_points_of_further_metrics_join_it_once(self, store: Any) -> None:
+        run, other = a_run(status=Status.SUCCEEDED), a_run(status=Status.SUCCEEDED)
+        store.runs.add_finished([(run, ""), (other, "")], [a_point(run)])
+        further = [a_point(run, "throughput"), a_point(run, value=7.0, units="s"), a_point(other)]
+        assert store.runs.add_points([*further, further[0]]) == 1
+        assert store.runs.add_points(further) == 0
+        assert list(store.points.of([run.id, other.id])) == in_session([a_point(run), further[0]])
+        assert store.runs.add_points([]) == 0
+
+    def test_no_point_joins_a_run_that_is_not_final_or_not_stored(self, store: Any) -> None:
+        going, gone = a_run(), a_run(status=Status.SUCCEEDED)
+        store.runs.add([(going, "")], [])
+        assert store.runs.add_points([a_point(going), a_point(gone)]) == 0
+        assert list(store.points.of([going.id, gone.id])) == []

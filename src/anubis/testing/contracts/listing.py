@@ -24,7 +24,12 @@ class ListingContract:
 
     def test_a_row_says_what_a_listing_shows(self, store: Any) -> None:
         descriptor = a_descriptor("trains", labels={"team": "vision"}, subject=Subject(commit="c0ffee"))
-        run = a_run(descriptor, family_id="a family", cell={"file": "a.toml", "BATCH": 16})
+        run = a_run(
+            descriptor,
+            family_id="a family",
+            cell={"file": "a.toml", "BATCH": 16},
+            overrides={"measure.repeats": "3"},
+        )
         points = (a_point(run, "latency", 1.5), a_point(run, "throughput", 9.0, units="1/s"))
         finished(store, run, status=Status.FAILED, cause=Cause.TIMEOUT, reason="too slow", points=points)
         assert store.runs.find(RunQuery()) == [
@@ -42,6 +47,7 @@ class ListingContract:
                 labels={"team": "vision"},
                 subject="c0ffee",
                 cell={"file": "a.toml", "BATCH": 16},
+                overrides={"measure.repeats": "3"},
                 values={"latency": (1.5, "ms"), "throughput": (9.0, "1/s")},
             )
         ]
