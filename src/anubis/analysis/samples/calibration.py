@@ -29,7 +29,7 @@ _TAIL, _FEWEST_IN_TAIL = 0.02, 50
 _SHAPES = (0.0, 0.9)
 #: Minimum number of values of a level for a test of each against the others.
 _FEWEST_VALUES = 4
-#: The smallest p that is told apart from 0.
+#: The smallest p that differs from 0.
 _LEAST = 1e-300
 
 
