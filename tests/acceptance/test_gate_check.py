@@ -58,6 +58,28 @@ def test_two_files_are_measured_side_by_side(anubis, bench):
     assert anubis("check").returncode == 3, "the family of two files is its own comparison"
 
 
+def test_runs_of_one_round_are_compared_as_a_pair(anubis, bench, tmp_path):
+    """The machine is 30 % slower in every further round, which is ten times the difference between the sides."""
+    count = tmp_path / "count"
+    count.write_text("0")
+    files = [
+        anubis.write(
+            f"{name}.toml",
+            f"sh -c 'n=$(cat {count}); echo $((n+1)) >{count}; r=$((n/2));"
+            f" echo latency=$(( ({level} + r % 3) * (10 + 3 * r) )) rate=100'",
+            more=bench_metrics(bench),
+        )
+        for name, level in (("old", 1000), ("new", 1030))
+    ]
+    old, new = files
+    answer = anubis.json("check", new, "--baseline", old, "--rounds", 7, code=3)
+    verdicts = {verdict["metric"]: verdict for verdict in answer["weighings"][0]["verdicts"]}
+    assert verdicts["latency"]["judgement"] == "regressed"
+    assert verdicts["latency"]["effect"] == pytest.approx(0.03, abs=0.002)
+    assert verdicts["latency"]["estimator"] == "alternated pairs"
+    assert verdicts["rate"]["judgement"] == "unchanged"
+
+
 def bench_metrics(bench):
     return bench.file("x").read_text().partition("[[output.metrics]]")[2].join(["[[output.metrics]]", ""])
 

@@ -34,6 +34,8 @@ class Level:
     disturbed: frozenset[str]
     #: Number of runs in each session of each subject, in the order of the values; empty if they are not considered.
     sessions: tuple[int, ...] = ()
+    #: Run of each value, if the runs were given.
+    run_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,8 @@ from anubis.reporting.status_words import WORDS
 
 #: Smallest effect that counts, unless the descriptor sets another one.
 MIN_EFFECT = 0.02
-#: Runs below which a side needs the noise of its history.
-FEW_RUNS = 3
+#: Family and cell without the file: of runs that were measured directly after each other.
+Round = tuple[str, tuple[tuple[str, object], ...]]
 #: Runs in each session of the history for which the history is read, if the contender has as many.
 MOST_RUNS = 8
 
@@ -140,11 +140,12 @@ def _compared_groups(
         blocks, {(g.series_key, g.fingerprint): _contender_runs(g) for g in groups}, accepted
     )
     baselines = before if sides.baseline is None else _given_levels(sides.baseline, groups, world)
+    rounds = _rounds([*sides.contender, *(sides.baseline or ())])
     measured: dict[tuple[str, str], set[str]] = defaultdict(set)
     for block in blocks:
         measured[block.series_key, block.metric].add(block.fingerprint)
     for group in groups:
-        _add_sides(group, baselines, before, min_effect)
+        _add_sides(group, baselines, before, min_effect, rounds)
         bounds = check_bounds(_bounded_metrics(group, baselines, before))
         group.crossed = bounds.crossed
         notes = [
@@ -212,6 +213,7 @@ def _given_levels(runs: Sequence[Run], groups: Sequence[_Group], world: World) -
             tuple(point.value for point in points),
             points[-1].subject,
             frozenset(point.run_id for point in points if point.contaminated),
+            run_ids=tuple(point.run_id for point in points),
         )
         for key, points in by_key.items()
     }
@@ -235,7 +237,11 @@ def _without_labels(run: Run) -> str:
 
 
 def _add_sides(
-    group: _Group, baselines: dict[Key, Level], before: dict[Key, Level], min_effect: float | None
+    group: _Group,
+    baselines: dict[Key, Level],
+    before: dict[Key, Level],
+    min_effect: float | None,
+    rounds: Mapping[str, Round],
 ) -> None:
     declared = {metric.name: metric for metric in group.run.descriptor.output.metrics}
     for name, points in group.points.items():
@@ -246,7 +252,7 @@ def _add_sides(
         baseline = baselines[key]
         threshold = declared[name].threshold if name in declared else None
         effect = min_effect if min_effect is not None else threshold.min_effect if threshold else None
-        few = min(len(points), len(baseline.values)) < FEW_RUNS
+        few = min(len(points), len(baseline.values)) < ROBUST_FROM
         group.baseline = baseline.subject
         ordered, sizes = session_sizes(points)
         group.disturbed |= baseline.disturbed
@@ -261,8 +267,30 @@ def _add_sides(
                 history=before[key].values if few and key in before else (),
                 baseline_sessions=baseline.sessions,
                 contender_sessions=sizes if baseline.sessions else (),
+                pairs=_pairs(baseline.run_ids, [point.run_id for point in ordered], rounds),
             )
         )
+
+
+def _rounds(runs: Iterable[Run]) -> dict[str, Round]:
+    """Run id -> its round, of runs that were measured in rounds."""
+    return {
+        run.id: (run.family_id, tuple(sorted(item for item in run.cell.items() if item[0] != "file")))
+        for run in runs
+        if run.family_id and "round" in run.cell
+    }
+
+
+def _pairs(
+    baseline: Sequence[str], contender: Sequence[str], rounds: Mapping[str, Round]
+) -> tuple[tuple[int, int], ...]:
+    """Positions of the runs of both sides that were measured in the same round."""
+    old = {rounds[run_id]: at for at, run_id in enumerate(baseline) if run_id in rounds}
+    return tuple(
+        (old[rounds[run_id]], at)
+        for at, run_id in enumerate(contender)
+        if run_id in rounds and rounds[run_id] in old
+    )
 
 
 def _bounded_metrics(
