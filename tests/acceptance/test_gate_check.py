@@ -55,7 +55,32 @@ def test_two_files_are_measured_side_by_side(anubis, bench):
     old = anubis.write("old.toml", "sh -c 'echo latency=10 rate=100'", more=bench_metrics(bench))
     new = anubis.write("new.toml", "sh -c 'echo latency=12 rate=100'", more=bench_metrics(bench))
     assert anubis("check", new, "--baseline", old, "--runs", 3).returncode == 3
+    for file in (old, new):
+        file.write_text(file.read_text().replace(f'name = "{file.stem}"', 'name = "same"'))
+    assert anubis("check", new, "--baseline", old, "--runs", 3).returncode == 3
     assert anubis("check").returncode == 3, "the family of two files is its own comparison"
+
+
+def test_two_benchmarks_are_each_compared_with_their_own_history(anubis, bench):
+    """A regression of the first one must not become an improvement of the second one."""
+
+    commands = ["sh -c 'cat level-one'", "sh -c 'cat level-two'"]
+    levels = [anubis.folder / "level-one", anubis.folder / "level-two"]
+
+    def measure(version, one, two):
+        for path, level in zip(levels, (one, two), strict=True):
+            path.write_text(f"latency={level} rate=100")
+        about = f'[subject]\nversion = "{version}"\n{bench_metrics(bench)}'
+        return [
+            anubis.write(f"{n}.toml", c, more=about) for n, c in zip(("one", "two"), commands, strict=True)
+        ]
+
+    anubis("run", *measure("1", 100, 200), "--rounds", 6)
+    ended = anubis("check", *measure("2", 150, 100), "--rounds", 3)
+    assert ended.returncode == 3, ended.stdout
+    assert "1 regression" in ended.stdout.splitlines()[-1]
+    assert {"one  1 -> 2", "two  1 -> 2"} <= set(ended.stdout.splitlines())
+    assert anubis("check").returncode == 3, "the stored runs are compared in the same way"
 
 
 def test_runs_of_one_round_are_compared_as_a_pair(anubis, bench, tmp_path):
@@ -260,3 +285,31 @@ def test_a_report_that_is_none_is_refused(anubis, content):
     ended = anubis("notify", "--report", "report.json", "--post", "github")
     assert ended.returncode == 2
     assert "the report is not valid" in ended.stderr
+
+
+def test_after_a_confirmed_change_the_baseline_is_the_new_level_alone(anubis, bench):
+    """Both levels in one baseline would make the noise as large as the step."""
+    bench.measure("1", 10, rounds=6)
+    bench.level(15)
+    assert "an alert is open" not in anubis("check", bench.file("2"), "--rounds", 3).stdout
+    for version in ("3", "4", "5"):
+        answer = anubis.json("check", bench.file(version), "--rounds", 3)
+        (weighing,) = answer["weighings"]
+        for verdict in weighing["verdicts"]:
+            assert abs(verdict["effect"]) < 0.02
+            assert verdict["noise_floor"] < 0.02
+            assert verdict["interval"][1] < 0.04
+        assert weighing["note"].startswith("an alert is open: regression since 2, latency +")
+    bench.level(22)
+    assert anubis("check", bench.file("6"), "--rounds", 3).returncode == 3
+
+
+def test_the_noise_of_a_named_baseline_is_its_own(anubis, bench):
+    """A step in the history of the contender is not noise of the baseline."""
+    bench.measure("1", 10, rounds=6)
+    for version in ("2", "3", "4"):
+        bench.measure(version, 15)
+    answer = anubis.json("check", bench.file("5"), "--baseline-subject", "1", "--rounds", 2, code=3)
+    (weighing,) = answer["weighings"]
+    assert {verdict["judgement"] for verdict in weighing["verdicts"]} == {"regressed"}
+    assert max(verdict["noise_floor"] for verdict in weighing["verdicts"]) < 0.02

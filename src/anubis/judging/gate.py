@@ -5,10 +5,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf, isfinite, nextafter
 
+from anubis.analysis.quantities import effect_text
 from anubis.analysis.samples.compare import compare_many
 from anubis.analysis.samples.multiplicity import mean_effect
 from anubis.analysis.samples.spread import ROBUST_FROM
 from anubis.contracts.world import World
+from anubis.judging.alert_rules import is_level_shift
 from anubis.judging.baseline import (
     LOOKBACK_POINTS,
     ContenderRuns,
@@ -19,19 +21,22 @@ from anubis.judging.baseline import (
 )
 from anubis.judging.gate_bounds import BoundedMetric, check_bounds
 from anubis.judging.series import in_order, judged_metrics
-from anubis.model.alert import AlertState
+from anubis.model.alert import Alert, AlertKind, AlertState
 from anubis.model.identity import series_key
 from anubis.model.points import Point, PointBlock
 from anubis.model.run import Run
 from anubis.model.status import Status
 from anubis.model.verdict import Comparison, CrossedBound, Sides
 from anubis.reporting.gate_report import BenchmarkComparison, Report
+from anubis.reporting.markup import short_subject
 from anubis.reporting.status_words import WORDS
 
 #: Smallest effect that counts, unless the descriptor sets another one.
 MIN_EFFECT = 0.02
 #: Family and cell without the file: of runs that were measured directly after each other.
 Round = tuple[str, tuple[tuple[str, object], ...]]
+#: States of alerts whose change of level is known.
+_KNOWN_LEVELS = (AlertState.CONFIRMED, AlertState.ACKNOWLEDGED, AlertState.ACCEPTED, AlertState.MUTED)
 #: Runs in each session of the history for which the history is read, if the contender has as many.
 MOST_RUNS = 8
 
@@ -135,9 +140,9 @@ def _compared_groups(
     if not groups:
         return []
     blocks = _blocks(groups, world)
-    accepted = world.alerts.find(states=(AlertState.ACCEPTED,))
+    alerts = world.alerts.find(states=_KNOWN_LEVELS)
     before = baseline_levels(
-        blocks, {(g.series_key, g.fingerprint): _contender_runs(g) for g in groups}, accepted
+        blocks, {(g.series_key, g.fingerprint): _contender_runs(g) for g in groups}, alerts
     )
     baselines = before if sides.baseline is None else _given_levels(sides.baseline, groups, world)
     rounds = _rounds([*sides.contender, *(sides.baseline or ())])
@@ -151,6 +156,7 @@ def _compared_groups(
         notes = [
             _note(group, measured, is_given=baselines is not before),
             _not_checked(bounds.without_noise),
+            _open_alerts(group, alerts),
         ]
         group.note = "; ".join(note for note in notes if note)
     return groups
@@ -253,6 +259,7 @@ def _add_sides(
         threshold = declared[name].threshold if name in declared else None
         effect = min_effect if min_effect is not None else threshold.min_effect if threshold else None
         few = min(len(points), len(baseline.values)) < ROBUST_FROM
+        noise = _noise_values(baseline, before.get(key)) if few else ()
         group.baseline = baseline.subject
         ordered, sizes = session_sizes(points)
         group.disturbed |= baseline.disturbed
@@ -264,12 +271,18 @@ def _add_sides(
                 units=newest.units,
                 better=newest.better,
                 min_effect=MIN_EFFECT if effect is None else effect,
-                history=before[key].values if few and key in before else (),
+                history=noise,
                 baseline_sessions=baseline.sessions,
                 contender_sessions=sizes if baseline.sessions else (),
                 pairs=_pairs(baseline.run_ids, [point.run_id for point in ordered], rounds),
             )
         )
+
+
+def _noise_values(baseline: Level, before: Level | None) -> tuple[float, ...]:
+    """The values around their level that give the noise of one run: those of a long baseline, else of the series."""
+    own = baseline.noise_values or baseline.values
+    return own if len(own) >= ROBUST_FROM or before is None else before.noise_values
 
 
 def _rounds(runs: Iterable[Run]) -> dict[str, Round]:
@@ -308,6 +321,26 @@ def _bounded_metrics(
             baseline=baselines.get(key),
             history=before.get(key),
         )
+
+
+def _open_alerts(group: _Group, alerts: Iterable[Alert]) -> str:
+    """The confirmed changes for the worse, of earlier subjects, that nobody has resolved or accepted."""
+    contender = _contender_runs(group)
+    parts: list[str] = []
+    for alert in alerts:
+        rows = [
+            row
+            for row in alert.rows
+            if (row.series_key, row.fingerprint) == (group.series_key, group.fingerprint)
+        ]
+        is_own = alert.run_id in contender.run_ids or alert.first_new in contender.subjects - {""}
+        row = next((row for row in rows if row.metric in group.points), None)
+        if row is None or is_own or not is_level_shift(alert) or alert.kind is AlertKind.IMPROVEMENT:
+            continue
+        since = f" since {short_subject(alert.first_new)}" if alert.first_new else ""
+        what = f"{alert.kind}{since}, {row.metric} {effect_text(row.effect, row.interval)}"
+        parts.append(f"an alert is open: {what}; see anubis alerts show {alert.id[:8]}")
+    return "; ".join(parts)
 
 
 def _not_checked(metrics: Sequence[str]) -> str:
