@@ -130,6 +130,20 @@ def test_a_first_measurement_cannot_be_judged(anubis, bench):
     assert anubis("check", "--fail-on", "regression").returncode == 0
 
 
+def test_earlier_runs_of_the_same_subject_are_no_first_measurement(anubis, bench):
+    bench.measure("1", 10)
+    ended = anubis("check", bench.file("1"))
+    assert "first measurement" not in ended.stdout
+    assert "no earlier values of another subject, only of 1: set subject.commit" in ended.stdout
+
+
+def test_a_baseline_of_several_subjects_says_so(anubis, bench):
+    for version in ("1", "2", "3"):
+        bench.measure(version, 10)
+    assert "noisy  2 subjects up to 2 -> 3" in anubis("check").stdout
+    assert "Baseline `2 subjects up to 2`, contender `3`" in anubis("check", "--format", "markdown").stdout
+
+
 def test_an_undecided_gate_says_what_would_decide_it(anubis, bench):
     bench.measure("1", 10, rounds=2)
     bench.measure("2", 10.1)
@@ -313,3 +327,16 @@ def test_the_noise_of_a_named_baseline_is_its_own(anubis, bench):
     (weighing,) = answer["weighings"]
     assert {verdict["judgement"] for verdict in weighing["verdicts"]} == {"regressed"}
     assert max(verdict["noise_floor"] for verdict in weighing["verdicts"]) < 0.02
+
+
+def test_too_few_runs_have_a_mean_without_an_interval(anubis, bench):
+    """Of three cells of one metric, each with one run a side."""
+    for version, level in (("1", 10), ("2", 11)):
+        (anubis.folder / "level").write_text(str(level))
+        file = bench.file(version, more='[matrix]\n"env.vars.N" = ["1", "2", "3"]\n')
+        anubis("run", file)
+    ended = anubis("check", "--metric", "latency")
+    assert "not enough runs" in ended.stdout
+    (line,) = [line for line in ended.stdout.splitlines() if line.startswith("geometric mean")]
+    assert "of 3 cells" in line
+    assert "[" not in line

@@ -32,6 +32,8 @@ class Level:
     values: tuple[float, ...]
     #: Subject of the newest.
     subject: str
+    #: Number of subjects.
+    subjects: int
     #: Runs during which the machine was disturbed.
     disturbed: frozenset[str]
     #: Number of runs in each session of each subject, in the order of the values; empty if they are not considered.
@@ -116,6 +118,7 @@ def _level(block: PointBlock, segments: Sequence[Sequence[Sequence[int]]]) -> Le
     return Level(
         tuple(block.values[at] for unit in units for at in unit),
         block.subjects[units[-1][-1]],
+        len({block.subjects[at] for unit in units for at in unit}),
         frozenset(block.run_ids[at] for unit in units for at in unit if block.contaminated[at]),
         tuple(map(len, units)),
         noise_values=_around_last(values),

@@ -62,6 +62,10 @@ class _Group:
     crossed: tuple[CrossedBound, ...] = ()
     #: Subject of the newest point of the baseline.
     baseline: str = ""
+    #: Number of subjects of the baseline; 0: there is none.
+    baseline_subjects: int = 0
+    #: Metrics of which only the contender's subject has earlier values.
+    same_subject: set[str] = field(default_factory=set)
     #: Runs of the baseline during which the machine was disturbed.
     disturbed: set[str] = field(default_factory=set)
     note: str = ""
@@ -100,6 +104,7 @@ def compare_sides(
             BenchmarkComparison(
                 benchmark=name,
                 baseline=group.baseline,
+                baseline_subjects=group.baseline_subjects,
                 contender=newest.subject,
                 comparison=comparison if of_group else None,
                 crossed=group.crossed,
@@ -150,6 +155,9 @@ def _compared_groups(
     for block in blocks:
         measured[block.series_key, block.metric].add(block.fingerprint)
     for group in groups:
+        runs, machine = _contender_runs(group), (group.series_key, group.fingerprint)
+        of_group = [block for block in blocks if (block.series_key, block.fingerprint) == machine]
+        group.same_subject = {block.metric for block in of_group if set(block.run_ids) - runs.run_ids}
         _add_sides(group, baselines, before, min_effect, rounds)
         bounds = check_bounds(_bounded_metrics(group, baselines, before))
         group.crossed = bounds.crossed
@@ -218,6 +226,7 @@ def _given_levels(runs: Sequence[Run], groups: Sequence[_Group], world: World) -
         key: Level(
             tuple(point.value for point in points),
             points[-1].subject,
+            len({point.subject for point in points}),
             frozenset(point.run_id for point in points if point.contaminated),
             run_ids=tuple(point.run_id for point in points),
         )
@@ -261,6 +270,7 @@ def _add_sides(
         few = min(len(points), len(baseline.values)) < ROBUST_FROM
         noise = _noise_values(baseline, before.get(key)) if few else ()
         group.baseline = baseline.subject
+        group.baseline_subjects = max(group.baseline_subjects, baseline.subjects)
         ordered, sizes = session_sizes(points)
         group.disturbed |= baseline.disturbed
         group.sides.append(
@@ -358,6 +368,12 @@ def _note(group: _Group, measured: Mapping[tuple[str, str], set[str]], *, is_giv
     what = f"{len(missing)} metrics have" if len(missing) > 1 else f"{missing[0]} has"
     if is_given:
         return f"{what} no value in the baseline on this machine"
+    if again := [metric for metric in missing if metric in group.same_subject]:
+        what = f"{len(again)} metrics have" if len(again) > 1 else f"{again[0]} has"
+        return (
+            f"{what} no earlier values of another subject, only of {group.all_points[-1].subject}: set"
+            ' subject.commit = "auto" in the descriptor, or name runs with --baseline'
+        )
     machines = set[str]().union(*(measured.get((group.series_key, metric), set()) for metric in missing))
     if machines - {group.fingerprint}:
         return f"{what} no earlier values on this machine; values of other machines are not compared"
