@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 CODE := src tests benchmarks examples docs
 
-.PHONY: help demo test properties check security integration docs pictures bench publish clean
+.PHONY: help demo test properties check security integration chaos fuzz docs pictures bench publish clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -40,8 +40,14 @@ security: $(READY) ## weaknesses in the code (bandit) and in packages (pip-audit
 	@mkdir -p build && $(BIN)/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml --output-file build/sbom.cdx.json $(BIN)/python
 	@$(BIN)/python .ci/audit.py
 
-integration: $(READY) ## run the tests against realrs (PostgreSQL)
+integration: $(READY) ## run the tests against real servers, as root and in a browser
 	@$(BIN)/python -m pytest -m 'integration or postgresql' tests/integration tests/contract
+
+chaos: $(READY) ## kill, stop and starve everything at random, then look at every run; make chaos SECONDS=1800 SEED=N DATABASE=postgresql
+	@PYTHONPATH=tests $(BIN)/python -m chaos.marathon --seconds $(or $(SECONDS),60) --database $(or $(DATABASE),sqlite) $(if $(SEED),--seed $(SEED))
+
+fuzz: $(READY) ## damage valid inputs of every kind; make fuzz COUNT=1000000 SEED=N TARGET=emit repeats one target
+	@PYTHONPATH=tests $(BIN)/python -m fuzz.run --count $(or $(COUNT),2000) $(if $(TARGET),--target $(TARGET)) $(if $(SEED),--seed $(SEED))
 
 docs: $(READY) ## build the documentation into site/
 	@$(BIN)/python docs/generate.py

@@ -74,6 +74,7 @@ def world_of(store):
         points=store.points,
         alerts=store.alerts,
         deliveries=store.deliveries,
+        environments=None,
         clock=FakeClock(),
     )
 

@@ -20,6 +20,7 @@ COMMANDS = {
     "curves": ["detection", "--curves"],
     "gate": ["bench_gate.py"],
     "store": ["bench_store.py"],
+    "scale": ["bench_scale.py"],
     "cli": ["bench_cli.py"],
     "emit": ["bench_emit.py"],
     "null_run": ["bench_null_run.py"],

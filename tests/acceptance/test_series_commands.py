@@ -56,6 +56,20 @@ def test_series_are_listed(seen):
     assert seen("series", "--machine", "0123").stdout == "no series\n"
 
 
+def test_the_list_judges_the_newest_runs_and_show_judges_all(tmp_path):
+    command = Command(tmp_path / "home", tmp_path)
+    (tmp_path / "history.csv").write_text(HEADER + history("fft", "time", [1.0] * 30 + [1.25] * 200))
+    assert command("import", "history.csv").returncode == 0
+    (line,) = command("series").stdout.splitlines()[1:]
+    assert line.split()[1:3] == ["time", "200+"]
+    assert "at v30" not in line
+    (row,) = command.json("series", "list")
+    assert (row["n"], row["earlier"], row["last_change"]) == (200, 30, None)
+    whole = command.json("series", "show", "fft")
+    assert (whole["n"], whole["earlier"], len(whole["points"])) == (230, 0, 230)
+    assert [change["first_new"] for change in whole["changes"]] == ["v30"]
+
+
 def test_a_series_is_drawn_with_its_changes(seen):
     shown = seen("series", "show", "fft", "--metric", "time").stdout
     assert 10 <= shown.count("|") <= 12, "the bar of one change, as high as the picture but for its points"

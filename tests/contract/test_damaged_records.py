@@ -93,7 +93,7 @@ class Drive:
 
     def add(self):
         """A stored run, and its record as an agent leaves it."""
-        output = Output(metrics=(Metric(name="rate", pattern=PATTERN, units="1/s"),))
+        output = Output(metrics=(Metric(name="rate", pattern=PATTERN, units="1"),))
         run = a_run(a_descriptor(output=output), engine="process")
         placement = self.engine._placement(run, self.folder_of(run))
         run = a_run(
@@ -110,7 +110,7 @@ class Drive:
         for line in range(300):
             record.write(b"rate=%d\n" % line)
         record.end()
-        (folder / "patterns.json").write_text(json.dumps({"rate": {"pattern": PATTERN, "units": "1/s"}}))
+        (folder / "patterns.json").write_text(json.dumps({"rate": {"pattern": PATTERN, "units": "1"}}))
         record.extract({"rate": PATTERN})
         (folder / "facts.json").write_text(json.dumps(FACTS))
         (folder / "exit.json").write_text(json.dumps(EXIT))

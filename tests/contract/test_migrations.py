@@ -8,11 +8,13 @@ import pytest
 from anubis.model.alert import AlertState
 from anubis.model.delivery import DeliveryStatus
 from anubis.model.descriptor import Measure
+from anubis.model.errors import StoreError
 from anubis.pipeline.relay import Relay
 from anubis.store import open_store
 from anubis.store.columns import pack
 from anubis.store.migrations.upgrade import upgrade
 from anubis.store.rows import alert_values, descriptor_values, id_bytes, new_run_values
+from anubis.store.sql import drivers
 from anubis.store.sql.drivers import driver_for
 from anubis.testing import FakeClock, a_descriptor, a_run
 from anubis.testing.builders import NOW_S
@@ -274,6 +276,49 @@ def test_warm_ups_no_longer_count_in_summaries(old, database_url):
     assert (count, last, least, most) == (3, 5.0, 3.0, 5.0)
     assert total is None or total != total, "not a number, which SQLite keeps as NULL"
     assert found[2, 1] == (9, 9.0, 9.0, 9.0, 9.0)
+
+
+def test_histories_contain_old_runs(old, database_url):
+    for number, machine in enumerate(("one", "two"), 1):
+        old.insert("series", id=number, series_key="a series", fingerprint=machine)
+    old.insert("metrics", id=1, name="latency", units="ms")
+    old.insert("words", id=2000, word="")
+    runs = {number: old.add_run(number, created_s=NOW_S + number) for number in (1, 2, 3, 4)}
+    descriptor = {"id": 1, "series_key": 2000, **descriptor_values(runs[1])}
+    old.insert("descriptors", **{name: descriptor[name] for name in INSERTS["descriptors"]})
+    for number, machine in ((1, 1), (2, 2), (3, 1)):
+        old.insert(
+            "points", run=number, metric=1, series=machine, value=1.0, count=1, better=0,
+            order_s=NOW_S + number, subject=2000, contaminated=0,
+        )  # fmt: skip
+    old.close()
+    store = open_store(database_url)
+    found = store.points.histories(["a series"], ["latency"])
+    assert {block.fingerprint: block.run_ids for block in found} == {
+        "one": (runs[1].id, runs[3].id),
+        "two": (runs[2].id,),
+    }
+    store.close()
+
+
+def test_a_database_that_is_locked_is_not_upgraded(old, database_url, monkeypatch):
+    """Another program holds a lock on it for longer than Anubis waits."""
+    if old.driver.name != "sqlite":
+        pytest.skip("PostgreSQL waits for locks as long as its administrator says")
+    monkeypatch.setattr(drivers, "BUSY_S", 0.0)
+    run = old.add_run(1)
+    old.connection.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreError, match="locked") as caught:
+        upgrade(driver_for(database_url))
+    assert "cannot be upgraded" in caught.value.message
+    assert "end other programs that use it" in caught.value.remedy
+    old.connection.execute("COMMIT")
+    old.close()
+    store = open_store(database_url)
+    connection = driver_for(database_url).connect()
+    assert connection.execute("SELECT id FROM runs").fetchall() == [(id_bytes(run.id),)]
+    connection.close()
+    store.close()
 
 
 def test_runs_of_an_earlier_schema_have_no_overrides(old, database_url):

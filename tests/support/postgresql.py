@@ -4,6 +4,7 @@ The server listens on a socket in a folder of its own, trusts whoever can reach 
 the end. It refuses to run as root, so there it runs as ``nobody``.
 """
 
+import contextlib
 import itertools
 import os
 import pwd
@@ -41,25 +42,52 @@ def run_as_anybody(folder, *command):
     assert done.returncode == 0, f"{command[0]} failed: {done.stderr}"
 
 
+class Cluster:
+    """A server in a folder of its own, which can be stopped as by a crash and started again."""
+
+    def __init__(self, folder):
+        self._folder = folder
+        # Not below pytest's own folder: another user could not reach it, and a socket's path may have 107 bytes only.
+        self.home = tempfile.mkdtemp(prefix="pg-", dir="/tmp")
+        self.url = f"postgresql://postgres@/postgres?host={self.home}"
+
+    def create(self):
+        initdb = [self._folder / "initdb", "-D", f"{self.home}/data", "-U", "postgres", "-A", "trust"]
+        run_as_anybody(self.home, *initdb, "-E", "UTF8", "--no-sync")
+
+    def start(self):
+        self._control("-l", f"{self.home}/log", "-w", "-o", f"{FAST} -k {self.home}", "start")
+
+    def stop(self):
+        """End every process of the server at once, as a crash does."""
+        self._control("-m", "immediate", "-w", "stop")
+
+    def _control(self, *words):
+        run_as_anybody(self.home, self._folder / "pg_ctl", "-D", f"{self.home}/data", *words)
+
+
+@contextlib.contextmanager
+def cluster(folder):
+    """A running server of these binaries."""
+    server = Cluster(folder)
+    try:
+        server.create()
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
+    finally:
+        shutil.rmtree(server.home)
+
+
 @pytest.fixture(scope="session")
 def postgresql():
     folder = binaries()
     if not folder:
         pytest.skip("PostgreSQL server binaries not installed")
-    # Not below pytest's own folder: another user could not reach it, and a socket's path may have 107 bytes only.
-    home = tempfile.mkdtemp(prefix="pg-", dir="/tmp")
-    data = f"{home}/data"
-    try:
-        initdb = [folder / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"]
-        run_as_anybody(home, *initdb)
-        options = f"{FAST} -k {home}"
-        run_as_anybody(home, folder / "pg_ctl", "-D", data, "-l", f"{home}/log", "-w", "-o", options, "start")
-        try:
-            yield f"postgresql://postgres@/postgres?host={home}"
-        finally:
-            run_as_anybody(home, folder / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
-    finally:
-        shutil.rmtree(home)
+    with cluster(folder) as server:
+        yield server.url
 
 
 @pytest.fixture

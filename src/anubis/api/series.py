@@ -25,6 +25,7 @@ def series_row_to_json(series: SeriesOverview) -> Json:
         "units": point.units,
         "better": point.better,
         "n": verdict.n,
+        "earlier": series.earlier,
         "level": verdict.level,
         "expected": verdict.expected,
         "noise_floor": verdict.noise_floor,
@@ -56,6 +57,7 @@ def series_from_json(plain: Mapping[str, Any]) -> SeriesOverview:
         state=SeriesState(plain["state"]),
         noise_between=plain["noise_between"],
         noise_within=plain["noise_within"],
+        earlier=plain.get("earlier", 0),
     )
 
 

@@ -56,6 +56,7 @@ SECTIONS = {
         "export": "commands.exchange:export",
         "purge": "commands.purge:purge",
         "gc": "commands.gc:gc",
+        "backup": "doctor.backup:backup",
         "completion": "commands.completion:completion",
     },
 }

@@ -1,6 +1,7 @@
 """Error messages on standard error: one sentence for the error, one for the remedy."""
 
 import json
+import os
 import tempfile
 import traceback
 from collections.abc import Sequence
@@ -11,14 +12,17 @@ import click
 
 from anubis.cli import exit_codes, terminal
 from anubis.late import late
-from anubis.model.errors import AnubisError, BadInputError
+from anubis.model.errors import AnubisError, BadInputError, DamagedDatabaseError
 from anubis.model.problem import Problem
 from anubis.reporting.markup import visible_json
+from anubis.settings import Settings
 
 if TYPE_CHECKING:
     from anubis.api import errors as api_errors
-else:  # only --json needs them
+    from anubis.store.sql import sqlite_backups as backups
+else:  # only some errors need them
     api_errors = late("anubis.api.errors")
+    backups = late("anubis.store.sql.sqlite_backups")
 
 
 def report(error: Exception, *, as_json: bool) -> int:
@@ -34,6 +38,8 @@ def report(error: Exception, *, as_json: bool) -> int:
             if error.remedy:
                 terminal.remedy(error.remedy)
         return error.exit_code
+    if damage := _damage():
+        return report(damage, as_json=as_json)
     where = _keep_traceback(error)
     message = f"a defect in Anubis: {type(error).__name__}: {error}"
     remedy = f"please report it with the traceback in {where}"
@@ -82,6 +88,17 @@ def _print_json(
 ) -> None:
     plain = api_errors.error_to_json(message, remedy, exit_code, file=file, problems=problems)
     terminal.line(visible_json(json.dumps(plain, ensure_ascii=False)), err=True)
+
+
+def _damage() -> AnubisError | None:
+    """The damage of the database, of which an unexpected error may be the consequence."""
+    try:
+        backups.check(backups.path_of(Settings.from_env(os.environ).database_url))
+    except DamagedDatabaseError as damage:
+        return damage
+    except Exception:  # noqa: BLE001  the unexpected error is reported
+        return None
+    return None
 
 
 def _keep_traceback(error: Exception) -> str:

@@ -13,7 +13,7 @@ BROKEN_PIPE = 141
 MEANINGS = {
     OK: "success",
     FAILED: "a benchmark failed, or the command could not be completed",
-    BAD_INPUT: "invalid input, an unknown name or id, or a store that cannot be written; nothing was stored",
+    BAD_INPUT: "invalid input, an unknown name or id, or a store that cannot be written or is damaged; nothing was stored",
     REGRESSION: "the contender is worse than the baseline, or crosses a threshold of its descriptor",
     UNDECIDED: "the runs are not sufficient to decide whether the contender is worse",
     CANCELLED: "a run was cancelled",

@@ -44,6 +44,10 @@ class Deliveries(Protocol):
         """The earliest time at which a delivery can be claimed (UTC seconds, possibly past); None: none is pending."""
         ...
 
+    def forget(self, *, before_s: float) -> int:
+        """Remove the deliveries that ended before this time (UTC seconds); returns their number."""
+        ...
+
     def of(self, alert_id: str) -> Sequence[Delivery]:
         """All deliveries of one alert (full id), in order."""
         ...

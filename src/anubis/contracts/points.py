@@ -1,7 +1,7 @@
 """Points of series, and the samples from which they are computed."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -21,6 +21,10 @@ class MetricSummary:
     mean: float
 
 
+#: Fingerprint, metric and unit: what distinguishes series with one key.
+SeriesId = tuple[str, str, str]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesRow:
     """A row in a listing of series: those with the same key."""
@@ -30,6 +34,8 @@ class SeriesRow:
     labels: dict[str, str]
     #: By name.
     metrics: tuple[str, ...]
+    #: Number of stored points.
+    points: Mapping[SeriesId, int]
 
 
 class Points(Protocol):

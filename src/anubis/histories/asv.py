@@ -124,7 +124,7 @@ def _of_file(
         facts=history_values.texts(machine, ("arch", "cpu", "num_cpu", "ram")),
     )
     columns = document.get("result_columns")
-    names = columns if isinstance(columns, list) else _COLUMNS
+    names = [history_values.text(column) for column in columns] if isinstance(columns, list) else _COLUMNS
     for name, row in mapping(document.get("results"), reading.findings, "results").items():
         if not history_values.text(name):
             reading.findings.error("a benchmark has no name", "delete its entry", path="results")

@@ -41,6 +41,9 @@ SELECT count(*) FROM runs WHERE lifecycle_stage = 'active' AND status <> 'FINISH
 """
 _VALUES = "SELECT key, value, is_nan FROM latest_metrics WHERE run_uuid = ?"
 
+#: UnicodeDecodeError: also of a message of SQLite that contains damaged text.
+_UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
+
 
 def detect(head: FileHead) -> bool:
     if not head.start.startswith(_MAGIC):
@@ -48,7 +51,7 @@ def detect(head: FileHead) -> bool:
     try:
         with closing(_open(head)) as database:
             return _is_mlflow(database)
-    except sqlite3.Error:
+    except _UNREADABLE:
         return False
 
 
@@ -61,7 +64,7 @@ def read(reading: HistoryFile) -> Iterator[Measurement]:
                 findings.error("the file is not an MLflow database", "give the file of --backend-store-uri")
                 return
             yield from _of_runs(reading, database)
-    except sqlite3.Error as error:
+    except _UNREADABLE as error:
         findings.error(
             f"the database cannot be read: {error}", "stop other writers, then check it with sqlite3"
         )

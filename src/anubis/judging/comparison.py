@@ -1,9 +1,10 @@
 """Comparison of two sets of runs, metric by metric."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from anubis.analysis.samples.compare import compare_many
+from anubis.judging.units import in_unit
 from anubis.model.points import Point
 from anubis.model.verdict import Comparison, Sides
 
@@ -16,8 +17,9 @@ def compare_points(
     Each run contributes one value, its point, because repeats inside a run are not independent. With several metrics
     the p values are adjusted for their number.
     """
-    old, new = _values(baseline), _values(contender)
     about = {point.metric: point for point in (*baseline, *contender)}
+    units = {metric: point.units for metric, point in about.items()}
+    old, new = _values(baseline, units), _values(contender, units)
     return compare_many(
         Sides(
             metric=metric,
@@ -32,8 +34,11 @@ def compare_points(
     )
 
 
-def _values(points: Sequence[Point]) -> dict[str, list[float]]:
-    values: dict[str, list[float]] = defaultdict(list)
+def _values(points: Sequence[Point], units: Mapping[str, str]) -> dict[str, list[float]]:
+    """The values of each metric in its unit."""
+    by_metric: dict[str, list[Point]] = defaultdict(list)
     for point in points:
-        values[point.metric].append(point.value)
-    return values
+        by_metric[point.metric].append(point)
+    return {
+        metric: [point.value for point in in_unit(own, units[metric])] for metric, own in by_metric.items()
+    }

@@ -7,6 +7,7 @@ from functools import partial
 from anubis.contracts.runs import RunQuery, RunRow
 from anubis.contracts.world import World
 from anubis.judging.series import in_order
+from anubis.judging.units import in_newest_unit
 from anubis.model.alert import Alert
 from anubis.model.descriptor import Notify
 from anubis.model.errors import NotFoundError
@@ -108,7 +109,11 @@ def _family(alert_id: str, rounds: int) -> str:
 def _baseline(run: Run, alert: Alert, world: World) -> Run | str:
     """The last run of the old level, or why it cannot run again."""
     row = next((row for row in alert.rows if row.series_key == run.series_key), None)
-    points = in_order(world.points.history(row.series_key, row.metric, row.fingerprint)) if row else []
+    points = (
+        in_newest_unit(in_order(world.points.history(row.series_key, row.metric, row.fingerprint)))
+        if row
+        else []
+    )
     first = next((at for at, point in enumerate(points) if point.run_id == alert.run_id), 0)
     if not first:
         return "the series has no run before the change"

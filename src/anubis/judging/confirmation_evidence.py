@@ -18,6 +18,7 @@ from anubis.contracts.world import World
 from anubis.judging.alert_rules import most_severe
 from anubis.judging.confirmation import BASELINE, CONTENDER, ROUND, SIDE, cause_of, is_pending, round_of
 from anubis.judging.series import in_order, subject_points
+from anubis.judging.units import in_newest_unit
 from anubis.model.alert import Alert, AlertRow, AlertState
 from anubis.model.points import Point
 from anubis.model.run import Run
@@ -139,7 +140,9 @@ def _as_ratios(shift: Shift, scale: Scale) -> Shift:
 
 def _history(alert: Alert, row: AlertRow, world: World) -> list[Point]:
     """The points of the old level, one for each subject."""
-    points = subject_points(in_order(world.points.history(row.series_key, row.metric, row.fingerprint)))
+    points = subject_points(
+        in_newest_unit(in_order(world.points.history(row.series_key, row.metric, row.fingerprint)))
+    )
     first = next((at for at, point in enumerate(points) if point.run_id == alert.run_id), len(points))
     subject = alert.first_new
     old = [

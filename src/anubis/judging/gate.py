@@ -20,7 +20,9 @@ from anubis.judging.baseline import (
     session_sizes,
 )
 from anubis.judging.gate_bounds import BoundedMetric, check_bounds
+from anubis.judging.rounds import Round, pairs, rounds_of
 from anubis.judging.series import in_order, judged_metrics
+from anubis.judging.units import Place, in_unit, joined, place_of
 from anubis.model.alert import Alert, AlertKind, AlertState
 from anubis.model.identity import series_key
 from anubis.model.points import Point, PointBlock
@@ -33,8 +35,6 @@ from anubis.reporting.status_words import WORDS
 
 #: Smallest effect that counts, unless the descriptor sets another one.
 MIN_EFFECT = 0.02
-#: Family and cell without the file: of runs that were measured directly after each other.
-Round = tuple[str, tuple[tuple[str, object], ...]]
 #: States of alerts whose change of level is known.
 _KNOWN_LEVELS = (AlertState.CONFIRMED, AlertState.ACKNOWLEDGED, AlertState.ACCEPTED, AlertState.MUTED)
 #: Runs in each session of the history for which the history is read, if the contender has as many.
@@ -144,20 +144,22 @@ def _compared_groups(
     groups = _groups(good, [point for point in points if not metrics or point.metric in metrics])
     if not groups:
         return []
-    blocks = _blocks(groups, world)
+    units = {place_of(points[-1]): points[-1].units for group in groups for points in group.points.values()}
+    blocks = joined(_blocks(groups, world), units)
     alerts = world.alerts.find(states=_KNOWN_LEVELS)
     before = baseline_levels(
         blocks, {(g.series_key, g.fingerprint): _contender_runs(g) for g in groups}, alerts
     )
-    baselines = before if sides.baseline is None else _given_levels(sides.baseline, groups, world)
-    rounds = _rounds([*sides.contender, *(sides.baseline or ())])
+    baselines = before if sides.baseline is None else _given_levels(sides.baseline, groups, world, units)
+    rounds = rounds_of([*sides.contender, *(sides.baseline or ())])
     measured: dict[tuple[str, str], set[str]] = defaultdict(set)
     for block in blocks:
         measured[block.series_key, block.metric].add(block.fingerprint)
+    own = {run.id for run in sides.contender}
+    earlier = {place_of(block) for block in blocks if not own.issuperset(block.run_ids)}
     for group in groups:
-        runs, machine = _contender_runs(group), (group.series_key, group.fingerprint)
-        of_group = [block for block in blocks if (block.series_key, block.fingerprint) == machine]
-        group.same_subject = {block.metric for block in of_group if set(block.run_ids) - runs.run_ids}
+        place = (group.series_key, group.fingerprint)
+        group.same_subject = {metric for metric in group.points if (*place, metric) in earlier}
         _add_sides(group, baselines, before, min_effect, rounds)
         bounds = check_bounds(_bounded_metrics(group, baselines, before))
         group.crossed = bounds.crossed
@@ -180,7 +182,9 @@ def _groups(runs: dict[str, Run], points: Iterable[Point]) -> list[_Group]:
         group.points[point.metric].append(point)
     for group in groups.values():
         judged = judged_metrics(group.run.descriptor, list(group.points))
-        group.points = {metric: group.points[metric] for metric in judged}
+        group.points = {
+            metric: in_unit(points, points[-1].units) for metric in judged if (points := group.points[metric])
+        }
     return list(groups.values())
 
 
@@ -205,7 +209,9 @@ def _blocks(groups: Sequence[_Group], world: World) -> Sequence[PointBlock]:
     )
 
 
-def _given_levels(runs: Sequence[Run], groups: Sequence[_Group], world: World) -> dict[Key, Level]:
+def _given_levels(
+    runs: Sequence[Run], groups: Sequence[_Group], world: World, units: Mapping[Place, str]
+) -> dict[Key, Level]:
     """The points of the given baseline runs, under the keys of the contender's series.
 
     If each side has a single series, the two are compared even if their names differ.
@@ -221,7 +227,8 @@ def _given_levels(runs: Sequence[Run], groups: Sequence[_Group], world: World) -
         is_single = len(of_baseline) == len(of_contender) == 1
         same = set(of_baseline) if is_single else _same_benchmark(run, of_baseline)
         for point in in_order([point for other in same for point in by_series[other]]):
-            by_key[key, point.fingerprint, point.metric, point.units].append(point)
+            to = units.get((key, point.fingerprint, point.metric), point.units)
+            by_key[key, point.fingerprint, point.metric, to] += in_unit([point], to)
     return {
         key: Level(
             tuple(point.value for point in points),
@@ -284,7 +291,7 @@ def _add_sides(
                 history=noise,
                 baseline_sessions=baseline.sessions,
                 contender_sessions=sizes if baseline.sessions else (),
-                pairs=_pairs(baseline.run_ids, [point.run_id for point in ordered], rounds),
+                pairs=pairs(baseline.run_ids, [point.run_id for point in ordered], rounds),
             )
         )
 
@@ -293,27 +300,6 @@ def _noise_values(baseline: Level, before: Level | None) -> tuple[float, ...]:
     """The values around their level that give the noise of one run: those of a long baseline, else of the series."""
     own = baseline.noise_values or baseline.values
     return own if len(own) >= ROBUST_FROM or before is None else before.noise_values
-
-
-def _rounds(runs: Iterable[Run]) -> dict[str, Round]:
-    """Run id -> its round, of runs that were measured in rounds."""
-    return {
-        run.id: (run.family_id, tuple(sorted(item for item in run.cell.items() if item[0] != "file")))
-        for run in runs
-        if run.family_id and "round" in run.cell
-    }
-
-
-def _pairs(
-    baseline: Sequence[str], contender: Sequence[str], rounds: Mapping[str, Round]
-) -> tuple[tuple[int, int], ...]:
-    """Positions of the runs of both sides that were measured in the same round."""
-    old = {rounds[run_id]: at for at, run_id in enumerate(baseline) if run_id in rounds}
-    return tuple(
-        (old[rounds[run_id]], at)
-        for at, run_id in enumerate(contender)
-        if run_id in rounds and rounds[run_id] in old
-    )
 
 
 def _bounded_metrics(
@@ -334,7 +320,7 @@ def _bounded_metrics(
 
 
 def _open_alerts(group: _Group, alerts: Iterable[Alert]) -> str:
-    """The confirmed changes for the worse, of earlier subjects, that nobody has resolved or accepted."""
+    """The open alerts about confirmed changes of earlier subjects, without improvements."""
     contender = _contender_runs(group)
     parts: list[str] = []
     for alert in alerts:

@@ -23,6 +23,9 @@ from anubis.model.points import OWN_METRICS, Point, PointBlock
 from anubis.model.run import Event
 from anubis.model.series import SeriesVerdict
 
+#: Runs of a series that are judged: by default, and in a listing of many series.
+MOST_RUNS, LISTED_RUNS = 10_000, 200
+
 
 class SeriesState(StrEnum):
     """The current state of a series."""
@@ -49,6 +52,8 @@ class SeriesOverview:
     #: session, as ratios; None if no subject has several runs in a session.
     noise_between: float | None = None
     noise_within: float | None = None
+    #: Number of stored points before these, which were not read.
+    earlier: int = 0
 
     @property
     def judged(self) -> JudgedSeries:
@@ -58,24 +63,28 @@ class SeriesOverview:
 
 
 def series_overviews(
-    world: World, *, benchmark: str | None = None, metric: str | None = None
+    world: World, *, benchmark: str | None = None, metric: str | None = None, newest: int = MOST_RUNS
 ) -> list[SeriesOverview]:
-    """Every series of one benchmark or of all, judged.
+    """Every series of one benchmark or of all, judged by the points of its ``newest`` runs.
 
     The metrics that the agent adds to every run are included only if ``metric`` names them or there are no others.
     """
     rows = {row.series_key: row for row in world.points.series() if benchmark in {None, row.benchmark}}
     metrics = {key: {metric} if metric else _shown(row.metrics) for key, row in rows.items()}
+    names = sorted(set().union(*metrics.values()))
     measured = [
-        points
-        for block in world.points.histories(list(metrics), sorted(set().union(*metrics.values())))
+        (rows[block.series_key], block, points)
+        for block in world.points.histories(list(metrics), names, most=newest)
         if block.metric in metrics[block.series_key] and (points := _points(block))
     ]
-    histories = list(map(subject_points, measured))
+    histories = [subject_points(points) for _, _, points in measured]
     verdicts = judge_many([series_of(points) for points in histories])
     overviews = [
-        _with_split_noise(_overview(rows[points[-1].series_key], points, verdict), runs)
-        for points, verdict, runs in zip(histories, verdicts, measured, strict=True)
+        replace(
+            _with_split_noise(_overview(row, points, verdict), runs),
+            earlier=row.points[block.fingerprint, block.metric, block.units] - len(block.run_ids),
+        )
+        for points, verdict, (row, block, runs) in zip(histories, verdicts, measured, strict=True)
     ]
     return sorted(overviews, key=lambda one: (one.benchmark, *one.judged.key))
 

@@ -12,6 +12,7 @@ class Cause(StrEnum):
     DISK_FULL = "disk_full"
     TIMEOUT = "timeout"
     METRIC_MISSING = "metric_missing"
+    METRIC_UNITS = "metric_units"
     CONTAMINATED = "contaminated"
     CANCELLED = "cancelled"
     LOST = "lost"
@@ -36,6 +37,7 @@ _REMEDIES = {
     Cause.DISK_FULL: "free disk space, or set ANUBIS_HOME to a larger disk, and run again",
     Cause.TIMEOUT: "raise measure.timeout_s if the benchmark needs more time",
     Cause.METRIC_MISSING: "compare the pattern with the closest lines shown, or set required = false",
+    Cause.METRIC_UNITS: "emit a metric in one unit, or in units of one quantity such as s and ms",
     Cause.CONTAMINATED: 'run on a quieter machine, or set measure.on_contamination = "keep"',
     Cause.CANCELLED: "submit it again if it was cancelled by mistake",
     Cause.LOST: "run it again: the agent was killed or the machine restarted",

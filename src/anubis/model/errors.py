@@ -119,6 +119,19 @@ class ReadOnlyError(StoreError):
     exit_code = 2
 
 
+class DamagedDatabaseError(AnubisError):
+    """The content of the database is damaged. Repeating the call does not help: a backup must be restored."""
+
+    exit_code = 2
+
+    def __init__(self, place: str, problem: str) -> None:
+        super().__init__(
+            f"the database {place} is damaged: {problem}",
+            remedy="stop all commands and workers, then restore a backup: anubis backup --restore FILE; without one, rescue "
+            f"what can be read: sqlite3 {place} .recover | sqlite3 rescued.db, then anubis backup --restore rescued.db",
+        )
+
+
 def disk_error(what: str, error: OSError) -> StoreError:
     """The error of a store in a folder, from that of the file system."""
     message = f"{what}: {error.strerror or error}"

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import unquote_to_bytes, urlsplit
 
@@ -38,6 +38,8 @@ class Extracted:
     blocks: Sequence[SampleBlock]
     #: Why samples may be missing; empty: all values in the output are among them.
     problem: str = ""
+    #: Metrics in several units that cannot be converted, as sentences.
+    conflicts: Sequence[str] = ()
 
 
 def extracted(records: Records, key: RecordKey) -> Extracted:
@@ -49,7 +51,7 @@ def extracted(records: Records, key: RecordKey) -> Extracted:
     log.info("extracting the samples of run %s again: %s", key.run_id, found.problem)
     problem = _extract_again(records, key, record)
     again = _read(Record(record.files), is_last=not problem)
-    return Extracted(blocks=again.blocks, problem=problem or again.problem)
+    return replace(again, problem=problem or again.problem)
 
 
 def _read(record: Record, *, is_last: bool = False) -> Extracted:
@@ -58,7 +60,7 @@ def _read(record: Record, *, is_last: bool = False) -> Extracted:
     try:
         if outcome == "none" or not (record.exit or record.has_output):
             return Extracted(blocks=())
-        samples, complete = record.extracted()
+        samples, complete, conflicts = record.extracted()
     except DamagedError as error:
         return Extracted(blocks=(), problem=str(error))
     blocks = blocks_of(samples)
@@ -68,7 +70,8 @@ def _read(record: Record, *, is_last: bool = False) -> Extracted:
         complete = complete or not record.exit
     elif outcome != "complete":
         complete = False
-    return Extracted(blocks=blocks, problem="" if complete else "the extractor did not read the whole output")
+    problem = "" if complete else "the extractor did not read the whole output"
+    return Extracted(blocks=blocks, problem=problem, conflicts=conflicts)
 
 
 def _is_finite(block: SampleBlock) -> bool:

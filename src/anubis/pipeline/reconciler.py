@@ -9,8 +9,10 @@ which it was requested is held.
 """
 
 import logging
+import math
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from threading import Event as Signal
@@ -64,7 +66,9 @@ class Reconciler:
         changed: Callable[[Run], None] | None = None,
         chores: Sequence[Chore] = (),
         start: StartThread | None = None,
+        patience_s: float = math.inf,
     ) -> None:
+        """``patience_s`` is how long ``drive`` waits for a database that does not answer."""
         self.world = world
         self.owner = owner
         self.changed = changed
@@ -86,19 +90,31 @@ class Reconciler:
         self._ended: deque[tuple[_Call, Mapping[str, Answer]]] = deque()
         self._answers: deque[tuple[Held, Run, Answer]] = deque()
         self._away = ""
+        self._patience_s = patience_s
+        #: Monotonic time of the first of the turns that failed in succession; None: the last turn succeeded.
+        self._away_since_s: float | None = None
 
     def drive(self, until: Callable[[], bool]) -> None:
-        """Work until the condition holds, give chores a last turn, then release the leases."""
+        """Work until the condition holds, give chores a last turn, then release the leases.
+
+        Raises StoreError if the database does not answer for too long.
+        """
         try:
-            self._start("lease keeper", self.held.keeper.keep)
-            while not self._holds(until):
-                self._wait(self._patient_turn())
-            last_s = self._clock.monotonic_s() + LAST_CHORES_S
-            self.chores.ask(self._clock.monotonic_s())
-            while not self.chores.rested and self._clock.monotonic_s() < last_s:
-                self._wait(self._patient_turn())
-        finally:
-            self.close()
+            self._drive(until)
+        except BaseException:
+            with suppress(StoreError):  # the first error is the one to report
+                self.close()
+            raise
+        self.close()
+
+    def _drive(self, until: Callable[[], bool]) -> None:
+        self._start("lease keeper", self.held.keeper.keep)
+        while not self._holds(until):
+            self._wait(self._patient_turn())
+        last_s = self._clock.monotonic_s() + LAST_CHORES_S
+        self.chores.ask(self._clock.monotonic_s())
+        while not self.chores.rested and self._clock.monotonic_s() < last_s:
+            self._wait(self._patient_turn())
 
     def close(self) -> None:
         """Release the leases, so that other reconcilers need not wait until they expire.
@@ -143,9 +159,20 @@ class Reconciler:
             wait_s = self.turn()
         except StoreError as error:
             self._note_away(error)
+            self._give_up_after_patience(error)
             return STORE_AWAY_S
-        self._away = ""
+        self._away, self._away_since_s = "", None
         return wait_s
+
+    def _give_up_after_patience(self, error: StoreError) -> None:
+        now_s = self._clock.monotonic_s()
+        if self._away_since_s is None:
+            self._away_since_s = now_s
+        if now_s - self._away_since_s >= self._patience_s:
+            raise StoreError(
+                f"{error.message} (for {self._patience_s:g} s); the runs remain stored and are not lost",
+                remedy=f"{error.remedy or 'repair the database'}; then continue the runs with anubis worker",
+            ) from error
 
     def _holds(self, condition: Callable[[], bool]) -> bool:
         """Return whether the condition holds; False if the database does not answer."""

@@ -25,16 +25,21 @@ FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 300.0
 #: Duration of the lease of a delivery, seconds.
 LEASE_S = 60.0
+#: How long the results of deliveries are kept, seconds; the timelines of runs keep them as events.
+KEPT_S = 90 * 86_400.0
 #: Interval between checks for due deliveries while attempts are in progress, seconds.
 LOOK_EVERY_S = 1.0
-#: Maximum number of concurrent deliveries.
-AT_ONCE = 8
+#: Maximum number of concurrent deliveries that are not slow, and of all. Each is to another address.
+AT_ONCE, AT_ONCE_WITH_SLOW = 8, 64
+#: A delivery that takes longer, in seconds, is slow: its receiver probably hangs.
+SLOW_S = 5.0
 
 
 class Relay:
     """A chore that delivers the outbox.
 
-    Each delivery has a separate thread, so a receiver that is slow or does not answer delays no other delivery.
+    Each delivery has a separate thread, so a receiver that is slow or does not answer delays no other delivery, unless
+    there are ``AT_ONCE_WITH_SLOW`` such receivers.
     The outcome is stored after the attempt. If the process dies in between, the attempt is repeated.
     """
 
@@ -56,8 +61,9 @@ class Relay:
         self._lease_s = lease_s
         self._owner = new_owner()
         self._turning = threading.Lock()
-        #: Numbers of the deliveries that have a thread, and of those whose thread has ended.
-        self._under_way: set[int] = set()
+        #: The deliveries that have a thread, by number, with the monotonic time of their start.
+        self._under_way: dict[int, float] = {}
+        #: Numbers of the deliveries whose thread has ended.
         self._ended: SimpleQueue[int] = SimpleQueue()
 
     def turn(self) -> float | None:
@@ -69,6 +75,7 @@ class Relay:
                 if is_dead(owner):
                     self._deliveries.release(owner)
             self._deliver_due()
+            self._deliveries.forget(before_s=self._clock.now_s() - KEPT_S)
             due_s = self._deliveries.next_due_s()
         return None if due_s is None else max(0.0, due_s - self._clock.now_s())
 
@@ -80,20 +87,21 @@ class Relay:
             if not self._under_way:
                 return
             with suppress(Empty):
-                self._under_way.discard(self._ended.get(timeout=min(LOOK_EVERY_S, self._lease_s / 3)))
+                self._under_way.pop(self._ended.get(timeout=min(LOOK_EVERY_S, self._lease_s / 3)), None)
             if self._under_way and self._clock.monotonic_s() - renewed_s >= self._lease_s / 3:
                 renewed_s, now_s = self._clock.monotonic_s(), self._clock.now_s()
                 self._deliveries.renew(self._owner, list(self._under_way), now_s=now_s, lease_s=self._lease_s)
 
     def _start_due(self) -> None:
-        room = AT_ONCE - len(self._under_way)
-        if not room:
+        now_s, started_s = self._clock.now_s(), self._clock.monotonic_s()
+        quick = sum(started_s - since_s < SLOW_S for since_s in self._under_way.values())
+        room = min(AT_ONCE - quick, AT_ONCE_WITH_SLOW - len(self._under_way))
+        if room <= 0:
             return
-        now_s = self._clock.now_s()
         for delivery in self._deliveries.claim(self._owner, now_s=now_s, lease_s=self._lease_s, limit=room):
             # A daemon thread: the program need not wait for receivers; the lease of a dead owner is released.
             threading.Thread(target=self._deliver, args=(delivery,), name=self.name, daemon=True).start()
-            self._under_way.add(delivery.no or 0)
+            self._under_way[delivery.no or 0] = started_s
 
     def _deliver(self, delivery: Delivery) -> None:
         try:

@@ -12,6 +12,9 @@ from anubis.pipeline.threads import StartThread
 #: Maximum number of concurrent stages, and of concurrent bulk observations, of one engine.
 STAGES = 4
 WATCHES = 2
+#: An observation that takes longer, in seconds, probably hangs and does not count, up to this number of all observations.
+HUNG_S = 60.0
+WATCHES_WITH_HUNG = 16
 #: The next call waits for a running one at most this long, seconds.
 SLOW_S = 1.0
 #: Pause for an engine without capacity while the runs that occupy it are watched here, seconds.
@@ -25,18 +28,21 @@ class StagePool:
     hangs occupies one place. Used by one thread; only the calls themselves run in other threads.
     """
 
-    def __init__(self, name: str, size: int, start: StartThread) -> None:
+    def __init__(self, name: str, size: int, start: StartThread, *, with_hung: int | None = None) -> None:
+        """``with_hung`` is the number of calls together with those that hang, by default also ``size``."""
         self.name = name
         self._size = size
+        self._with_hung = with_hung or size
         self._start = start
         #: Call -> monotonic time of its start.
         self._running: dict[object, float] = {}
 
     def may_start(self, now_s: float) -> bool:
         """Whether a place is free and all running calls are slow."""
-        return len(self._running) < self._size and all(
-            now_s - started_s >= SLOW_S for started_s in self._running.values()
-        )
+        ages_s = [now_s - started_s for started_s in self._running.values()]
+        hung = sum(age_s >= HUNG_S for age_s in ages_s)
+        is_free = len(ages_s) < min(self._size + hung, self._with_hung)
+        return is_free and all(age_s >= SLOW_S for age_s in ages_s)
 
     def start(self, call: object, work: Callable[[], None], now_s: float) -> None:
         """Run ``work`` in a thread; the call occupies a place until ``ended``. RuntimeError: no thread can start."""
@@ -64,7 +70,10 @@ class EnginePool:
     @classmethod
     def of(cls, engine: str, start: StartThread) -> "EnginePool":
         """The pools of an engine."""
-        return cls(StagePool(f"stage {engine}", STAGES, start), StagePool(f"watch {engine}", WATCHES, start))
+        return cls(
+            StagePool(f"stage {engine}", STAGES, start),
+            StagePool(f"watch {engine}", WATCHES, start, with_hung=WATCHES_WITH_HUNG),
+        )
 
     def full(self, error: NoCapacityError, now_s: float, *, ours: bool) -> None:
         """Pause placements on the engine: shortly if capacity was freed recently, else longer.

@@ -1,13 +1,15 @@
 """Computes the points of a run from its samples: one value per metric, with spread and count over the repeats."""
 
 import statistics
+from array import array
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anubis.model.metric import Better, Metric, Summary
 from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Run
+from anubis.record.units import NO_UNITS, conflict, ratio
 
 
 def percentile(values: Sequence[float], share: float) -> float:
@@ -90,6 +92,25 @@ def points_of(
         for metric, values in metric_values
         if values
     ]
+
+
+def in_declared_units(
+    declared: Sequence[Metric], blocks: Sequence[SampleBlock]
+) -> tuple[list[SampleBlock], list[str]]:
+    """The samples in the declared units of their metrics, and what cannot be converted, as sentences."""
+    units = {metric.name: metric.units for metric in declared if metric.units != NO_UNITS}
+    converted, conflicts = [], []
+    for block in blocks:
+        to = units.get(block.metric, block.units)
+        fraction = (1, 1) if block.units == NO_UNITS else ratio(block.units, to)
+        if fraction is None:
+            conflicts.append(conflict(block.metric, to, block.units))
+        elif fraction != (1, 1):
+            above, below = fraction
+            values = array("d", [value * above / below for value in block.values])
+            block = replace(block, units=to, values=values)  # noqa: PLW2901
+        converted.append(block)
+    return converted, conflicts
 
 
 def _per_repeat(block: SampleBlock, kept: set[int], declared: Mapping[str, Metric]) -> list[float]:

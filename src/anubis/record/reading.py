@@ -31,7 +31,7 @@ class Execution:
         self.wall_s: float = facts["wall_s"]
         self.cpu_s: float = facts["user_s"] + facts["system_s"]
         #: Of its largest process; None where the system does not report it.
-        self.peak_memory_bytes: float | None = facts["peak_memory_bytes"]
+        self.peak_memory_bytes: float | None = facts.get("peak_memory_bytes")
 
     @property
     def measured(self) -> bool:
@@ -126,14 +126,18 @@ class Record:
         """All samples, by metric. Raises DamagedError."""
         return self.extracted()[0]
 
-    def extracted(self) -> tuple[Mapping[str, Columns], bool]:
-        """All samples, by metric, and whether the extractor had read the whole output. Raises DamagedError."""
+    def extracted(self) -> tuple[Mapping[str, Columns], bool, Sequence[str]]:
+        """All samples, by metric; whether the extractor had read the whole output; why values were left out.
+
+        Raises DamagedError.
+        """
         if not self.files.state(layout.SAMPLES):
-            return {}, False
+            return {}, False, ()
         from anubis.record.samples import SampleFile  # most runs of a large sweep have none
 
         file = SampleFile(self.files)
-        return file.read_new(), file.complete
+        samples = file.read_new()
+        return samples, file.complete, tuple(file.conflicts.values())
 
     @property
     def has_output(self) -> bool:

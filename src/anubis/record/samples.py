@@ -19,6 +19,7 @@ from struct import Struct
 
 from anubis.record.files import READ_BYTES, reader
 from anubis.record.layout import SAMPLES
+from anubis.record.units import NO_UNITS, conflict, ratio
 from anubis.record.validation import DamagedError
 
 TYPE_CHECKING = False
@@ -89,15 +90,19 @@ class Columns:
         """The columns in sequence, little endian."""
         return b"".join(_swapped(column).tobytes() for column in self._columns())
 
-    def extend_from(self, data: memoryview, count: int) -> None:
-        """Append ``count`` rows of data written by ``to_bytes``."""
-        at = 0
+    def extend_from(self, data: memoryview, count: int, fraction: tuple[int, int] = (1, 1)) -> None:
+        """Append ``count`` rows of data written by ``to_bytes``, with their values multiplied by a fraction."""
+        at, start = 0, len(self.values)
         for column in self._columns():
             size = count * column.itemsize
             more = array(column.typecode)
             more.frombytes(data[at : at + size])
             column.extend(_swapped(more))
             at += size
+        if fraction != (1, 1):
+            above, below = fraction
+            for place in range(start, len(self.values)):
+                self.values[place] = self.values[place] * above / below
 
     def _columns(self) -> tuple[array[float], array[float], array[int], array[int]]:
         return self.values, self.times_s, self.steps, self.repeats
@@ -131,17 +136,32 @@ class SampleFile:
         self._offset = 0
         #: Series by id: metric, units, labels.
         self._series: dict[int, tuple[str, str, dict[str, str]]] = {}
+        #: Metric -> its first unit.
+        self._units: dict[str, str] = {}
         #: The frames read so far end with the state of an extractor that has read the whole output.
         self.complete = False
+        #: Metric -> why some of its values are left out: their unit cannot be converted to that of the others.
+        self.conflicts: dict[str, str] = {}
 
     def read_new(self) -> dict[str, Columns]:
-        """Columns of the samples since the last call, by metric; labels are left out."""
+        """Columns of the samples since the last call, by metric, in the first unit of the metric.
+
+        A value without a unit is in the unit of the others. Labels are left out.
+        """
         columns: dict[str, Columns] = {}
         for number, count, data in self._blocks():
             metric, units, _ = self._series[number]
+            if self._units.get(metric, NO_UNITS) == NO_UNITS:
+                self._units[metric] = units
+            to = self._units[metric]
+            fraction = (1, 1) if units == NO_UNITS else ratio(units, to)
+            if fraction is None:
+                self.conflicts[metric] = conflict(metric, to, units)
+                continue
             if metric not in columns:
-                columns[metric] = Columns(metric, units)
-            columns[metric].extend_from(data, count)
+                columns[metric] = Columns(metric, to)
+            columns[metric].units = to
+            columns[metric].extend_from(data, count, fraction)
         return columns
 
     def iterate(self) -> Iterator[Sample]:

@@ -23,7 +23,7 @@ def events(files: Files) -> Iterator[dict[str, Any]]:
             return
         try:
             value = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(value, dict):
             yield value

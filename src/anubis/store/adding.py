@@ -10,7 +10,7 @@ from anubis.store.events import event_words, write_events
 from anubis.store.rows import descriptor_values, id_bytes, id_text, new_run_values
 from anubis.store.sql.database import Database, Session, chunked
 from anubis.store.text import clean, packed, text_digest
-from anubis.store.writing import Measured, assign_sessions, point_rows
+from anubis.store.writing import Measured, assign_sessions, point_rows, write_points
 
 
 def add_runs(
@@ -60,7 +60,7 @@ def add_runs(
         if points:
             found = zip(points, measured, strict=True)
             rows = [{"run": numbers[point.run_id], **row} for point, row in found if point.run_id in numbers]
-            session.write_all("add_point", rows)
+            write_points(session, rows)
             machines = {point.run_id: point.fingerprint for point in points}
             periods = {
                 numbers[run.id]: finished_period(run, machines[run.id])

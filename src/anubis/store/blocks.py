@@ -1,19 +1,18 @@
 """Points of many series as columns, for fast reading of thousands of metrics by a gate."""
 
 import json
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
-from operator import attrgetter
 from typing import Any, NamedTuple
 
-from anubis.contracts.points import SeriesRow
+from anubis.contracts.points import SeriesId, SeriesRow
 from anubis.model.points import PointBlock
 from anubis.store.rows import id_text, number, session_of
 from anubis.store.sql.codes import BETTERS
-from anubis.store.sql.database import Database, Row, chunked, transposed
+from anubis.store.sql.database import Database, Row, chunked
 from anubis.store.text import clean
 
 #: Maximum number of texts in one list; lists of numbers may be longer.
@@ -62,15 +61,16 @@ class _Runs:
 
 def read_series(database: Database) -> list[SeriesRow]:
     """See ``Points.series``."""
-    measured: dict[str, set[str]] = defaultdict(set)
+    measured: dict[str, dict[SeriesId, int]] = defaultdict(dict)
     for row in database.rows("measured_series"):
-        measured[row.series_key].add(row.metric)
+        measured[row.series_key][row.fingerprint, row.metric, row.units] = row.points
     found = [
         SeriesRow(
             series_key=row.series_key,
             benchmark=row.name,
             labels=json.loads(row.labels) if row.labels else {},
-            metrics=tuple(sorted(measured[row.series_key])),
+            metrics=tuple(sorted({metric for _, metric, _ in measured[row.series_key]})),
+            points=measured[row.series_key],
         )
         for row in database.rows("named_series")
         if row.series_key in measured
@@ -90,12 +90,14 @@ def read_blocks(
     if not names:
         return []
     machines: dict[int, tuple[str, str]] = {}
-    runs: dict[int, list[Row]] = defaultdict(list)
+    runs: Mapping[int, list[Row]] = defaultdict(list)
     for some in chunked(dict.fromkeys(map(clean, series_keys)), _MAX_TEXTS):
         for row in database.rows("find_series", series_keys=some):
             machines[row.id] = row.series_key, row.fingerprint
-        for run in database.rows("measured_runs", series_keys=some, before_s=before_s, most=most):
+        newest = {"before_s": before_s, "skipped": most - 1}
+        for run in database.rows("measured_runs", series_keys=some, **newest):
             runs[run.series].append(run)
+    runs = {machine: own[-most:] for machine, own in runs.items()}
     points = _points(database, [run.no for own in runs.values() for run in own], names)
     return [
         block for machine, own in runs.items() for block in _blocks(own, points, names, machines[machine])
@@ -107,9 +109,12 @@ def _points(database: Database, runs: Sequence[int], names: _Names) -> dict[int,
     few = {"metrics": list(names)} if len(names) <= _FEW_METRICS else {}
     found: dict[int, Row] = {}
     for some in chunked(runs):
-        rows = database.rows("metrics_of_runs" if few else "points_of_runs", numbers=some, **few)
-        for run, own in groupby(rows, key=attrgetter("run")):
-            found[run] = transposed(list(own))
+        columns = database.columns("metrics_of_runs" if few else "points_of_runs", numbers=some, **few)
+        start, end = 0, len(columns.run)
+        while start < end:  # the points of a run follow one another
+            after = bisect_right(columns.run, columns.run[start], start)
+            found[columns.run[start]] = columns._make(column[start:after] for column in columns)
+            start = after
     return found
 
 

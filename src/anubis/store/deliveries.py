@@ -65,5 +65,8 @@ class StoredDeliveries:
         due_s: float | None = row.due_s
         return due_s
 
+    def forget(self, *, before_s: float) -> int:
+        return self._database.write("remove_deliveries", before_s=before_s)
+
     def of(self, alert_id: str) -> Sequence[Delivery]:
         return [delivery_of(row) for row in self._database.rows("deliveries", alert=alert_id)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anubis.late import late
-from anubis.model.errors import AnubisError, StoreError
+from anubis.model.errors import AnubisError, DamagedDatabaseError, StoreError
 from anubis.model.points import SESSION_PAUSE_S
 from anubis.store.alerts import StoredAlerts
 from anubis.store.deliveries import StoredDeliveries
@@ -25,7 +25,7 @@ else:  # Alembic takes 0.4 s
     migrations = late("anubis.store.migrations.upgrade")
 
 #: The newest revision in ``migrations/versions``; what ``create`` in the ``.sql`` files makes. Revisions count up.
-VERSION = "0005"
+VERSION = "0006"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,10 +56,7 @@ def open_store(url: str, *, session_pause_s: float = SESSION_PAUSE_S) -> Store:
         database = _brought_up(database)
     except sqlite3.DatabaseError as error:  # only of a file that SQLite cannot read
         database.close()
-        raise AnubisError(
-            f"{database.driver.place} is not an Anubis database: {error}",
-            remedy="move the file, or set ANUBIS_DATABASE_URL to another database",
-        ) from error
+        raise DamagedDatabaseError(database.driver.place, f"it is not an SQLite database: {error}") from error
     except BaseException:
         database.close()
         raise

@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Sequence
+from itertools import product
+from operator import attrgetter
 
 from anubis.contracts.points import MetricSummary, SeriesRow
 from anubis.model.points import Point, PointBlock, SampleBlock
@@ -33,12 +35,19 @@ class StoredPoints:
         self, series_key: str, metric: str, fingerprint: str | None = None, *, limit: int = 10_000
     ) -> Sequence[Point]:
         """See the contract. When there are more than ``limit`` points, the newest ones."""
-        values = {"series_key": series_key, "metric": clean(metric), "most": limit}
-        if fingerprint is None:
-            rows = self._database.rows("history", **values)
-        else:
-            rows = self._database.rows("history_on_machine", fingerprint=fingerprint, **values)
-        return [point_of(row) for row in reversed(rows)]
+        machines = [
+            row.id
+            for row in self._database.rows("find_series", series_keys=[clean(series_key)])
+            if fingerprint in {None, row.fingerprint}
+        ]
+        metrics = [row.id for row in self._database.rows("find_metrics", names=[clean(metric)])]
+        rows = [
+            row
+            for machine, number in product(machines, metrics)
+            for row in self._database.rows("history", series=machine, metric=number, most=limit)
+        ]
+        rows.sort(key=attrgetter("order_s", "run"))
+        return [point_of(row) for row in rows[-limit:]]
 
     def histories(
         self,

@@ -79,6 +79,7 @@ def new_run_values(run: Run, words: dict[str, int], descriptor: int, text: int) 
         "created_s": run.created_s,
         "order_s": run.order_s,
         "session": None,
+        "series": None,
         "ready_s": None if run.status.final else run.due_s,
         **step_values(run),
     }

@@ -37,14 +37,22 @@ class Measured:
         if self._anew:
             for statement in ("forget_points", "forget_samples", "forget_summaries"):
                 session.write(statement, run=run)
+            session.write("put_series", run=run, series=None)
         if self._points:
             measured = session.rows("measured", run=run)
             for numbers in chunked(row.metric for row in measured if row.name in self._names):
                 session.write("remove_points", run=run, numbers=numbers)
-            session.write_all("add_point", [{"run": run, **values} for values in self._points])
+            write_points(session, [{"run": run, **values} for values in self._points])
         for samples in self._samples:
             samples.write(session, run)
         write_alerts(session, self._alerts)
+
+
+def write_points(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Store points (``point_rows`` with the numbers of their runs), and their series with each run."""
+    session.write_all("add_point", rows)
+    series = {row["run"]: row["series"] for row in rows}
+    session.write_all("put_series", [{"run": run, "series": no} for run, no in series.items()])
 
 
 def write_alerts(session: Session, alerts: Sequence[Mapping[str, Any]]) -> None:

@@ -56,6 +56,17 @@ class FakeDeliveries:
         with self._shelf.lock:
             return min(map(self._claimable_s, self._firsts()), default=None)
 
+    def forget(self, *, before_s: float) -> int:
+        with self._shelf.lock:
+            ended = [
+                no
+                for no, each in self._shelf.deliveries.items()
+                if each.ended_s is not None and each.ended_s < before_s
+            ]
+            for no in ended:
+                del self._shelf.deliveries[no]
+            return len(ended)
+
     def of(self, alert_id: str) -> Sequence[Delivery]:
         return [each for each in self._shelf.deliveries.values() if each.alert_id == alert_id]
 

@@ -1,5 +1,6 @@
 """Points in memory: what every real store has to agree with."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from math import inf, isnan
@@ -19,11 +20,24 @@ class FakePoints:
 
     def series(self) -> Sequence[SeriesRow]:
         infos = {run.series_key: run.descriptor.info for run in self._shelf.runs.values()}
-        rows = [
-            SeriesRow(series_key=key, benchmark=info.name, labels=info.labels, metrics=tuple(sorted(metrics)))
-            for key, info in infos.items()
-            if (metrics := {p.metric for p in self._shelf.measured() if p.series_key == key})
-        ]
+        rows = []
+        for key, info in infos.items():
+            points = Counter(
+                (one.fingerprint, one.metric, one.units)
+                for one in self._shelf.measured()
+                if one.series_key == key
+            )
+            if points:
+                metrics = tuple(sorted({metric for _, metric, _ in points}))
+                rows.append(
+                    SeriesRow(
+                        series_key=key,
+                        benchmark=info.name,
+                        labels=info.labels,
+                        metrics=metrics,
+                        points=points,
+                    )
+                )
         return sorted(rows, key=lambda row: (row.benchmark, row.series_key))
 
     def of(self, run_ids: Sequence[str]) -> Sequence[Point]:

@@ -6,7 +6,7 @@ import re
 import statistics
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from anubis.contracts.runs import RunRow
 from anubis.model.descriptor import Descriptor, Info, Subject
@@ -18,6 +18,7 @@ from anubis.model.plain import to_plain
 from anubis.model.points import Point
 from anubis.model.run import Run
 from anubis.model.status import Status
+from anubis.record.units import conflict, ratio
 from anubis.transfer.history_findings import Findings
 
 #: Engine name of imported runs. No engine has this name, so they cannot be run again by mistake.
@@ -249,13 +250,18 @@ def _point(values: list[Measurement], run: Run, fingerprint: str, findings: Find
 
 def _repeats(values: list[Measurement], findings: Findings) -> list[Measurement]:
     """The distinct values of one run and metric, in the unit of the first."""
-    units = values[0].units
-    if any(each.units != units for each in values):
-        findings.warn(
-            f'"{values[0].benchmark}" has {values[0].metric} in several units; only {units} is kept',
-            "give each value a different metric name",
-        )
-    same = [each for each in values if each.units == units]
+    units, same = values[0].units, []
+    for each in values:
+        fraction = ratio(each.units, units)
+        if fraction is None:
+            findings.error(
+                f'"{each.benchmark}": {conflict(each.metric, units, each.units)}',
+                "give each value a different metric name",
+            )
+            continue
+        above, below = fraction
+        spread = None if each.spread is None else each.spread * above / below
+        same.append(replace(each, units=units, value=each.value * above / below, spread=spread))
     return [each for position, each in enumerate(same) if each not in same[:position]]
 
 

@@ -98,3 +98,19 @@ def test_objects_on_stdout(buffers, emitted):
     assert [row[0] for row in taken(buffers)] == [1]
     assert [row[0] for row in taken(buffers, labels=(("rank", "1"),))] == [5]
     assert emitted.bad_lines == 0
+
+
+def test_a_metric_without_a_name_is_not_valid_and_takes_nothing_else_with_it(buffers, emitted):
+    """A series without a name makes the file ``samples`` unreadable."""
+    emitted.take(b'{"": 1, "loss": 0.5}', 9.0, 0)
+    emitted.take(b'{"anubis":1,"m":{"":1,"loss":0.25}}', 9.0, 0)
+    emitted.take_stdout(b'{"": 1}', 9.0, 0)
+    assert [value for value, *_ in taken(buffers)] == [0.5, 0.25]
+    assert (emitted.bad_lines, set(buffers.reports)) == (3, {"loss"})
+
+
+@pytest.mark.parametrize("times", [10**400, [10**400]])
+def test_a_time_that_no_clock_has_is_replaced_by_that_of_the_arrival(buffers, emitted, times):
+    emitted.take(json.dumps({"anubis": 1, "m": {"loss": [1]}, "t": times}).encode(), 9.0, 0)
+    emitted.take(json.dumps({"anubis": 1, "m": {"loss": 1}, "t": times}).encode(), 9.0, 0)
+    assert taken(buffers) == [(1, 9.0, NO_STEP, 0)] * 2

@@ -1,4 +1,5 @@
 import re
+import struct
 
 import pytest
 from hypothesis import given
@@ -10,8 +11,9 @@ from anubis.agent.extract.pattern_scan import LONGEST_LINE, Lines
 from anubis.agent.options import PRIORITY_TOO_LOW, Options
 from anubis.record import liveness, samples
 from anubis.record.files import FolderFiles
-from anubis.record.index_writer import EMIT, STDERR
+from anubis.record.index_writer import CHUNK, EMIT, ENTRY_FORMAT, GAP, STDERR, STDOUT
 from anubis.record.time_index import is_complete
+from anubis.record.validation import DamagedError
 from support.agents import HandmadeRecord
 
 SECOND = 1_000_000_000
@@ -253,3 +255,14 @@ def test_a_rare_byte_finds_what_the_literal_finds(parts):
     assert lines._rare_byte(b"loss=") == 4
     found = [line for line, _ in lines.holding(b"loss=")]
     assert found == [line for line in body.split(b"\n") if b"loss=" in line]
+
+
+@pytest.mark.parametrize("entry", [(STDOUT, 7, 4), (9, CHUNK, 4), (9, GAP, 4), (STDOUT, CHUNK, -1)])
+def test_an_index_that_no_agent_writes_is_called_damaged(tmp_path, entry):
+    stream, kind, end = entry
+    record = HandmadeRecord(tmp_path)
+    record.write(b"m=1\n")
+    with (tmp_path / "lines").open("ab") as file:
+        file.write(struct.pack(ENTRY_FORMAT, end, 0, 0, stream, kind))
+    with pytest.raises(DamagedError, match="lines is damaged after byte"):
+        record.extract({"m": r"m=(\d)"})

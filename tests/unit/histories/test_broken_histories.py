@@ -1,4 +1,5 @@
 import json
+import shutil
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -181,3 +182,50 @@ def test_a_file_with_nothing_in_it_is_told(tmp_path):
     )
     assert [problem.message for problem in imported.problems] == ["the file contains no values"]
     assert not imported.refused
+
+
+@pytest.mark.parametrize("odd", [7, 1.5, "x", [1], {"a": 1}], ids=repr)
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("google-repetitions.json", ("benchmarks", 0, "aggregate_name")),
+        ("google-aggregates.json", ("benchmarks", 0, "aggregate_name")),
+        ("hyperfine-scan.json", ("results", 0, "exit_codes")),
+        ("asv-results", ("result_columns",)),
+    ],
+)
+def test_a_field_of_another_kind_gives_findings_not_exceptions(recorded, tmp_path, name, path, odd):
+    shutil.copytree(recorded, tmp_path / "all")
+    file = tmp_path / "all" / name
+    (place, *_) = [file] if file.is_file() else sorted(file.glob("*/*-*.json"))
+    document = json.loads(place.read_text())
+    *above, last = path
+    inner = document
+    for key in above:
+        inner = inner[key]
+    inner[last] = [odd] if name == "asv-results" else odd
+    place.write_text(json.dumps(document))
+    nothing_but_findings(file, detect(file))
+
+
+@pytest.mark.parametrize("odd", [7, [1], {"a": 1}], ids=repr)
+def test_the_tool_of_an_entry_may_be_anything(recorded, tmp_path, odd):
+    text = (recorded / "data.js").read_text()
+    start = text.index("{")
+    document = json.loads(text[start:])
+    for entries in document["entries"].values():
+        for entry in entries:
+            entry["tool"] = odd
+    path = tmp_path / "data.js"
+    path.write_text(text[:start] + json.dumps(document))
+    rows, _ = nothing_but_findings(path, detect(path))
+    assert rows
+
+
+def test_damaged_text_in_a_database_gives_findings_not_exceptions(mlflow_db):
+    data = mlflow_db.read_bytes()
+    mlflow_db.write_bytes(
+        data.replace(b"CREATE TABLE", b"CREATE \xf7ABLE").replace(b"accuracy", b"accur\xffcy")
+    )
+    detect(mlflow_db)
+    nothing_but_findings(mlflow_db, "mlflow")

@@ -160,10 +160,14 @@ def test_values_of_one_run_are_its_repeats():
 
 def test_units_of_one_metric_do_not_mix():
     history, findings = points_of(PLAIN, replace(PLAIN, units="s"))
-    assert [point.units for point in history.points] == ["ms"]
+    assert [(point.units, point.value) for point in history.points] == [("ms", PLAIN.value * 1001 / 2)]
+    assert not findings.problems
+    history, findings = points_of(PLAIN, replace(PLAIN, units="MB"))
+    assert [(point.units, point.value) for point in history.points] == [("ms", PLAIN.value)]
     assert [problem.message for problem in findings.problems] == [
-        '"b" has time in several units; only ms is kept'
+        '"b": metric "time" has values in "ms" and in "MB", which cannot be converted'
     ]
+    assert findings.refused
 
 
 def test_a_deviation_without_repeats_says_nothing():

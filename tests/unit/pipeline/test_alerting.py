@@ -136,6 +136,48 @@ def test_a_level_that_came_back_resolves_its_alert_and_tells_of_the_recovery(his
     assert [state for state, _ in history.told()] == ["confirmed", "resolved"]
 
 
+def test_an_alert_stays_open_while_its_change_leaves_the_newest_points(history, monkeypatch):
+    monkeypatch.setattr("anubis.pipeline.stages.analyse.NEWEST_POINTS", 60)
+    history.add(100.0, 20)
+    history.add(90.0, 12)
+    [opened] = history.add(90.0, 70)
+    assert opened.state is AlertState.CONFIRMED
+    [resolved] = history.add(100.0, 12)
+
+    assert (resolved.id, resolved.state, resolved.why) == (
+        opened.id,
+        AlertState.RESOLVED,
+        "the level is restored",
+    )
+
+
+def test_a_long_quiet_series_is_judged_by_its_newest_points(history, house, monkeypatch):
+    monkeypatch.setattr("anubis.pipeline.stages.analyse.NEWEST_POINTS", 10)
+    history.add(100.0, 30)
+    limits = []
+    read = house.store.points.history
+    monkeypatch.setattr(
+        house.store.points,
+        "history",
+        lambda *series, limit=10_000: limits.append(limit) or read(*series, limit=limit),
+        raising=True,
+    )
+
+    history.add(100.0, 3, spread=0.0)
+
+    assert limits == [10] * 6
+
+
+def test_an_old_subject_is_judged_by_the_points_before_it(history, monkeypatch):
+    monkeypatch.setattr("anubis.pipeline.stages.analyse.NEWEST_POINTS", 10)
+    history.descriptor = with_threshold(history, change=0.05)
+    history.add(100.0, 30)
+
+    found = history.add(70.0, at=15.5)
+
+    assert [alert.kind for alert in found] == [AlertKind.THRESHOLD]
+
+
 def test_a_level_that_comes_back_after_many_runs_of_each_subject_is_no_improvement(history):
     history.add(100.0, 12, subject="1")
     history.add(70.0, 6, subject="2")
@@ -440,6 +482,28 @@ def test_a_failure_is_one_alert_and_a_success_its_end(history):
 
     assert (found.kind, found.state) == (AlertKind.FAILURE, AlertState.RESOLVED)
     assert [state for state, _ in history.told()] == ["confirmed", "resolved"]
+
+
+def test_a_benchmark_that_fails_again_after_a_success_has_an_open_alert_again(history):
+    history.add(100.0)
+    history.add(0.0, cause=Cause.LOST)
+    history.add(100.0)
+    [alert] = history.add(0.0, cause=Cause.LOST)
+    assert (alert.kind, alert.state, alert.run_id) == (
+        AlertKind.FAILURE,
+        AlertState.CONFIRMED,
+        history.run.id,
+    )
+    assert history.run.id in {delivery.run_id for delivery in history.deliveries}
+    [alert] = history.add(100.0)
+    assert alert.state is AlertState.RESOLVED
+
+
+def test_a_bound_that_is_crossed_again_after_it_was_kept_has_an_open_alert_again(history):
+    history.descriptor = with_threshold(history, min=90.0)
+    states = [[alert.state for alert in history.add(level)] for level in (100.0, 50.0, 100.0, 50.0, 100.0)]
+    opened, resolved = [AlertState.CONFIRMED], [AlertState.RESOLVED]
+    assert states == [[], opened, resolved, opened, resolved]
 
 
 def test_a_failure_after_a_resolved_one_is_told_again(history):

@@ -472,6 +472,37 @@ def test_a_database_that_is_away_is_waited_for_and_told_once(house, reconciler, 
     assert [record.message.partition(";")[0] for record in caplog.records] == ["the database is away"] * 2
 
 
+def test_a_database_that_is_away_for_too_long_ends_the_driver_with_one_error(
+    house, new_reconciler, monkeypatch
+):
+    """Each outage counts from its start: the first one ends in time."""
+    reconciler = new_reconciler("me", patience_s=3.0)
+    run = a_run()
+    add(house, run)
+    away = StoreError("the database is away", remedy="start it")
+    answers = iter([away, away, 0.0, *[away] * 4])
+
+    def turn_once():
+        answer = next(answers)
+        if isinstance(answer, StoreError):
+            raise answer
+        return answer
+
+    def not_released(*_):
+        raise StoreError("another error")
+
+    monkeypatch.setattr(reconciler, "turn", turn_once)
+    monkeypatch.setattr(house.store.leases, "release", not_released)
+
+    with pytest.raises(StoreError) as caught:
+        reconciler.drive(until=lambda: False)
+
+    assert caught.value.message == ("the database is away (for 3 s); the runs remain stored and are not lost")
+    assert caught.value.remedy == "start it; then continue the runs with anubis worker"
+    assert list(answers) == []
+    assert house.runs.get(run.id).status is not Status.SUCCEEDED
+
+
 def test_a_condition_that_cannot_be_read_from_the_database_is_asked_again(house, reconciler):
     run = a_run()
     add(house, run)

@@ -10,7 +10,7 @@ from anubis.model.alert import Alert, AlertKind, AlertState
 from anubis.model.delivery import Delivery, DeliveryStatus
 from anubis.model.errors import NotifyError, PlugInError, StoreError
 from anubis.pipeline.lease_owner import new_owner
-from anubis.pipeline.relay import AT_ONCE, Relay
+from anubis.pipeline.relay import AT_ONCE, KEPT_S, SLOW_S, Relay
 from anubis.testing import FakeClock, FakeStore, a_run
 
 MAIL = "mailto:a@x"
@@ -158,6 +158,44 @@ def test_a_receiver_that_hangs_delays_no_other(office):
     stuck.let_go.set()
     turn.join()
     assert len(stuck.told) == 1
+
+
+def test_as_many_receivers_that_hang_as_there_are_threads_delay_no_other(office):
+    stuck, hanging = Stuck(), threading.Barrier(AT_ONCE + 1, timeout=60)
+    notify = stuck.notify
+    stuck.notify = lambda to, alert: (hanging.wait(), notify(to, alert))
+    office.raise_alert(1, *(f"stuck:{number}" for number in range(AT_ONCE)), MAIL)
+    relay = office.new_relay(notifiers={"stuck": stuck}, lease_s=30 * SLOW_S)
+    turn = threading.Thread(target=relay.turn)
+    turn.start()
+    hanging.wait()
+    assert office.mail.told == []
+
+    office.clock.advance(SLOW_S)
+
+    assert office.mail.seen.wait(60)
+    assert stuck.told == []
+    stuck.let_go.set()
+    turn.join()
+    assert len(stuck.told) == AT_ONCE
+
+
+def test_results_of_deliveries_are_removed_after_90_days(office):
+    office.chat.trouble = NotifyError("gone", permanent=True)
+    office.raise_alert(1, MAIL, "slack:#perf")
+    assert office.relay.turn() is None
+    office.mail.trouble = NotifyError("away")
+    office.raise_alert(2, MAIL)
+    office.clock.advance(KEPT_S)
+    assert office.relay.turn() == 1.0
+    assert len(office.store.deliveries.of(an_alert(1).id)) == 2
+
+    office.clock.advance(1.0)
+    assert office.relay.turn() == 2.0
+
+    assert office.store.deliveries.of(an_alert(1).id) == []
+    assert len(office.store.deliveries.of(an_alert(2).id)) == 1, "pending, however old"
+    assert len(office.events()) == 2
 
 
 def test_a_notifier_that_exits_is_a_failed_attempt(office, caplog):

@@ -1,5 +1,14 @@
 from anubis.model.errors import NoCapacityError
-from anubis.pipeline.stage_pool import SLOW_S, STAGES, WATCHED_ROOM_S, EnginePool, StagePool
+from anubis.pipeline.stage_pool import (
+    HUNG_S,
+    SLOW_S,
+    STAGES,
+    WATCHED_ROOM_S,
+    WATCHES,
+    WATCHES_WITH_HUNG,
+    EnginePool,
+    StagePool,
+)
 from anubis.testing import FakeThreads
 
 
@@ -17,6 +26,28 @@ def test_several_calls_while_they_are_slow_up_to_the_size():
     assert pool.may_start(10.0 + SLOW_S)
     pool.start("second", lambda: None, 10.0 + SLOW_S)
     assert not pool.may_start(100.0)
+
+
+def test_observations_that_hang_block_no_other_up_to_a_limit():
+    watches = EnginePool.of("fake", FakeThreads()).watches
+    now_s = 0.0
+    for number in range(WATCHES_WITH_HUNG):
+        if number % WATCHES == 0 and number:
+            assert not watches.may_start(now_s + SLOW_S)
+            now_s += HUNG_S
+        now_s += SLOW_S
+        assert watches.may_start(now_s), number
+        watches.start(number, lambda: None, now_s)
+    assert not watches.may_start(now_s + HUNG_S)
+    watches.ended(0)
+    assert watches.may_start(now_s + HUNG_S)
+
+
+def test_stages_that_hang_keep_their_places():
+    stages = EnginePool.of("fake", FakeThreads()).stages
+    for number in range(STAGES):
+        stages.start(number, lambda: None, 0.0)
+    assert not stages.may_start(2 * HUNG_S)
 
 
 def test_a_call_whose_thread_cannot_start_occupies_no_place():

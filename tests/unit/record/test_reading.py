@@ -72,3 +72,10 @@ def test_disturbances_are_those_of_the_execution(files):
     assert record.disturbances(record.executions[0]) == [
         "the hypervisor used 50% of the processor time (steal)"
     ]
+
+
+def test_an_execution_may_have_no_figure_of_its_memory(files):
+    write(
+        files, "exit.json", {"executions": [{k: v for k, v in EXECUTION.items() if k != "peak_memory_bytes"}]}
+    )
+    assert Record(files).executions[0].peak_memory_bytes is None

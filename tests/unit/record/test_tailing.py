@@ -26,3 +26,8 @@ def test_the_last_execution_is_the_last_event_that_names_one(tmp_path):
     lines = [b'{"event": "x"}', b'{"repeat": -1}', b"{damaged", b"[1]", b'{"repeat": 0}', b'{"repeat": 1']
     (tmp_path / "events.jsonl").write_bytes(b"\n".join(lines))
     assert tailing.last_repeat(files) == 0
+
+
+def test_an_event_that_is_nested_too_deeply_is_left_out(tmp_path):
+    (tmp_path / "events.jsonl").write_bytes(b"[" * 100_000 + b'\n{"repeat": 3}\n')
+    assert tailing.last_repeat(FolderFiles(str(tmp_path))) == 3

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: Start of a line of the extended protocol.
 PREFIX = b'{"anubis":1,'
+#: Times beyond this, in the year 2262, are not valid.
+_MOST_NS = 2**63
 
 
 class Emitted:
@@ -39,7 +41,7 @@ class Emitted:
         elif content.get("anubis") == 1:
             self._take_extended(content, time_s, repeat)
         else:
-            for metric, value in content.items():
+            for metric, value in self._named(content):
                 self._buffers[metric, None, ()].take(value, time_s, None, repeat)
 
     def take_stdout(self, line: bytes, time_s: float, repeat: int) -> None:
@@ -60,10 +62,15 @@ class Emitted:
         plain = all(
             isinstance(value, (int, float)) and not isinstance(value, bool) for value in content.values()
         )
-        for metric, value in content.items():
+        for metric, value in self._named(content):
             report = self._buffers.reports.get(metric)
             if plain or (report and report.declared and report.pattern is None):
                 self._buffers[metric, None, ()].take(value, time_s, None, repeat)
+
+    def _named(self, metrics: dict[str, Any]) -> list[tuple[str, Any]]:
+        """The metrics that have a name; a line with others counts as not valid."""
+        self.bad_lines += "" in metrics
+        return [(metric, value) for metric, value in metrics.items() if metric]
 
     def _take_extended(self, content: dict[str, Any], arrived_s: float, repeat: int) -> None:
         dropped = content.get("dropped")
@@ -75,7 +82,7 @@ class Emitted:
         key = tuple(sorted((str(k), str(v)) for k, v in labels.items())) if isinstance(labels, dict) else ()
         units = units if isinstance(units, dict) else {}
         times, steps = content.get("t"), content.get("s")
-        for metric, value in metrics.items():
+        for metric, value in self._named(metrics):
             unit = units.get(metric)
             buffer = self._buffers[metric, None if unit is None else str(unit), key]
             if isinstance(value, list):
@@ -94,8 +101,12 @@ class Emitted:
 
 def _seconds(times: Any) -> Any:
     if isinstance(times, list):
-        return [time / 1e9 if isinstance(time, int) else None for time in times]
-    return times / 1e9 if isinstance(times, int) else None
+        return [_second(time) for time in times]
+    return _second(times)
+
+
+def _second(time_ns: Any) -> float | None:
+    return time_ns / 1e9 if isinstance(time_ns, int) and abs(time_ns) < _MOST_NS else None
 
 
 def _one(value: Any, default: float) -> float:

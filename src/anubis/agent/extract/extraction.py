@@ -24,6 +24,7 @@ from anubis.agent.sidecar_signals import wake_at_sigterm
 from anubis.record import access, layout, liveness, samples, time_index
 from anubis.record.files import FolderFiles, replace
 from anubis.record.index_writer import CHUNK, EMIT, END, ENTRY_BYTES, GAP, HEADER, STDOUT
+from anubis.record.validation import DamagedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -136,12 +137,14 @@ class Extraction:
         return patterns
 
     def advance(self) -> bool:
-        """Read about one more megabyte; False when there is no new output."""
+        """Read about one more megabyte; False when there is no new output. Raises DamagedError."""
         part = time_index.entries(self._files, self._index_at)
         taken = size = 0
         for end, time_ns, repeat, stream, kind in part:
             if size >= _BATCH_BYTES:
                 break
+            if stream >= len(self._streams) or kind > END or end < 0:
+                raise DamagedError(f"{layout.LINES} is damaged after byte {self._index_at}")
             if kind != CHUNK or repeat != self._repeat:
                 self._scan_all()
             if kind == END or (self._repeat is not None and repeat != self._repeat):

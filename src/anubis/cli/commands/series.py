@@ -17,8 +17,10 @@ from anubis.model.errors import NotFoundError
 
 if TYPE_CHECKING:
     from anubis.api import series as api_series
+    from anubis.judging import series_overview
     from anubis.judging.series_overview import SeriesOverview
 else:  # numpy and scipy
+    series_overview = late("anubis.judging.series_overview")
     api_series = late("anubis.api.series")
 
 
@@ -67,8 +69,12 @@ def listed(
     key: str,
     as_json: bool,
 ) -> None:
-    """List series: points, level, noise (one standard deviation), the smallest shift that ten more points confirm."""
-    overviews = _matching(benchmark, metric, labels, machine, key)
+    """List series: points, level, noise (one standard deviation), the smallest shift that ten more points confirm.
+
+    Each series is judged by its newest 200 runs; N ends with + if there are more. The command show uses all of them.
+    """
+    newest = series_overview.LISTED_RUNS
+    overviews = _matching(benchmark, metric, labels, machine, key, newest=newest)
     if as_json:
         json_output.show_list(api_series.series_row_to_json(one) for one in overviews)
     elif overviews:
@@ -93,7 +99,7 @@ def show(
     as_json: bool,
 ) -> None:
     """Draw one series, and list its changes of level."""
-    overviews = _matching(benchmark, metric, labels, machine, key)
+    overviews = _matching(benchmark, metric, labels, machine, key, newest=series_overview.MOST_RUNS)
     if len(overviews) != 1:
         raise _unknown(benchmark, metric, labels) or _not_one(overviews, benchmark)
     (one,) = overviews
@@ -127,10 +133,16 @@ def analyse(*, benchmark: str | None, notify: bool, as_json: bool) -> None:
 
 
 def _matching(
-    benchmark: str | None, metric: str | None, labels: tuple[tuple[str, str], ...], machine: str, key: str
+    benchmark: str | None,
+    metric: str | None,
+    labels: tuple[tuple[str, str], ...],
+    machine: str,
+    key: str,
+    *,
+    newest: int,
 ) -> "list[SeriesOverview]":
     with open_client() as client:
-        overviews = client.series.find(benchmark=benchmark, metric=metric)
+        overviews = client.series.find(benchmark=benchmark, metric=metric, newest=newest)
     return [
         one
         for one in overviews

@@ -13,18 +13,22 @@ from anubis.cli.doctor.noise_floor import BUDGET_S, RUNS, Noise, measured
 from anubis.cli.params import json_option
 from anubis.cli.views import json_output, tables, units
 from anubis.settings import Settings
+from anubis.store.sql import sqlite_backups as backups
 
 _COLOURS = {State.OK: "green", State.WARN: "yellow", State.FAIL: "red"}
 
 
 @click.command()
 @click.option("--noise", is_flag=True, help=f"Measure this machine's noise floor ({2 * BUDGET_S:g} s).")
+@click.option("--database", is_flag=True, help="Only read the whole database and check its structure.")
 @json_option
-def doctor(*, noise: bool, as_json: bool) -> int:
+def doctor(*, noise: bool, database: bool, as_json: bool) -> int:
     """Check this installation, and the machine for sources of noise.
 
-    Exits 1 if runs cannot work here; warnings are about the precision of measurements.
+    Exits 1 if runs cannot work here, 2 if the database is damaged; warnings are about the precision of measurements.
     """
+    if database:
+        return _check_database(as_json=as_json)
     checks = [*installation(Settings.from_env(os.environ)), *machine_checks()]
     if not as_json:
         _show(checks)
@@ -37,6 +41,18 @@ def doctor(*, noise: bool, as_json: bool) -> int:
         terminal.line()
         _show_noise(results)
     return exit_codes.FAILED if any(check.state is State.FAIL for check in checks) else exit_codes.OK
+
+
+def _check_database(*, as_json: bool) -> int:
+    """Raises DamagedDatabaseError, which says how to restore it."""
+    path = backups.path_of(Settings.from_env(os.environ).database_url)
+    backups.check(path)
+    whole = Check("database", State.OK, f"{path} ({units.size(path.stat().st_size)}), no damage found")
+    if as_json:
+        json_output.show({"checks": [asdict(whole)], "noise": []})
+    else:
+        _show([whole])
+    return exit_codes.OK
 
 
 def _show(checks: Sequence[Check]) -> None:

@@ -54,7 +54,7 @@ def rows(overviews: "Sequence[SeriesOverview]") -> Iterator[Sequence[tables.Cell
             point.series_key[:8] if several_keys[one.benchmark] > 1 else "",
             point.fingerprint[:8] if len(machines) > 1 else "",
             one_line(point.metric, 60),
-            str(verdict.n),
+            f"{verdict.n}+" if one.earlier else str(verdict.n),
             "" if verdict.level is None else units.with_unit(verdict.level, point.units),
             "" if verdict.noise_floor is None else units.share(verdict.noise_floor),
             "" if verdict.detectable is None else units.share(verdict.detectable),

@@ -1,5 +1,6 @@
 """Driving runs and delivering notices from this process."""
 
+import math
 from collections.abc import Callable, Sequence
 
 from anubis.model.run import Run
@@ -9,6 +10,9 @@ from anubis.pipeline.lease_owner import new_owner
 from anubis.pipeline.reconciler import Reconciler
 from anubis.wiring import Installation
 
+#: How long a run in the foreground waits for a database that does not answer, seconds.
+PATIENCE_S = 120.0
+
 
 def drive(
     installation: Installation, run_ids: Sequence[str], changed: Callable[[Run], None] | None = None
@@ -16,18 +20,25 @@ def drive(
     """Drive due runs until these are final; the runs as they ended. Other processes may drive some of them."""
     runs = installation.world.runs
     waiting = Waiting(runs, run_ids, changed)
-    driver = reconciler(installation, waiting.note)
+    driver = reconciler(installation, waiting.note, patience_s=PATIENCE_S)
     driver.drive(until=waiting.over)
     if runs.unfinished() or driver.chores.outstanding:
         worker.start(installation.settings.home)
     return [runs.get(run_id) for run_id in run_ids]
 
 
-def reconciler(installation: Installation, changed: Callable[[Run], None] | None = None) -> Reconciler:
+def reconciler(
+    installation: Installation,
+    changed: Callable[[Run], None] | None = None,
+    *,
+    patience_s: float = math.inf,
+) -> Reconciler:
+    """A reconciler of this process. ``patience_s`` is how long it waits for a database that does not answer."""
     return Reconciler(
         installation.world,
         new_owner(),
         lease_s=installation.settings.lease_s,
         changed=changed,
         chores=[installation.relay],
+        patience_s=patience_s,
     )

@@ -16,9 +16,15 @@ class Series(protocol.Series):
         self._installation = installation
 
     def find(
-        self, *, benchmark: str | None = None, metric: str | None = None
+        self,
+        *,
+        benchmark: str | None = None,
+        metric: str | None = None,
+        newest: int = series_overview.MOST_RUNS,
     ) -> Sequence[series_overview.SeriesOverview]:
-        return series_overview.series_overviews(self._installation.world, benchmark=benchmark, metric=metric)
+        return series_overview.series_overviews(
+            self._installation.world, benchmark=benchmark, metric=metric, newest=newest
+        )
 
     def analyse(self, *, benchmark: str | None = None, notify: bool = False) -> Sequence[Alert]:
         changed = series_overview.rejudge(self._installation.world, benchmark=benchmark, tell=notify)

@@ -79,8 +79,10 @@ class Alerts(Protocol):
 class Series(Protocol):
     """All points of each metric over time, and their changes of level."""
 
-    def find(self, *, benchmark: str | None = None, metric: str | None = None) -> "Sequence[SeriesOverview]":
-        """Every series with its points and its verdict."""
+    def find(
+        self, *, benchmark: str | None = None, metric: str | None = None, newest: int = 10_000
+    ) -> "Sequence[SeriesOverview]":
+        """Every series with its verdict and the points of its ``newest`` runs, by which it is judged."""
         ...
 
     def analyse(self, *, benchmark: str | None = None, notify: bool = False) -> Sequence[Alert]:

@@ -10,8 +10,16 @@ from anubis.contracts.world import World
 from anubis.judging.alert_events import alert_event
 from anubis.judging.alert_rules import OPEN, JudgedSeries, alert_id, shift_alerts
 from anubis.judging.confirmation import CONFIRMS, waits
-from anubis.judging.series import in_order, is_unstable, judged_metrics, series_of, subject_points
+from anubis.judging.series import (
+    RECENT,
+    in_order,
+    is_unstable,
+    judged_metrics,
+    series_of,
+    subject_points,
+)
 from anubis.judging.thresholds import BOUNDS, alert_row, crossed_bounds, references_of
+from anubis.judging.units import in_newest_unit
 from anubis.late import late
 from anubis.model.alert import Alert, AlertKind, AlertRow, AlertState
 from anubis.model.points import OWN_METRICS, Point
@@ -30,6 +38,8 @@ else:  # numpy and scipy, which short series do not need
 
 #: Changes are searched only in series with at least this many points; for shorter ones numpy is not imported.
 FEWEST_POINTS = 6
+#: Newest points by which a series is judged first, so that the cost of a run does not grow with its history.
+NEWEST_POINTS = 500
 NEVER_SUCCEEDED = "no failure alert: no earlier run of this series succeeded"
 
 
@@ -47,7 +57,7 @@ def analyse(run: Run, world: World) -> Step:
             CONFIRMS not in run.cell
         ):  # a confirming run is evidence only about its alert, never pooled with the series
             waiting = partial(waits, run, world=world)
-            name, judged = run.descriptor.info.name, _judge(histories)
+            name, judged = run.descriptor.info.name, _judged(histories, known, world)
             changed += shift_alerts(name, judged, known, now_s, waiting, settled=settled.keys())
         thresholds, crossed = _thresholds(run, histories, known, now_s)
         changed += thresholds
@@ -77,12 +87,54 @@ def _has_new_state(alert: Alert, before: Alert | None) -> bool:
 
 
 def _histories(run: Run, world: World) -> list[list[Point]]:
-    """The complete series of this run's points, in order; only those of metrics that are judged."""
+    """The series of this run's points, in order; only those of metrics that are judged."""
     mine = {point.metric: point for point in world.points.of([run.id])}
-    return [
-        in_order(world.points.history(run.series_key, metric, mine[metric].fingerprint))
-        for metric in judged_metrics(run.descriptor, list(mine))
-    ]
+    return [_history(mine[metric], world) for metric in judged_metrics(run.descriptor, list(mine))]
+
+
+def _history(point: Point, world: World) -> list[Point]:
+    """The newest points of a series. If the given point is older than these, all of them."""
+    newest = world.points.history(point.series_key, point.metric, point.fingerprint, limit=NEWEST_POINTS)
+    is_read = any(one.run_id == point.run_id for one in newest)
+    return in_newest_unit(in_order(newest)) if is_read else _whole(point, world)
+
+
+def _whole(point: Point, world: World) -> list[Point]:
+    """All points of a series."""
+    return in_newest_unit(in_order(world.points.history(point.series_key, point.metric, point.fingerprint)))
+
+
+def _judged(histories: Sequence[Sequence[Point]], known: Sequence[Alert], world: World) -> list[JudgedSeries]:
+    """The verdicts about the series that are long enough.
+
+    A series is judged by all of its points, instead of the newest, if these show a recent change or if it has an open
+    alert: only then can the points before them change an alert.
+    """
+    newest = _judge(histories)
+    open_keys = {
+        (row.series_key, row.fingerprint, row.metric)
+        for alert in known
+        if alert.state in OPEN
+        for row in alert.rows
+    }
+    keys = {one.key for one in newest if one.key in open_keys or _changed_recently(one)}
+    of_long = {_key(points) for points in histories if len(points) == NEWEST_POINTS}
+    if not keys & of_long:
+        return newest
+    return _judge(
+        [_whole(points[-1], world) if _key(points) in keys & of_long else points for points in histories]
+    )
+
+
+def _key(points: Sequence[Point]) -> tuple[str, str, str]:
+    return points[-1].series_key, points[-1].fingerprint, points[-1].metric
+
+
+def _changed_recently(judged: JudgedSeries) -> bool:
+    earliest = len(judged.points) - RECENT
+    return bool(judged.verdict.suspected) or any(
+        change.index >= earliest for change in judged.verdict.changes
+    )
 
 
 def _judge(histories: Sequence[Sequence[Point]]) -> list[JudgedSeries]:

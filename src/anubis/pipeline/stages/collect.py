@@ -14,7 +14,7 @@ from anubis.model.run import REJECTED_EVENT, Event, Placement, Run, Step
 from anubis.model.status import Status
 from anubis.pipeline.extraction import extracted
 from anubis.pipeline.record_result import damaged, result_of
-from anubis.pipeline.summarise import Measured, points_of
+from anubis.pipeline.summarise import Measured, in_declared_units, points_of
 from anubis.record.reading import Execution, Record
 from anubis.record.validation import DamagedError
 
@@ -38,9 +38,11 @@ def collect(run: Run, world: World) -> Step:
     record = Record(RoleFiles(world.records, key))
     cause, reason = _cause(run, record)
     found = extracted(world.records, key)
-    blocks = found.blocks
+    blocks, conflicts = in_declared_units(run.descriptor.output.metrics, found.blocks)
     if cause is None and found.problem:
         cause, reason = _incomplete(found.problem, record)
+    if cause is None and (conflicts := [*found.conflicts, *conflicts]):
+        cause, reason = Cause.METRIC_UNITS, "; ".join(conflicts)
     if cause is None and (missing := _missing(run, blocks)):
         cause, reason = Cause.METRIC_MISSING, "; ".join(_explain(metric, record) for metric in missing)
     try:

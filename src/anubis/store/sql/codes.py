@@ -39,6 +39,7 @@ CAUSE_CODES = {
     Cause.INTERNAL: 14,
     Cause.EXTRACTION_FAILED: 15,
     Cause.RECORD_DAMAGED: 16,
+    Cause.METRIC_UNITS: 17,
 }
 CAUSES = {code: cause for cause, code in CAUSE_CODES.items()}
 

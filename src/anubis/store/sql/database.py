@@ -43,11 +43,6 @@ def _row_maker(columns: tuple[str, ...]) -> Callable[[Iterable[Any]], Row]:
     return make
 
 
-def transposed(rows: Sequence[Row]) -> Row:
-    """The columns of at least one row, by the same names."""
-    return rows[0]._make(zip(*rows, strict=True))
-
-
 def chunked(values: Iterable[T], size: int = MAX_LISTED) -> Iterator[list[T]]:
     """The values in lists of at most ``size``."""
     remaining = iter(values)
@@ -75,6 +70,13 @@ class Session:
         """The row of a statement that returns exactly one row."""
         (row,) = self.rows(name, **values)
         return row
+
+    def columns(self, name: str, /, **values: Any) -> Row:
+        """The columns of the rows that a statement returns, each a tuple, without an object for each row."""
+        sql = self._sql[name]
+        cursor = self.connection.execute(self._with_lists(sql, values), values)
+        names = tuple([column[0] for column in cursor.description])
+        return _row_maker(names)(list(zip(*cursor.fetchall(), strict=True)) or [()] * len(names))
 
     def ask(self, sql: str, values: dict[str, Any]) -> list[Row]:
         """The rows of a statement that is composed of named parts."""
@@ -125,6 +127,10 @@ class Database:
         """The rows of one statement that only reads."""
         return self._again(lambda session: session.rows(name, **values))
 
+    def columns(self, name: str, /, **values: Any) -> Row:
+        """The columns of one statement that only reads; see ``Session.columns``."""
+        return self._again(lambda session: session.columns(name, **values))
+
     def write(self, name: str, /, **values: Any) -> int:
         """Execute one statement in a separate transaction. Returns the number of changed rows."""
         return self._again(lambda session: session.write(name, **values), durable=True)
@@ -153,7 +159,7 @@ class Database:
 
     @contextlib.contextmanager
     def session(self) -> Iterator[Session]:
-        """One connection in autocommit mode. Raises StoreError if the database fails."""
+        """One connection in autocommit mode. Raises StoreError if the database fails, DamagedDatabaseError if it is damaged."""
         session = self._take()
         try:
             yield session
@@ -161,6 +167,12 @@ class Database:
             session.broken = True
             self._drop_idle()  # the other connections have probably failed too
             raise self.driver.explain(error) from error
+        except Exception as error:
+            if not self.driver.is_damage(error):
+                raise
+            session.broken = True
+            self._drop_idle()
+            raise self.driver.damaged(str(error).strip()) from error
         except (KeyboardInterrupt, SystemExit):  # perhaps in the middle of a statement
             session.broken = True
             raise

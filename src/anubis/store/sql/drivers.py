@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from anubis.model.errors import AnubisError, BadInputError, StoreError
+from anubis.model.errors import AnubisError, BadInputError, DamagedDatabaseError, StoreError
 from anubis.record import access
 from anubis.store.sql.sqlite_reading import explained, read_only_connection
 
@@ -48,6 +48,10 @@ class Driver:
     trouble: tuple[type[Exception], ...]
     #: The error for users about one of these exceptions.
     explain: Callable[[Exception], StoreError]
+    #: Whether an exception means that the content of the database is damaged.
+    is_damage: Callable[[Exception], bool]
+    #: The error for users about such damage.
+    damaged: Callable[[str], AnubisError]
     #: The same database for reading only, while it cannot be written; None: not possible.
     read_only: Callable[[], "Driver"] | None = None
     #: Exceptions of conflicting transactions, after which the transaction can be repeated.
@@ -100,6 +104,8 @@ def _sqlite(path: str) -> Driver:
         blob="x'{}'",
         trouble=(sqlite3.OperationalError,),
         explain=lambda error: explained(place, error),
+        is_damage=lambda error: getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT,
+        damaged=lambda problem: DamagedDatabaseError(place, problem),
     )
     return replace(driver, read_only=lambda: replace(driver, connect=lambda: read_only_connection(path)))
 
@@ -139,6 +145,13 @@ def _postgresql(url: str) -> Driver:
         explain=lambda error: StoreError(
             f"the database {place} cannot be used: {str(error).strip()}",
             remedy="check its server, then try again",
+        ),
+        is_damage=lambda error: isinstance(
+            error, psycopg.errors.DataCorrupted | psycopg.errors.IndexCorrupted
+        ),
+        damaged=lambda problem: BadInputError(
+            f"the database {place} is damaged: {problem}",
+            remedy="check it with pg_amcheck, or restore a dump of pg_dump",
         ),
         conflict=(psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure),
     )

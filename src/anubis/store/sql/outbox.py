@@ -7,6 +7,7 @@ from sqlalchemy import (
     Executable,
     and_,
     case,
+    delete,
     exists,
     func,
     literal_column,
@@ -67,6 +68,9 @@ def _deliveries(upsert: Callable[..., Any]) -> dict[str, Executable]:
         ),
         "claimed_deliveries": rows.where(among(deliveries.c.no, "numbers")).order_by(deliveries.c.no),
         "next_delivery": select(func.min(claimable_s).label("due_s")).where(_pending, _first),
+        "remove_deliveries": delete(deliveries).where(
+            deliveries.c.status != literal_column(str(PENDING)), deliveries.c.ended_s < given("before_s")
+        ),
         "deliveries": rows.where(deliveries.c.alert == given("alert")).order_by(deliveries.c.no),
     }
 

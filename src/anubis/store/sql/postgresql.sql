@@ -62,6 +62,7 @@ CREATE TABLE runs (
 	cell TEXT, 
 	session INTEGER, 
 	overrides TEXT, 
+	series INTEGER, 
 	PRIMARY KEY (no), 
 	UNIQUE (id)
 );
@@ -189,6 +190,8 @@ CREATE INDEX runs_parent ON runs (parent) WHERE parent IS NOT NULL;
 
 CREATE INDEX runs_ready ON runs (priority DESC, ready_s) WHERE status < 100;
 
+CREATE INDEX runs_series ON runs (series, coalesce(order_s, created_s)) WHERE series IS NOT NULL;
+
 CREATE INDEX sessions_machine ON sessions (machine, start_s);
 
 CREATE INDEX deliveries_alert ON deliveries (alert);
@@ -203,7 +206,7 @@ CREATE INDEX events_run ON events (run);
 
 CREATE INDEX labels_descriptor ON labels (descriptor);
 
-CREATE INDEX points_metric ON points (metric, series)
+CREATE INDEX points_metric ON points (metric, series, order_s)
 
 -- name: stamp
 INSERT INTO alembic_version (version_num) VALUES (%(version)s::VARCHAR)
@@ -269,7 +272,7 @@ FROM runs
 WHERE runs.id IN ({ids}) AND runs.status >= 100
 
 -- name: add_run
-INSERT INTO runs (id, descriptor, text, client, engine, folder, family, parent, status, cause, cancel, priority, attempt, created_s, due_s, order_s, placed_s, ended_s, reason, placement, ready_s, cell, session, overrides) VALUES (%(id)s, %(descriptor)s::INTEGER, %(text)s::INTEGER, %(client)s::INTEGER, %(engine)s::INTEGER, %(folder)s::INTEGER, %(family)s::INTEGER, %(parent)s, %(status)s::SMALLINT, %(cause)s::SMALLINT, %(cancel)s::SMALLINT, %(priority)s::INTEGER, %(attempt)s::SMALLINT, %(created_s)s, %(due_s)s, %(order_s)s, %(placed_s)s, %(ended_s)s, %(reason)s::VARCHAR, %(placement)s::VARCHAR, %(ready_s)s, %(cell)s::VARCHAR, %(session)s::INTEGER, %(overrides)s::VARCHAR) ON CONFLICT DO NOTHING
+INSERT INTO runs (id, descriptor, text, client, engine, folder, family, parent, status, cause, cancel, priority, attempt, created_s, due_s, order_s, placed_s, ended_s, reason, placement, ready_s, cell, session, overrides, series) VALUES (%(id)s, %(descriptor)s::INTEGER, %(text)s::INTEGER, %(client)s::INTEGER, %(engine)s::INTEGER, %(folder)s::INTEGER, %(family)s::INTEGER, %(parent)s, %(status)s::SMALLINT, %(cause)s::SMALLINT, %(cancel)s::SMALLINT, %(priority)s::INTEGER, %(attempt)s::SMALLINT, %(created_s)s, %(due_s)s, %(order_s)s, %(placed_s)s, %(ended_s)s, %(reason)s::VARCHAR, %(placement)s::VARCHAR, %(ready_s)s, %(cell)s::VARCHAR, %(session)s::INTEGER, %(overrides)s::VARCHAR, %(series)s::INTEGER) ON CONFLICT DO NOTHING
 
 -- name: count_events
 UPDATE event_count SET seq=(event_count.seq + %(count)s::BIGINT) RETURNING event_count.seq
@@ -411,24 +414,21 @@ WHERE points.run = %(run)s::INTEGER
 -- name: remove_points
 DELETE FROM points WHERE points.run = %(run)s::INTEGER AND points.metric IN ({numbers})
 
+-- name: put_series
+UPDATE runs SET series=%(series)s::INTEGER WHERE runs.no = %(run)s::INTEGER
+
 -- name: add_point
 INSERT INTO points (run, metric, series, value, spread, count, better, order_s, subject, contaminated) VALUES (%(run)s::INTEGER, %(metric)s::INTEGER, %(series)s::INTEGER, %(value)s, %(spread)s, %(count)s::INTEGER, %(better)s::SMALLINT, %(order_s)s, %(subject)s::INTEGER, %(contaminated)s::SMALLINT)
 
 -- name: points
-SELECT runs.id, series.series_key, series.fingerprint, metrics.name, metrics.units, points.value, points.spread, points.count, points.better, points.order_s, subject.word AS subject, points.contaminated, sessions.machine, sessions.start_s 
+SELECT points.run, runs.id, series.series_key, series.fingerprint, metrics.name, metrics.units, points.value, points.spread, points.count, points.better, points.order_s, subject.word AS subject, points.contaminated, sessions.machine, sessions.start_s 
 FROM points JOIN runs ON runs.no = points.run JOIN series ON series.id = points.series JOIN metrics ON metrics.id = points.metric JOIN words AS subject ON subject.id = points.subject LEFT OUTER JOIN sessions ON sessions.no = runs.session 
 WHERE runs.id IN ({ids}) ORDER BY points.run
 
 -- name: history
-SELECT runs.id, series.series_key, series.fingerprint, metrics.name, metrics.units, points.value, points.spread, points.count, points.better, points.order_s, subject.word AS subject, points.contaminated, sessions.machine, sessions.start_s 
+SELECT points.run, runs.id, series.series_key, series.fingerprint, metrics.name, metrics.units, points.value, points.spread, points.count, points.better, points.order_s, subject.word AS subject, points.contaminated, sessions.machine, sessions.start_s 
 FROM points JOIN runs ON runs.no = points.run JOIN series ON series.id = points.series JOIN metrics ON metrics.id = points.metric JOIN words AS subject ON subject.id = points.subject LEFT OUTER JOIN sessions ON sessions.no = runs.session 
-WHERE series.series_key = %(series_key)s::VARCHAR AND metrics.name = %(metric)s::VARCHAR ORDER BY points.order_s DESC, points.run DESC 
- LIMIT %(most)s
-
--- name: history_on_machine
-SELECT runs.id, series.series_key, series.fingerprint, metrics.name, metrics.units, points.value, points.spread, points.count, points.better, points.order_s, subject.word AS subject, points.contaminated, sessions.machine, sessions.start_s 
-FROM points JOIN runs ON runs.no = points.run JOIN series ON series.id = points.series JOIN metrics ON metrics.id = points.metric JOIN words AS subject ON subject.id = points.subject LEFT OUTER JOIN sessions ON sessions.no = runs.session 
-WHERE series.series_key = %(series_key)s::VARCHAR AND metrics.name = %(metric)s::VARCHAR AND series.fingerprint = %(fingerprint)s::VARCHAR ORDER BY points.order_s DESC, points.run DESC 
+WHERE points.series = %(series)s::INTEGER AND points.metric = %(metric)s::INTEGER ORDER BY points.order_s DESC, points.run DESC 
  LIMIT %(most)s
 
 -- name: forget_samples
@@ -530,6 +530,9 @@ WHERE deliveries.status = 0 AND NOT (EXISTS (SELECT *
 FROM deliveries AS earlier 
 WHERE earlier.status = 0 AND earlier.address = deliveries.address AND earlier.no < deliveries.no))
 
+-- name: remove_deliveries
+DELETE FROM deliveries WHERE deliveries.status != 0 AND deliveries.ended_s < %(before_s)s
+
 -- name: deliveries
 SELECT deliveries.no, deliveries.alert, deliveries.state, deliveries.address, deliveries.run, deliveries.created_s, deliveries.due_s, deliveries.status, deliveries.attempts, deliveries.error, deliveries.ended_s, deliveries.holder, deliveries.until_s, runs.id 
 FROM deliveries LEFT OUTER JOIN runs ON runs.no = deliveries.run 
@@ -564,17 +567,16 @@ UPDATE deliveries SET address=%(address)s::VARCHAR, due_s=%(due_s)s, status=%(st
 UPDATE deliveries SET due_s=deliveries.created_s, holder=NULL, until_s=NULL WHERE deliveries.status = 0 AND deliveries.holder = %(owner)s::VARCHAR AND deliveries.no = %(no)s::INTEGER RETURNING deliveries.run
 
 -- name: measured_runs
-SELECT ranked.no, ranked.id, ranked.order_s, ranked.subject, ranked.series, sessions.machine, sessions.start_s 
-FROM (SELECT candidates.no AS no, candidates.id AS id, candidates.order_s AS order_s, candidates.subject AS subject, candidates.series AS series, candidates.session AS session, row_number() OVER (PARTITION BY candidates.series ORDER BY candidates.order_s DESC, candidates.no DESC) AS newness 
-FROM (SELECT runs.no AS no, runs.id AS id, coalesce(runs.order_s, runs.created_s) AS order_s, descriptors.subject AS subject, (SELECT points.series 
-FROM points 
-WHERE points.run = runs.no 
- LIMIT 1) AS series, runs.session AS session 
-FROM runs JOIN descriptors ON descriptors.id = runs.descriptor 
-WHERE descriptors.series_key IN (SELECT words.id 
-FROM words 
-WHERE words.word IN ({series_keys})) AND coalesce(runs.order_s, runs.created_s) < %(before_s)s) AS candidates) AS ranked LEFT OUTER JOIN sessions ON sessions.no = ranked.session 
-WHERE ranked.newness <= %(most)s AND ranked.series IS NOT NULL ORDER BY ranked.order_s, ranked.no
+WITH starts AS MATERIALIZED 
+(SELECT series.id AS id, coalesce((SELECT coalesce(newer.order_s, newer.created_s) AS coalesce_1 
+FROM runs AS newer 
+WHERE newer.series = series.id AND coalesce(newer.order_s, newer.created_s) < %(before_s)s ORDER BY coalesce(newer.order_s, newer.created_s) DESC 
+ LIMIT 1 OFFSET %(skipped)s), -1e308) AS order_s 
+FROM series 
+WHERE series.series_key IN ({series_keys}))
+ SELECT runs.no, runs.id, coalesce(runs.order_s, runs.created_s) AS order_s, descriptors.subject, runs.series, sessions.machine, sessions.start_s 
+FROM starts JOIN runs ON runs.series = starts.id JOIN descriptors ON descriptors.id = runs.descriptor LEFT OUTER JOIN sessions ON sessions.no = runs.session 
+WHERE coalesce(runs.order_s, runs.created_s) >= starts.order_s AND coalesce(runs.order_s, runs.created_s) < %(before_s)s ORDER BY coalesce(runs.order_s, runs.created_s), runs.no
 
 -- name: points_of_runs
 SELECT points.run, points.metric, points.value, points.spread, points.count, points.better, points.contaminated 
@@ -591,9 +593,9 @@ SELECT DISTINCT series_key.word AS series_key, descriptors.name, descriptors.lab
 FROM descriptors JOIN words AS series_key ON series_key.id = descriptors.series_key
 
 -- name: measured_series
-SELECT DISTINCT series.series_key, metrics.name AS metric 
-FROM (SELECT DISTINCT points.metric AS metric, points.series AS series 
-FROM points) AS pairs JOIN series ON series.id = pairs.series JOIN metrics ON metrics.id = pairs.metric
+SELECT series.series_key, series.fingerprint, metrics.name AS metric, metrics.units, pairs.points 
+FROM (SELECT points.metric AS metric, points.series AS series, count(*) AS points 
+FROM points GROUP BY points.metric, points.series) AS pairs JOIN series ON series.id = pairs.series JOIN metrics ON metrics.id = pairs.metric
 
 -- name: trail
 SELECT events.seq, runs.id, kind.word AS kind, events.time_s, events.message, events.data, actor.word AS actor 

@@ -23,6 +23,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    func,
     text,
 )
 
@@ -132,7 +133,17 @@ runs = Table(
     Column("cell", Text),  # JSON; NULL: none
     Column("session", Integer),  # sessions; NULL: not measured
     Column("overrides", Text),  # JSON; NULL: none
+    Column("series", Integer),  # of its points, which are all from one machine; NULL: no points
     Index("runs_created", "created_s"),
+)
+_measured = text("series IS NOT NULL")
+#: The newest runs of a series, from the index alone.
+Index(
+    "runs_series",
+    runs.c.series,
+    func.coalesce(runs.c.order_s, runs.c.created_s),
+    sqlite_where=_measured,
+    postgresql_where=_measured,
 )
 _unfinished = text(f"status < {FIRST_FINAL}")
 Index(
@@ -187,7 +198,7 @@ points = Table(
     Column("order_s", Double, nullable=False),
     Column("subject", Integer, nullable=False),  # words
     Column("contaminated", SmallInteger, nullable=False),
-    Index("points_metric", "metric", "series"),
+    Index("points_metric", "metric", "series", "order_s"),
     sqlite_with_rowid=False,
 )
 

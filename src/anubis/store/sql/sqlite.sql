@@ -62,6 +62,7 @@ CREATE TABLE runs (
 	cell TEXT, 
 	session INTEGER, 
 	overrides TEXT, 
+	series INTEGER, 
 	PRIMARY KEY (no), 
 	UNIQUE (id)
 );
@@ -191,6 +192,8 @@ CREATE INDEX runs_parent ON runs (parent) WHERE parent IS NOT NULL;
 
 CREATE INDEX runs_ready ON runs (priority DESC, ready_s) WHERE status < 100;
 
+CREATE INDEX runs_series ON runs (series, coalesce(order_s, created_s)) WHERE series IS NOT NULL;
+
 CREATE INDEX sessions_machine ON sessions (machine, start_s);
 
 CREATE INDEX deliveries_alert ON deliveries (alert);
@@ -205,7 +208,7 @@ CREATE INDEX events_run ON events (run);
 
 CREATE INDEX labels_descriptor ON labels (descriptor);
 
-CREATE INDEX points_metric ON points (metric, series)
+CREATE INDEX points_metric ON points (metric, series, order_s)
 
 -- name: stamp
 INSERT INTO alembic_version (version_num) VALUES (:version)
@@ -271,7 +274,7 @@ FROM runs
 WHERE runs.id IN ({ids}) AND runs.status >= 100
 
 -- name: add_run
-INSERT INTO runs (id, descriptor, text, client, engine, folder, family, parent, status, cause, cancel, priority, attempt, created_s, due_s, order_s, placed_s, ended_s, reason, placement, ready_s, cell, session, overrides) VALUES (:id, :descriptor, :text, :client, :engine, :folder, :family, :parent, :status, :cause, :cancel, :priority, :attempt, :created_s, :due_s, :order_s, :placed_s, :ended_s, :reason, :placement, :ready_s, :cell, :session, :overrides) ON CONFLICT DO NOTHING
+INSERT INTO runs (id, descriptor, text, client, engine, folder, family, parent, status, cause, cancel, priority, attempt, created_s, due_s, order_s, placed_s, ended_s, reason, placement, ready_s, cell, session, overrides, series) VALUES (:id, :descriptor, :text, :client, :engine, :folder, :family, :parent, :status, :cause, :cancel, :priority, :attempt, :created_s, :due_s, :order_s, :placed_s, :ended_s, :reason, :placement, :ready_s, :cell, :session, :overrides, :series) ON CONFLICT DO NOTHING
 
 -- name: count_events
 UPDATE event_count SET seq=(event_count.seq + :count) RETURNING seq
@@ -413,24 +416,21 @@ WHERE points.run = :run
 -- name: remove_points
 DELETE FROM points WHERE points.run = :run AND points.metric IN ({numbers})
 
+-- name: put_series
+UPDATE runs SET series=:series WHERE runs.no = :run
+
 -- name: add_point
 INSERT INTO points (run, metric, series, value, spread, count, better, order_s, subject, contaminated) VALUES (:run, :metric, :series, :value, :spread, :count, :better, :order_s, :subject, :contaminated)
 
 -- name: points
-SELECT runs.id, series.series_key, series.fingerprint, metrics.name, metrics.units, points.value, points.spread, points.count, points.better, points.order_s, subject.word AS subject, points.contaminated, sessions.machine, sessions.start_s 
+SELECT points.run, runs.id, series.series_key, series.fingerprint, metrics.name, metrics.units, points.value, points.spread, points.count, points.better, points.order_s, subject.word AS subject, points.contaminated, sessions.machine, sessions.start_s 
 FROM points JOIN runs ON runs.no = points.run JOIN series ON series.id = points.series JOIN metrics ON metrics.id = points.metric JOIN words AS subject ON subject.id = points.subject LEFT OUTER JOIN sessions ON sessions.no = runs.session 
 WHERE runs.id IN ({ids}) ORDER BY points.run
 
 -- name: history
-SELECT runs.id, series.series_key, series.fingerprint, metrics.name, metrics.units, points.value, points.spread, points.count, points.better, points.order_s, subject.word AS subject, points.contaminated, sessions.machine, sessions.start_s 
+SELECT points.run, runs.id, series.series_key, series.fingerprint, metrics.name, metrics.units, points.value, points.spread, points.count, points.better, points.order_s, subject.word AS subject, points.contaminated, sessions.machine, sessions.start_s 
 FROM points JOIN runs ON runs.no = points.run JOIN series ON series.id = points.series JOIN metrics ON metrics.id = points.metric JOIN words AS subject ON subject.id = points.subject LEFT OUTER JOIN sessions ON sessions.no = runs.session 
-WHERE series.series_key = :series_key AND metrics.name = :metric ORDER BY points.order_s DESC, points.run DESC
- LIMIT :most OFFSET 0
-
--- name: history_on_machine
-SELECT runs.id, series.series_key, series.fingerprint, metrics.name, metrics.units, points.value, points.spread, points.count, points.better, points.order_s, subject.word AS subject, points.contaminated, sessions.machine, sessions.start_s 
-FROM points JOIN runs ON runs.no = points.run JOIN series ON series.id = points.series JOIN metrics ON metrics.id = points.metric JOIN words AS subject ON subject.id = points.subject LEFT OUTER JOIN sessions ON sessions.no = runs.session 
-WHERE series.series_key = :series_key AND metrics.name = :metric AND series.fingerprint = :fingerprint ORDER BY points.order_s DESC, points.run DESC
+WHERE points.series = :series AND points.metric = :metric ORDER BY points.order_s DESC, points.run DESC
  LIMIT :most OFFSET 0
 
 -- name: forget_samples
@@ -532,6 +532,9 @@ WHERE deliveries.status = 0 AND NOT (EXISTS (SELECT *
 FROM deliveries AS earlier 
 WHERE earlier.status = 0 AND earlier.address = deliveries.address AND earlier.no < deliveries.no))
 
+-- name: remove_deliveries
+DELETE FROM deliveries WHERE deliveries.status != 0 AND deliveries.ended_s < :before_s
+
 -- name: deliveries
 SELECT deliveries.no, deliveries.alert, deliveries.state, deliveries.address, deliveries.run, deliveries.created_s, deliveries.due_s, deliveries.status, deliveries.attempts, deliveries.error, deliveries.ended_s, deliveries.holder, deliveries.until_s, runs.id 
 FROM deliveries LEFT OUTER JOIN runs ON runs.no = deliveries.run 
@@ -566,17 +569,16 @@ UPDATE deliveries SET address=:address, due_s=:due_s, status=:status, attempts=:
 UPDATE deliveries SET due_s=deliveries.created_s, holder=NULL, until_s=NULL WHERE deliveries.status = 0 AND deliveries.holder = :owner AND deliveries.no = :no RETURNING run
 
 -- name: measured_runs
-SELECT ranked.no, ranked.id, ranked.order_s, ranked.subject, ranked.series, sessions.machine, sessions.start_s 
-FROM (SELECT candidates.no AS no, candidates.id AS id, candidates.order_s AS order_s, candidates.subject AS subject, candidates.series AS series, candidates.session AS session, row_number() OVER (PARTITION BY candidates.series ORDER BY candidates.order_s DESC, candidates.no DESC) AS newness 
-FROM (SELECT runs.no AS no, runs.id AS id, coalesce(runs.order_s, runs.created_s) AS order_s, descriptors.subject AS subject, (SELECT points.series 
-FROM points 
-WHERE points.run = runs.no
- LIMIT 1 OFFSET 0) AS series, runs.session AS session 
-FROM runs JOIN descriptors ON descriptors.id = runs.descriptor 
-WHERE descriptors.series_key IN (SELECT words.id 
-FROM words 
-WHERE words.word IN ({series_keys})) AND coalesce(runs.order_s, runs.created_s) < :before_s) AS candidates) AS ranked LEFT OUTER JOIN sessions ON sessions.no = ranked.session 
-WHERE ranked.newness <= :most AND ranked.series IS NOT NULL ORDER BY ranked.order_s, ranked.no
+WITH starts AS 
+(SELECT series.id AS id, coalesce((SELECT coalesce(newer.order_s, newer.created_s) AS coalesce_1 
+FROM runs AS newer 
+WHERE newer.series = series.id AND coalesce(newer.order_s, newer.created_s) < :before_s ORDER BY coalesce(newer.order_s, newer.created_s) DESC
+ LIMIT 1 OFFSET :skipped), -1e308) AS order_s 
+FROM series 
+WHERE series.series_key IN ({series_keys}))
+ SELECT runs.no, runs.id, coalesce(runs.order_s, runs.created_s) AS order_s, descriptors.subject, runs.series, sessions.machine, sessions.start_s 
+FROM starts JOIN runs ON runs.series = starts.id JOIN descriptors ON descriptors.id = runs.descriptor LEFT OUTER JOIN sessions ON sessions.no = runs.session 
+WHERE coalesce(runs.order_s, runs.created_s) >= starts.order_s AND coalesce(runs.order_s, runs.created_s) < :before_s ORDER BY coalesce(runs.order_s, runs.created_s), runs.no
 
 -- name: points_of_runs
 SELECT points.run, points.metric, points.value, points.spread, points.count, points.better, points.contaminated 
@@ -593,9 +595,9 @@ SELECT DISTINCT series_key.word AS series_key, descriptors.name, descriptors.lab
 FROM descriptors JOIN words AS series_key ON series_key.id = descriptors.series_key
 
 -- name: measured_series
-SELECT DISTINCT series.series_key, metrics.name AS metric 
-FROM (SELECT DISTINCT points.metric AS metric, points.series AS series 
-FROM points) AS pairs JOIN series ON series.id = pairs.series JOIN metrics ON metrics.id = pairs.metric
+SELECT series.series_key, series.fingerprint, metrics.name AS metric, metrics.units, pairs.points 
+FROM (SELECT points.metric AS metric, points.series AS series, count(*) AS points 
+FROM points GROUP BY points.metric, points.series) AS pairs JOIN series ON series.id = pairs.series JOIN metrics ON metrics.id = pairs.metric
 
 -- name: trail
 SELECT events.seq, runs.id, kind.word AS kind, events.time_s, events.message, events.data, actor.word AS actor 

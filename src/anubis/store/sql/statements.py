@@ -269,6 +269,7 @@ def _neighbour(side: ColumnElement[bool], order: ColumnElement[Any]) -> ScalarSe
 def _points() -> dict[str, Executable]:
     rows = (
         select(
+            points.c.run,
             runs.c.id,
             series.c.series_key,
             series.c.fingerprint,
@@ -290,11 +291,6 @@ def _points() -> dict[str, Executable]:
         .join(_subject, _subject.c.id == points.c.subject)
         .outerjoin(sessions, sessions.c.no == runs.c.session)
     )
-    history = (
-        rows.where(series.c.series_key == given("series_key"), metrics.c.name == given("metric"))
-        .order_by(points.c.order_s.desc(), points.c.run.desc())
-        .limit(given("most"))
-    )
     return {
         "forget_points": delete(points).where(points.c.run == given("run")),
         "measured": select(points.c.metric, metrics.c.name)
@@ -303,10 +299,13 @@ def _points() -> dict[str, Executable]:
         "remove_points": delete(points).where(
             points.c.run == given("run"), among(points.c.metric, "numbers")
         ),
+        "put_series": update(runs).where(runs.c.no == given("run")).values(series=given("series")),
         "add_point": insert(points).values({column.name: given(column.name) for column in points.c}),
         "points": rows.where(among(runs.c.id, "ids")).order_by(points.c.run),
-        "history": history,
-        "history_on_machine": history.where(series.c.fingerprint == given("fingerprint")),
+        # In the order of an index.
+        "history": rows.where(points.c.series == given("series"), points.c.metric == given("metric"))
+        .order_by(points.c.order_s.desc(), points.c.run.desc())
+        .limit(given("most")),
     }
 
 

@@ -194,6 +194,20 @@ class DeliveryLeaseContract:
         assert store.events.read() == []
         assert store.deliveries.of(ALERT)[0].status is DeliveryStatus.DELIVERED
 
+    def test_ended_deliveries_are_forgotten_and_pending_ones_are_not(self, store: Any) -> None:
+        run = added(store, a_run())
+        queued(store, a_delivery(run))
+        (first,) = taken(store)
+        assert store.deliveries.apply("one", delivered(first), [])
+        queued(store, a_delivery(run, state=AlertState.RESOLVED))
+        ended_s = NOW_S + 1
+        assert store.deliveries.forget(before_s=ended_s) == 0
+        assert len(store.deliveries.of(ALERT)) == 2
+        assert store.deliveries.forget(before_s=ended_s + 1.0) == 1
+        assert [each.status for each in store.deliveries.of(ALERT)] == [DeliveryStatus.PENDING]
+        (again,) = taken(store)
+        assert again.no != first.no
+
 
 class DeliveriesContract(OutboxContract, DeliveryLeaseContract):
     """The whole contract."""

@@ -75,12 +75,43 @@ class PointsContract:
         again = a_run(one.descriptor)
         finished(store, empty)
         finished(store, two, points=(a_point(two, "b"), a_point(two, "a")))
-        for run in (one, again):
-            finished(store, run, points=(a_point(run, fingerprint=run.id, units=run.id),))
+        for run, machine in ((one, "x"), (again, "y"), (a_run(one.descriptor), "x")):
+            finished(store, run, points=(a_point(run, fingerprint=machine, units=machine),))
         assert store.points.series() == [
-            SeriesRow(series_key=run.series_key, benchmark=name, labels={"team": name}, metrics=metrics)
-            for run, name, metrics in ((one, "one", ("latency",)), (two, "two", ("a", "b")))
+            SeriesRow(
+                series_key=run.series_key,
+                benchmark=name,
+                labels={"team": name},
+                metrics=tuple(sorted({metric for _, metric, _ in measured})),
+                points=measured,
+            )
+            for run, name, measured in (
+                (one, "one", {("x", "latency", "x"): 2, ("y", "latency", "y"): 1}),
+                (two, "two", {("a-machine", "a", "ms"): 1, ("a-machine", "b", "ms"): 1}),
+            )
         ]
+
+    def test_the_newest_of_runs_with_one_order_count(self, store: Any) -> None:
+        runs = [a_run(order_s=1.0) for _ in range(4)]
+        for run in runs:
+            finished(store, run, points=(a_point(run, order_s=1.0),))
+        (block,) = store.points.histories([runs[0].series_key], ["latency"], most=2)
+        assert block.run_ids == (runs[2].id, runs[3].id)
+        newest = store.points.history(runs[0].series_key, "latency", limit=3)
+        assert [point.run_id for point in newest] == [run.id for run in runs[1:]]
+
+    def test_a_new_attempt_forgets_the_points_of_the_last_one(self, store: Any) -> None:
+        store.runs.add([(a_run(), "")], [])
+        (run,) = claimed(store)
+        points = (a_point(run, fingerprint="old"),)
+        run = store.leases.apply("one", run, Step(status=Status.COLLECT, points=points), now_s=NOW_S)
+        anew = Step(status=Status.PLACE, next_attempt=True)
+        run = store.leases.apply("one", run, anew, now_s=NOW_S)
+        assert store.points.histories([run.series_key], ["latency"]) == store.points.series() == []
+        points = (a_point(run, fingerprint="new"),)
+        store.leases.apply("one", run, Step(status=Status.COLLECT, points=points), now_s=NOW_S)
+        (block,) = store.points.histories([run.series_key], ["latency"])
+        assert (block.fingerprint, block.run_ids) == ("new", (run.id,))
 
     def test_many_histories_come_at_once(self, store: Any) -> None:
         made: list[Run] = []

@@ -1,0 +1,51 @@
+"""``anubis backup``."""
+
+import os
+from pathlib import Path
+
+import click
+
+from anubis.cli import terminal
+from anubis.cli.params import json_option
+from anubis.cli.views import json_output, units
+from anubis.model.errors import BadInputError
+from anubis.pipeline.worker import only_worker
+from anubis.settings import Settings
+from anubis.store.sql import sqlite_backups as backups
+
+
+@click.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.option(
+    "--restore",
+    is_flag=True,
+    help="Replace the database with this backup; the database is kept under a new name.",
+)
+@json_option
+def backup(*, file: Path, restore: bool, as_json: bool) -> None:
+    """Write a copy of the database, or restore one.
+
+    Commands and workers may be active during a backup, and must have ended before a restore. Records are files: copy the
+    folder records as well.
+    """
+    settings = Settings.from_env(os.environ)
+    database = backups.path_of(settings.database_url)
+    if not restore:
+        backups.backup(database, file)
+        size_bytes = file.stat().st_size
+        if as_json:
+            json_output.show({"backup": str(file), "size_bytes": size_bytes})
+        else:
+            terminal.line(f"{file} ({units.size(size_bytes)})")
+        return
+    settings.home.mkdir(parents=True, exist_ok=True)
+    with only_worker(settings.home) as lock:
+        if lock is None:
+            raise BadInputError("a worker is active", remedy="wait for it, or stop it, then try again")
+        kept = backups.restore(database, file)
+    if as_json:
+        json_output.show({"restored": str(database), "replaced": str(kept) if kept else None})
+    else:
+        terminal.line(f"restored {database}")
+        if kept:
+            terminal.line(f"the replaced database is {kept}")

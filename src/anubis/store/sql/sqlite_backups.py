@@ -1,0 +1,111 @@
+"""Checks, copies and restores the database of an installation, also a damaged one."""
+
+import contextlib
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from anubis.model.errors import BadInputError, DamagedDatabaseError, disk_error
+from anubis.store.sql.drivers import BUSY_S, driver_for
+from anubis.store.sql.sqlite_reading import explained
+
+#: Maximum number of problems that a check lists.
+MOST_PROBLEMS = 20
+_PART = ".part"
+_LOGS = ("-wal", "-shm")
+
+
+def path_of(database_url: str) -> Path:
+    """The file of an SQLite database. Raises BadInputError for PostgreSQL."""
+    driver = driver_for(database_url)
+    if driver.name != "sqlite":
+        raise BadInputError(
+            f"the database {driver.place} is on a PostgreSQL server",
+            remedy="use its tools: pg_dump and pg_restore for backups, pg_amcheck to check it",
+        )
+    return Path(driver.place)
+
+
+def check(path: Path) -> None:
+    """Read every page of a database and check its structure. Raises DamagedDatabaseError with what was found."""
+    if not path.is_file():
+        raise BadInputError(
+            f"there is no database {path}", remedy="check ANUBIS_HOME and ANUBIS_DATABASE_URL"
+        )
+    with _reading(path) as connection:
+        rows = connection.execute(f"PRAGMA integrity_check({MOST_PROBLEMS})").fetchall()
+    problems = [line for (text,) in rows for line in str(text).splitlines()]
+    if problems != ["ok"]:
+        raise DamagedDatabaseError(str(path), "; ".join(problems))
+
+
+def backup(path: Path, file: Path) -> None:
+    """Write a copy of one moment; other processes may read and write meanwhile. Nothing is overwritten."""
+    if file.exists():
+        raise BadInputError(f"{file} exists already", remedy="name a new file")
+    check(path)
+    part = file.with_name(file.name + _PART)
+    try:
+        with _reading(path) as source, closing(sqlite3.connect(part)) as copy:
+            source.backup(copy)
+            copy.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
+        part.replace(file)
+    except sqlite3.Error as error:
+        raise explained(str(file), error) from error
+    except OSError as error:
+        raise disk_error(f"{file} cannot be written", error) from error
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink()
+
+
+def restore(path: Path, file: Path) -> Path | None:
+    """Put a backup in the place of the database; where the replaced database is now, None if there was none.
+
+    No process may have the database open.
+    """
+    check(file)
+    with _reading(file) as connection:
+        if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'").fetchone():
+            raise BadInputError(f"{file} is not an Anubis database", remedy="give a file of anubis backup")
+    part = path.with_name(path.name + _PART)
+    part.unlink(missing_ok=True)
+    try:
+        backup(file, part)
+        with closing(sqlite3.connect(part)) as restored:
+            restored.execute("PRAGMA journal_mode = WAL")
+        kept = _moved_aside(path)
+        part.replace(path)
+    finally:
+        for name in (part, *(part.with_name(part.name + log) for log in _LOGS)):
+            name.unlink(missing_ok=True)
+    return kept
+
+
+def _moved_aside(path: Path) -> Path | None:
+    """Rename a database with its log, so that both can still be opened together."""
+    if not path.exists():
+        return None
+    kept = path.with_name(f"{path.stem}-replaced-{time.strftime('%Y%m%dT%H%M%S')}{path.suffix}")
+    number = 0
+    while kept.exists():
+        number += 1
+        kept = kept.with_stem(f"{kept.stem}-{number}")
+    for end in (*_LOGS, ""):
+        with contextlib.suppress(FileNotFoundError):
+            path.with_name(path.name + end).rename(kept.with_name(kept.name + end))
+    return kept
+
+
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection to a database that may be damaged. Raises DamagedDatabaseError for what SQLite cannot read."""
+    try:
+        with closing(sqlite3.connect(path, timeout=BUSY_S, isolation_level=None)) as connection:
+            yield connection
+    except sqlite3.OperationalError as error:
+        raise explained(str(path), error) from error
+    except sqlite3.DatabaseError as error:
+        raise DamagedDatabaseError(str(path), str(error)) from error
