@@ -56,7 +56,54 @@ def test_two_files_are_measured_side_by_side(anubis, bench):
     old = anubis.write("old.toml", "sh -c 'echo latency=10 rate=100'", more=bench_metrics(bench))
     new = anubis.write("new.toml", "sh -c 'echo latency=12 rate=100'", more=bench_metrics(bench))
     assert anubis("check", new, "--baseline", old, "--runs", 3).returncode == 3
+    for file in (old, new):
+        file.write_text(file.read_text().replace(f'name = "{file.stem}"', 'name = "same"'))
+    assert anubis("check", new, "--baseline", old, "--runs", 3).returncode == 3
     assert anubis("check").returncode == 3, "the family of two files is its own comparison"
+
+
+def test_two_benchmarks_are_each_compared_with_their_own_history(anubis, bench):
+    """A regression of the first one must not become an improvement of the second one."""
+
+    commands = ["sh -c 'cat level-one'", "sh -c 'cat level-two'"]
+    levels = [anubis.folder / "level-one", anubis.folder / "level-two"]
+
+    def measure(version, one, two):
+        for path, level in zip(levels, (one, two), strict=True):
+            path.write_text(f"latency={level} rate=100")
+        about = f'[subject]\nversion = "{version}"\n{bench_metrics(bench)}'
+        return [
+            anubis.write(f"{n}.toml", c, more=about) for n, c in zip(("one", "two"), commands, strict=True)
+        ]
+
+    anubis("run", *measure("1", 100, 200), "--rounds", 6)
+    ended = anubis("check", *measure("2", 150, 100), "--rounds", 3)
+    assert ended.returncode == 3, ended.stdout
+    assert "1 regression" in ended.stdout.splitlines()[-1]
+    assert {"one  1 -> 2", "two  1 -> 2"} <= set(ended.stdout.splitlines())
+    assert anubis("check").returncode == 3, "the stored runs are compared in the same way"
+
+
+def test_runs_of_one_round_are_compared_as_a_pair(anubis, bench, tmp_path):
+    """The machine is 30 % slower in every further round, which is ten times the difference between the sides."""
+    count = tmp_path / "count"
+    count.write_text("0")
+    files = [
+        anubis.write(
+            f"{name}.toml",
+            f"sh -c 'n=$(cat {count}); echo $((n+1)) >{count}; r=$((n/2));"
+            f" echo latency=$(( ({level} + r % 3) * (10 + 3 * r) )) rate=100'",
+            more=bench_metrics(bench),
+        )
+        for name, level in (("old", 1000), ("new", 1030))
+    ]
+    old, new = files
+    answer = anubis.json("check", new, "--baseline", old, "--rounds", 7, code=3)
+    verdicts = {verdict["metric"]: verdict for verdict in answer["weighings"][0]["verdicts"]}
+    assert verdicts["latency"]["judgement"] == "regressed"
+    assert verdicts["latency"]["effect"] == pytest.approx(0.03, abs=0.002)
+    assert verdicts["latency"]["estimator"] == "alternated pairs"
+    assert verdicts["rate"]["judgement"] == "unchanged"
 
 
 def bench_metrics(bench):
@@ -82,6 +129,20 @@ def test_a_first_measurement_cannot_be_judged(anubis, bench):
     assert "this is the first measurement" in ended.stdout
     assert anubis("check", "--fail-on", "undecided").returncode == 4
     assert anubis("check", "--fail-on", "regression").returncode == 0
+
+
+def test_earlier_runs_of_the_same_subject_are_no_first_measurement(anubis, bench):
+    bench.measure("1", 10)
+    ended = anubis("check", bench.file("1"))
+    assert "first measurement" not in ended.stdout
+    assert "no earlier values of another subject, only of 1: set subject.commit" in ended.stdout
+
+
+def test_a_baseline_of_several_subjects_says_so(anubis, bench):
+    for version in ("1", "2", "3"):
+        bench.measure(version, 10)
+    assert "noisy  2 subjects up to 2 -> 3" in anubis("check").stdout
+    assert "Baseline `2 subjects up to 2`, contender `3`" in anubis("check", "--format", "markdown").stdout
 
 
 def test_an_undecided_gate_says_what_would_decide_it(anubis, bench):
@@ -251,3 +312,44 @@ def test_a_gate_that_was_interrupted_is_cancelled_not_failed(anubis):
     assert process.returncode == 5, err
     assert b"cancelled: 1 of 1 runs did not end, and nothing was judged" in err
     assert not (anubis.folder / "gate.xml").exists()
+
+
+def test_after_a_confirmed_change_the_baseline_is_the_new_level_alone(anubis, bench):
+    """Both levels in one baseline would make the noise as large as the step."""
+    bench.measure("1", 10, rounds=6)
+    bench.level(15)
+    assert "an alert is open" not in anubis("check", bench.file("2"), "--rounds", 3).stdout
+    for version in ("3", "4", "5"):
+        answer = anubis.json("check", bench.file(version), "--rounds", 3)
+        (weighing,) = answer["weighings"]
+        for verdict in weighing["verdicts"]:
+            assert abs(verdict["effect"]) < 0.02
+            assert verdict["noise_floor"] < 0.02
+            assert verdict["interval"][1] < 0.04
+        assert weighing["note"].startswith("an alert is open: regression since 2, latency +")
+    bench.level(22)
+    assert anubis("check", bench.file("6"), "--rounds", 3).returncode == 3
+
+
+def test_the_noise_of_a_named_baseline_is_its_own(anubis, bench):
+    """A step in the history of the contender is not noise of the baseline."""
+    bench.measure("1", 10, rounds=6)
+    for version in ("2", "3", "4"):
+        bench.measure(version, 15)
+    answer = anubis.json("check", bench.file("5"), "--baseline-subject", "1", "--rounds", 2, code=3)
+    (weighing,) = answer["weighings"]
+    assert {verdict["judgement"] for verdict in weighing["verdicts"]} == {"regressed"}
+    assert max(verdict["noise_floor"] for verdict in weighing["verdicts"]) < 0.02
+
+
+def test_too_few_runs_have_a_mean_without_an_interval(anubis, bench):
+    """Of three cells of one metric, each with one run a side."""
+    for version, level in (("1", 10), ("2", 11)):
+        (anubis.folder / "level").write_text(str(level))
+        file = bench.file(version, more='[matrix]\n"env.vars.N" = ["1", "2", "3"]\n')
+        anubis("run", file)
+    ended = anubis("check", "--metric", "latency")
+    assert "not enough runs" in ended.stdout
+    (line,) = [line for line in ended.stdout.splitlines() if line.startswith("geometric mean")]
+    assert "of 3 cells" in line
+    assert "[" not in line

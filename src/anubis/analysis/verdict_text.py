@@ -74,7 +74,8 @@ def _open_step(verdict: Verdict) -> str:
     if verdict.more_sessions is not None:
         return (
             f"{_sessions(verdict.more_sessions)} of the contender decide{'s' * (verdict.more_sessions == 1)} this:"
-            " runs of one session share the state of the machine, so more of them do not."
+            " run it again after a pause, because runs without a long pause between them (by default 30 minutes) are one"
+            " session and share the state of the machine."
         )
     if verdict.more_runs is None:
         return (

@@ -40,6 +40,7 @@ def _benchmark_to_json(benchmark: BenchmarkComparison) -> Json:
     return {
         "benchmark": benchmark.benchmark,
         "baseline": benchmark.baseline,
+        "baseline_subjects": benchmark.baseline_subjects,
         "contender": benchmark.contender,
         "failure": benchmark.failure,
         "note": benchmark.note,
@@ -58,6 +59,7 @@ def _benchmark_from_json(plain: Mapping[str, Any]) -> BenchmarkComparison:
     return BenchmarkComparison(
         benchmark=plain["benchmark"],
         baseline=plain["baseline"],
+        baseline_subjects=plain.get("baseline_subjects", 0),
         contender=plain["contender"],
         comparison=_comparison(judged) if judged else None,
         failure=plain["failure"],

@@ -7,6 +7,7 @@ from functools import cached_property
 from math import expm1, log1p
 
 from anubis.analysis.samples.compare import compare
+from anubis.analysis.samples.estimates import FEWEST_RUNS
 from anubis.model.verdict import Judgement
 
 #: Runs of the good and of the bad commit from which the noise is estimated.
@@ -106,7 +107,8 @@ def side_of(
             reference,
             values,
             min_effect=abs(boundary),
-            history=at_level(reference, other),
+            # The noise of three or more runs is estimated from these runs: the references may have different noise.
+            history=at_level(reference, other) if min(len(reference), len(values)) < FEWEST_RUNS else (),
         )
         if verdict.interval is not None and boundary:
             low, high = (end / boundary for end in verdict.interval)

@@ -41,6 +41,12 @@ class JudgedSeries:
         return point.series_key, point.fingerprint, point.metric
 
 
+def is_level_shift(alert: Alert) -> bool:
+    """Whether the alert is a confirmed change of level that is neither accepted nor resolved."""
+    is_shift = alert.kind not in {AlertKind.FAILURE, AlertKind.THRESHOLD, AlertKind.RECOVERY}
+    return is_shift and alert.state in OPEN and alert.state is not AlertState.SUSPECTED
+
+
 def unmute_expired(alert: Alert, now_s: float) -> Alert:
     """The alert, returned to confirmed if its mute time has passed."""
     if alert.state is not AlertState.MUTED or alert.muted_until_s is None or now_s < alert.muted_until_s:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from math import isfinite, sqrt
 
 from anubis.analysis.quantities import effect_text
-from anubis.analysis.samples.compare import Scale, scale_of
 from anubis.analysis.samples.pairs import compare_pairs
 from anubis.analysis.samples.ranks import Shift
+from anubis.analysis.samples.scale import Scale, scale_of
 from anubis.analysis.samples.sessions import FEWEST_SESSIONS, against_history
 from anubis.contracts.runs import RunRow
 from anubis.contracts.world import World

@@ -5,10 +5,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf, isfinite, nextafter
 
+from anubis.analysis.quantities import effect_text
 from anubis.analysis.samples.compare import compare_many
 from anubis.analysis.samples.multiplicity import mean_effect
 from anubis.analysis.samples.spread import ROBUST_FROM
 from anubis.contracts.world import World
+from anubis.judging.alert_rules import is_level_shift
 from anubis.judging.baseline import (
     LOOKBACK_POINTS,
     ContenderRuns,
@@ -18,21 +20,23 @@ from anubis.judging.baseline import (
     session_sizes,
 )
 from anubis.judging.gate_bounds import BoundedMetric, check_bounds
+from anubis.judging.rounds import Round, pairs, rounds_of
 from anubis.judging.series import in_order, judged_metrics
 from anubis.judging.units import Place, in_unit, joined, place_of
-from anubis.model.alert import AlertState
+from anubis.model.alert import Alert, AlertKind, AlertState
 from anubis.model.identity import series_key
 from anubis.model.points import Point, PointBlock
 from anubis.model.run import Run
 from anubis.model.status import Status
 from anubis.model.verdict import Comparison, CrossedBound, Sides
 from anubis.reporting.gate_report import BenchmarkComparison, Report
+from anubis.reporting.markup import short_subject
 from anubis.reporting.status_words import WORDS
 
 #: Smallest effect that counts, unless the descriptor sets another one.
 MIN_EFFECT = 0.02
-#: Runs below which a side needs the noise of its history.
-FEW_RUNS = 3
+#: States of alerts whose change of level is known.
+_KNOWN_LEVELS = (AlertState.CONFIRMED, AlertState.ACKNOWLEDGED, AlertState.ACCEPTED, AlertState.MUTED)
 #: Runs in each session of the history for which the history is read, if the contender has as many.
 MOST_RUNS = 8
 
@@ -58,6 +62,10 @@ class _Group:
     crossed: tuple[CrossedBound, ...] = ()
     #: Subject of the newest point of the baseline.
     baseline: str = ""
+    #: Number of subjects of the baseline; 0: there is none.
+    baseline_subjects: int = 0
+    #: Metrics of which only the contender's subject has earlier values.
+    same_subject: set[str] = field(default_factory=set)
     #: Runs of the baseline during which the machine was disturbed.
     disturbed: set[str] = field(default_factory=set)
     note: str = ""
@@ -96,6 +104,7 @@ def compare_sides(
             BenchmarkComparison(
                 benchmark=name,
                 baseline=group.baseline,
+                baseline_subjects=group.baseline_subjects,
                 contender=newest.subject,
                 comparison=comparison if of_group else None,
                 crossed=group.crossed,
@@ -137,21 +146,27 @@ def _compared_groups(
         return []
     units = {place_of(points[-1]): points[-1].units for group in groups for points in group.points.values()}
     blocks = joined(_blocks(groups, world), units)
-    accepted = world.alerts.find(states=(AlertState.ACCEPTED,))
+    alerts = world.alerts.find(states=_KNOWN_LEVELS)
     before = baseline_levels(
-        blocks, {(g.series_key, g.fingerprint): _contender_runs(g) for g in groups}, accepted
+        blocks, {(g.series_key, g.fingerprint): _contender_runs(g) for g in groups}, alerts
     )
     baselines = before if sides.baseline is None else _given_levels(sides.baseline, groups, world, units)
+    rounds = rounds_of([*sides.contender, *(sides.baseline or ())])
     measured: dict[tuple[str, str], set[str]] = defaultdict(set)
     for block in blocks:
         measured[block.series_key, block.metric].add(block.fingerprint)
+    own = {run.id for run in sides.contender}
+    earlier = {place_of(block) for block in blocks if not own.issuperset(block.run_ids)}
     for group in groups:
-        _add_sides(group, baselines, before, min_effect)
+        place = (group.series_key, group.fingerprint)
+        group.same_subject = {metric for metric in group.points if (*place, metric) in earlier}
+        _add_sides(group, baselines, before, min_effect, rounds)
         bounds = check_bounds(_bounded_metrics(group, baselines, before))
         group.crossed = bounds.crossed
         notes = [
             _note(group, measured, is_given=baselines is not before),
             _not_checked(bounds.without_noise),
+            _open_alerts(group, alerts),
         ]
         group.note = "; ".join(note for note in notes if note)
     return groups
@@ -218,7 +233,9 @@ def _given_levels(
         key: Level(
             tuple(point.value for point in points),
             points[-1].subject,
+            len({point.subject for point in points}),
             frozenset(point.run_id for point in points if point.contaminated),
+            run_ids=tuple(point.run_id for point in points),
         )
         for key, points in by_key.items()
     }
@@ -242,7 +259,11 @@ def _without_labels(run: Run) -> str:
 
 
 def _add_sides(
-    group: _Group, baselines: dict[Key, Level], before: dict[Key, Level], min_effect: float | None
+    group: _Group,
+    baselines: dict[Key, Level],
+    before: dict[Key, Level],
+    min_effect: float | None,
+    rounds: Mapping[str, Round],
 ) -> None:
     declared = {metric.name: metric for metric in group.run.descriptor.output.metrics}
     for name, points in group.points.items():
@@ -253,8 +274,10 @@ def _add_sides(
         baseline = baselines[key]
         threshold = declared[name].threshold if name in declared else None
         effect = min_effect if min_effect is not None else threshold.min_effect if threshold else None
-        few = min(len(points), len(baseline.values)) < FEW_RUNS
+        few = min(len(points), len(baseline.values)) < ROBUST_FROM
+        noise = _noise_values(baseline, before.get(key)) if few else ()
         group.baseline = baseline.subject
+        group.baseline_subjects = max(group.baseline_subjects, baseline.subjects)
         ordered, sizes = session_sizes(points)
         group.disturbed |= baseline.disturbed
         group.sides.append(
@@ -265,11 +288,18 @@ def _add_sides(
                 units=newest.units,
                 better=newest.better,
                 min_effect=MIN_EFFECT if effect is None else effect,
-                history=before[key].values if few and key in before else (),
+                history=noise,
                 baseline_sessions=baseline.sessions,
                 contender_sessions=sizes if baseline.sessions else (),
+                pairs=pairs(baseline.run_ids, [point.run_id for point in ordered], rounds),
             )
         )
+
+
+def _noise_values(baseline: Level, before: Level | None) -> tuple[float, ...]:
+    """The values around their level that give the noise of one run: those of a long baseline, else of the series."""
+    own = baseline.noise_values or baseline.values
+    return own if len(own) >= ROBUST_FROM or before is None else before.noise_values
 
 
 def _bounded_metrics(
@@ -289,6 +319,26 @@ def _bounded_metrics(
         )
 
 
+def _open_alerts(group: _Group, alerts: Iterable[Alert]) -> str:
+    """The open alerts about confirmed changes of earlier subjects, without improvements."""
+    contender = _contender_runs(group)
+    parts: list[str] = []
+    for alert in alerts:
+        rows = [
+            row
+            for row in alert.rows
+            if (row.series_key, row.fingerprint) == (group.series_key, group.fingerprint)
+        ]
+        is_own = alert.run_id in contender.run_ids or alert.first_new in contender.subjects - {""}
+        row = next((row for row in rows if row.metric in group.points), None)
+        if row is None or is_own or not is_level_shift(alert) or alert.kind is AlertKind.IMPROVEMENT:
+            continue
+        since = f" since {short_subject(alert.first_new)}" if alert.first_new else ""
+        what = f"{alert.kind}{since}, {row.metric} {effect_text(row.effect, row.interval)}"
+        parts.append(f"an alert is open: {what}; see anubis alerts show {alert.id[:8]}")
+    return "; ".join(parts)
+
+
 def _not_checked(metrics: Sequence[str]) -> str:
     if not metrics:
         return ""
@@ -304,6 +354,12 @@ def _note(group: _Group, measured: Mapping[tuple[str, str], set[str]], *, is_giv
     what = f"{len(missing)} metrics have" if len(missing) > 1 else f"{missing[0]} has"
     if is_given:
         return f"{what} no value in the baseline on this machine"
+    if again := [metric for metric in missing if metric in group.same_subject]:
+        what = f"{len(again)} metrics have" if len(again) > 1 else f"{again[0]} has"
+        return (
+            f"{what} no earlier values of another subject, only of {group.all_points[-1].subject}: set"
+            ' subject.commit = "auto" in the descriptor, or name runs with --baseline'
+        )
     machines = set[str]().union(*(measured.get((group.series_key, metric), set()) for metric in missing))
     if machines - {group.fingerprint}:
         return f"{what} no earlier values on this machine; values of other machines are not compared"

@@ -57,8 +57,7 @@ def _noise_floors(metrics: Iterable[BoundedMetric]) -> Mapping[str, float | None
     for each in metrics:
         if each.baseline is None or each.metric.threshold is None or each.metric.threshold.sigma is None:
             continue
-        is_long = each.history is not None and len(each.history.values) >= ROBUST_FROM
-        level = each.history if is_long and each.history is not None else each.baseline
-        sources[each.metric.name] = level.values
+        around = each.history.noise_values if each.history is not None else ()
+        sources[each.metric.name] = around if len(around) >= ROBUST_FROM else each.baseline.values
     verdicts = judge_many([Series(values=values) for values in sources.values()])
     return {name: verdict.noise_floor for name, verdict in zip(sources, verdicts, strict=True)}

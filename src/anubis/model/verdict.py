@@ -21,6 +21,7 @@ class Estimator(StrEnum):
     HODGES_LEHMANN = "Hodges-Lehmann"
     GEOMETRIC_MEANS = "geometric means"
     MEANS = "means"
+    PAIRS = "alternated pairs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +104,8 @@ class Sides:
     #: For a comparison with a history: the number of runs in each session, in the order of the values; else empty.
     baseline_sessions: tuple[int, ...] = ()
     contender_sessions: tuple[int, ...] = ()
+    #: Runs that were measured directly after each other: positions of one value of the baseline and one of the contender.
+    pairs: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,6 +37,8 @@ class BenchmarkComparison:
     #: Subjects: commits or versions; empty when unknown.
     baseline: str
     contender: str
+    #: Number of subjects whose runs are the baseline; ``baseline`` is the newest of them. 0: there are none.
+    baseline_subjects: int = 0
     #: None when a side failed.
     comparison: Comparison | None = None
     #: Which runs failed and why, one sentence; empty when both sides were measured.
@@ -106,6 +108,13 @@ def title(report: Report) -> str:
     return ", ".join(parts) or "nothing was compared"
 
 
+def baseline_text(entry: BenchmarkComparison) -> str:
+    """The subject of the baseline; if its runs have several, their number and the newest."""
+    subject = short_subject(entry.baseline)
+    several = entry.baseline_subjects > 1 and subject
+    return f"{entry.baseline_subjects} subjects up to {subject}" if several else subject
+
+
 def disturbance(entry: BenchmarkComparison) -> str:
     """During how many of the compared runs the machine was disturbed; empty if during none."""
     sides = ((entry.disturbed_baseline, "baseline"), (entry.disturbed_contender, "contender"))
@@ -163,9 +172,9 @@ def markdown(report: Report) -> str:
     noted = [entry for entry in report.comparisons if entry.note]
     parts += [f"{code(entry.benchmark)}: {code(entry.note, 200)}" for entry in noted[:MAX_ROWS]]
     compared = [entry for entry in report.comparisons if entry.comparison]
-    subjects = dict.fromkeys((entry.baseline, entry.contender) for entry in compared)
+    subjects = dict.fromkeys((baseline_text(entry), short_subject(entry.contender)) for entry in compared)
     parts += [
-        f"Baseline {code(short_subject(old))}, contender {code(short_subject(new))}; in brackets the 95 % interval."
+        f"Baseline {code(old)}, contender {code(new)}; in brackets the 95 % interval."
         for old, new in list(subjects)[:3]
     ]
     return "\n\n".join(parts) + "\n"

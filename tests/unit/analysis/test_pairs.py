@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import wilcoxon
 
 from anubis.analysis.samples.pairs import RANKS_FROM, compare_pairs, signed_rank
+from support.noises import NOISES, gauss
 
 #: A session has twice the noise of a run.
 SESSION_SD, RUN_SD = 2.0, 1.0
@@ -61,17 +62,30 @@ def test_the_estimate_moves_and_scales_with_the_differences():
         assert moved.estimate == pytest.approx(factor * compare_pairs(values).estimate + offset)
 
 
-def rate_confirmed(pairs, shift, *, count=4000, seed=20260901):
+def rate_confirmed(pairs, shift, *, count=4000, seed=20260901, noise=gauss, metrics=1):
     """The share of suspicions that pairs confirm. Each suspicion has the history's noise of one run."""
     random = np.random.default_rng(seed)
-    confirmed = 0
-    for _ in range(count):
-        session = SESSION_SD * random.standard_normal()
-        old = session + RUN_SD * random.standard_normal(pairs)
-        new = session + shift + RUN_SD * random.standard_normal(pairs)
-        found = compare_pairs(new - old, noise=2**0.5 * TOTAL_SD, freedom=19)
-        confirmed += found.p <= 0.02 and found.estimate > 0
-    return confirmed / count
+    sessions = SESSION_SD * noise(random, (count, 1))
+    old, new = (sessions + RUN_SD * noise(random, (count, pairs)) for _ in range(2))
+    found = [
+        compare_pairs(row, noise=2**0.5 * TOTAL_SD, freedom=19, alpha=0.02 / metrics)
+        for row in new + shift - old
+    ]
+    return float(np.mean([one.p <= 0.02 / metrics and one.estimate > 0 for one in found]))
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize(("pairs", "metrics"), [(3, 2), (RANKS_FROM, 1), (RANKS_FROM, 2), (10, 30)])
+def test_both_rates_hold_for_several_metrics_and_every_kind_of_noise(pairs, metrics, noise):
+    assert rate_confirmed(pairs, 0.0, count=1500, noise=noise, metrics=metrics) <= 0.0152
+    assert rate_confirmed(pairs, 4 * TOTAL_SD, count=500, noise=noise, metrics=metrics) >= 0.9
+
+
+def test_pairs_of_both_signs_are_not_confirmed_even_if_one_is_known_to_be_large():
+    values = [-0.5, -0.4, -0.3, 4.0, 5.0, 6.0, 7.0]
+    found = compare_pairs(values, noise=0.1, freedom=20, alpha=0.01)
+    assert found.p > 0.02
+    assert found.low < 0 < found.high
 
 
 @pytest.mark.parametrize("pairs", [2, 3, 5, RANKS_FROM, 10])

@@ -35,7 +35,8 @@ def mean_effect(verdicts: Sequence[Verdict]) -> tuple[float | None, tuple[float,
 
     Ratios are inverted where lower is better (Fleming & Wallace 1986, Comm. ACM 29:218-221, on why the mean is
     geometric). Metrics without direction are included only if no metric has a direction. The interval is
-    Student's over the log ratios: it shows how much the mean depends on the choice of metrics.
+    Student's over the log ratios: it shows how much the mean depends on the choice of metrics. There is
+    none if a metric has none, because it was measured in too few runs.
     """
     ratios = [
         (math.log1p(verdict.effect), verdict.better)
@@ -48,7 +49,7 @@ def mean_effect(verdicts: Sequence[Verdict]) -> tuple[float | None, tuple[float,
     if count == 0:
         return None, None, 0
     mean = float(logs.mean())
-    if count < FEWEST_RATIOS:
+    if count < FEWEST_RATIOS or any(verdict.interval is None for verdict in verdicts):
         return math.expm1(mean), None, count
     half = float(stdtrit(count - 1, 0.975)) * float(logs.std(ddof=1)) / math.sqrt(count)
     return math.expm1(mean), (math.expm1(mean - half), math.expm1(min(mean + half, 709.0))), count

@@ -14,8 +14,8 @@ from anubis.analysis.samples.spread import median, sample_deviation
 
 Floats = NDArray[np.float64]
 
-#: Number of pairs from which on ranks alone can be significant at 2 % (two-sided).
-RANKS_FROM = 7
+#: Required p of the ranks (two-sided) where they cannot reach the required level, and the number of pairs that can reach it.
+GUARD, RANKS_FROM = 0.02, 7
 #: Up to this many pairs the null distribution is computed exactly.
 _EXACT_PAIRS = 60
 #: Variance of the Hodges-Lehmann estimate over that of the mean under normal noise.
@@ -29,18 +29,21 @@ def compare_pairs(
 ) -> Shift | None:
     """The location of the differences, contender minus baseline, with its interval; None if they cannot be judged.
 
-    The estimate is the median of all averages of two differences (Hodges & Lehmann 1963). From 7 pairs on interval and
-    p are those of Wilcoxon's signed-rank test. With fewer they are Student's; the standard deviation of a difference is
-    shrunk towards ``noise``, which is known from ``freedom`` degrees of freedom (Smyth 2004, Stat. Appl. Genet. Mol.
-    Biol. 3:3). The interval has confidence 1 - ``alpha``.
+    The estimate is the median of all averages of two differences (Hodges & Lehmann 1963). Interval and p are those of
+    Wilcoxon's signed-rank test if so many pairs can be significant at ``alpha``. Else they are Student's; the standard
+    deviation of a difference is shrunk towards ``noise``, which is known from ``freedom`` degrees of freedom (Smyth 2004,
+    Stat. Appl. Genet. Mol. Biol. 3:3), and from 7 pairs on p is at least that of the ranks if that is above 2 %. The
+    interval has confidence 1 - ``alpha``.
     """
     count = len(differences)
-    if count >= RANKS_FROM:
+    if count and 2.0 ** (1 - count) <= alpha:
         return signed_rank(differences, alpha)
     weight = min(freedom, _KNOWN_FREEDOM) if noise is not None else 0
     total = weight + max(count - 1, 0)
     if count == 0 or total == 0:
         return None
+    if count >= RANKS_FROM and (ranks := signed_rank(differences, alpha)).p > GUARD:
+        return ranks
     own = (count - 1) * sample_deviation(differences) ** 2 if count > 1 else 0.0
     variance = (weight * (noise or 0.0) ** 2 + own) / total
     estimate = median(_averages(differences))

@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from scipy.special import stdtr, stdtrit
 
 from anubis.analysis.samples.ranks import Shift
-from anubis.analysis.samples.spread import MAD_TO_SIGMA, mean, median, noise_floor
+from anubis.analysis.samples.spread import MAD_TO_SIGMA, mean, median, median_variance, noise_floor
 from anubis.analysis.verdict_text import FEWEST_SESSIONS
 
 __all__ = ["FEWEST_SESSIONS", "AgainstHistory", "against_history", "centre", "grouped", "split_noise"]
 
-#: Values from which on their median is noisier than their mean, and the ratio of the variances under normal noise.
-_MEDIAN_FROM, _MEDIAN_VARIANCE = 3, math.pi / 2
 #: Weight of "no noise within sessions" in its estimate, in degrees of freedom. Too high an estimate within makes that
 #: between too low; by simulation, the rate of false changes is then between 3 and 7 %.
 _PSEUDO_FREEDOM = 4
@@ -77,11 +75,6 @@ class AgainstHistory:
     def _error(self, runs: int, sessions: int) -> float:
         one = self.between**2 + (self.within or 0.0) ** 2 * median_variance(runs)
         return math.sqrt(one * median_variance(sessions) + self.level_variance)
-
-
-def median_variance(count: int) -> float:
-    """The variance of the median of this many values, over the variance of one."""
-    return (_MEDIAN_VARIANCE if count >= _MEDIAN_FROM else 1.0) / count
 
 
 def grouped(values: Sequence[float], counts: Sequence[int]) -> list[list[float]]:

@@ -3,8 +3,13 @@
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy.special import stdtrit
+
+Floats = NDArray[np.float64]
 
 #: Scales the median absolute deviation, and the 90 % quantile of absolute residuals, to a normal
 #: standard deviation (Rousseeuw & Croux 1993, J. Amer. Statist. Assoc. 88:1273-1283).
@@ -14,6 +19,10 @@ Q90_TO_SIGMA = 1 / 1.6449
 ROBUST_FROM = 6
 #: Efficiency of rank tests relative to t tests under normal noise (Hodges & Lehmann 1956, Ann. Math. Statist. 27:324-335).
 RANK_EFFICIENCY = 3 / math.pi
+#: Standard deviation of rounding to a step of 1.
+_ROUNDING = 1 / math.sqrt(12)
+#: Values from which on their median is noisier than their mean, and the ratio of the variances under normal noise.
+_MEDIAN_FROM, _MEDIAN_VARIANCE = 3, math.pi / 2
 #: Maximum number of runs that is proposed for one verdict.
 MAX_RUNS = 1000
 
@@ -36,23 +45,56 @@ def sample_deviation(values: Sequence[float]) -> float:
     return math.sqrt(math.fsum((value - centre) ** 2 for value in values) / (len(values) - 1))
 
 
+def median_variance(count: int) -> float:
+    """The variance of the median of this many values, over the variance of one."""
+    return (_MEDIAN_VARIANCE if count >= _MEDIAN_FROM else 1.0) / count
+
+
 def noise_floor(values: Sequence[float]) -> float | None:
     """Standard deviation of one run around its level, in the unit of the values; None with fewer than 3.
 
     With 3 to 5 values the sample standard deviation; with more the larger of 1.4826 MAD and the scaled
-    90 % quantile of absolute residuals: both are robust to one outlier, the second also reflects two clusters.
+    90 % quantile of absolute residuals: both are robust to one outlier, the second also reflects two clusters. Values
+    that recur have a resolution; the noise is at least that of rounding to it, resolution / sqrt(12).
     """
     n = len(values)
     if n < 3:
         return None
+    ordered = sorted(values)
+    if ordered[0] == ordered[-1]:
+        return 0.0
+    rounding = resolution(ordered) * _ROUNDING
     if n < ROBUST_FROM:
-        return sample_deviation(values)
-    centre = median(sorted(values))
+        return max(sample_deviation(values), rounding)
+    centre = median(ordered)
     distances = sorted(abs(value - centre) for value in values)
     at = 0.9 * (n - 1)
     low = int(at)
     q90 = distances[low] + (at - low) * (distances[min(low + 1, n - 1)] - distances[low])
-    return max(MAD_TO_SIGMA * median(distances), Q90_TO_SIGMA * q90)
+    return max(MAD_TO_SIGMA * median(distances), Q90_TO_SIGMA * q90, rounding)
+
+
+def noise_floors(rows: Floats) -> Floats:
+    """``noise_floor`` of each row, shape (rows, values), with at least 3 values."""
+    ordered = np.sort(rows, axis=1)
+    gaps = np.diff(ordered, axis=1)
+    recur = (gaps == 0).any(axis=1) & (ordered[:, 0] < ordered[:, -1])
+    rounding = np.where(recur, np.where(gaps > 0, gaps, np.inf).min(axis=1, initial=np.inf), 0.0) * _ROUNDING
+    if rows.shape[1] < ROBUST_FROM:
+        deviations: Floats = np.maximum(rows.std(axis=1, ddof=1), rounding)
+        return deviations
+    distances = np.sort(np.abs(rows - np.median(ordered, axis=1, keepdims=True)), axis=1)
+    q90 = np.quantile(distances, 0.9, axis=1)
+    robust = np.maximum(MAD_TO_SIGMA * np.median(distances, axis=1), Q90_TO_SIGMA * q90)
+    floors: Floats = np.maximum(robust, rounding)
+    return floors
+
+
+def resolution(ordered: Sequence[float]) -> float:
+    """The smallest step between sorted values of which some recur; 0 if none does or all are equal."""
+    gaps = [after - before for before, after in pairwise(ordered)]
+    steps = [gap for gap in gaps if gap > 0]
+    return min(steps) if steps and len(steps) < len(gaps) else 0.0
 
 
 @lru_cache(maxsize=4096)

@@ -153,7 +153,8 @@ def check(
     """Report by exit status whether a change made anything worse.
 
     Compares the runs, or the family of the last run, with the current level of their series: the newest runs of
-    other subjects without a change between them. A descriptor FILE is run first.
+    other subjects without a change between them. A descriptor FILE is run first. Two FILEs of the same benchmark
+    are compared with each other, the first as the baseline.
 
     Exits 1 if a benchmark failed, else 3 if a metric regressed or crosses a threshold of its descriptor, else 4 with
     --fail-on undecided if a verdict is undecided, else 0.

@@ -68,7 +68,7 @@ def sides_of(client: "Client", asked: Asked) -> "list[gate.GateSides]":
         contender = _stored(client, asked.what)
         names = [run.descriptor.info.name for run in contender]
         baseline = _baseline(client, asked, names, [run.id for run in contender])
-    if baseline is None and (sides := _two_sides(contender)):
+    if baseline is None and (sides := _two_sides(contender, named=side_by_side)):
         return sides
     if baseline and (both := {run.id for run in contender} & {run.id for run in baseline}):
         raise BadInputError(f"run {min(both)} is on both sides", remedy="name each run on one side only")
@@ -135,13 +135,16 @@ def _stored(client: "Client", what: Sequence[str]) -> list[Run]:
     return runs
 
 
-def _two_sides(runs: Sequence[Run]) -> "list[gate.GateSides]":
-    """The sides of a family of two files, the first file as the baseline; empty for any other runs."""
+def _two_sides(runs: Sequence[Run], *, named: bool) -> "list[gate.GateSides]":
+    """The sides of a family of two files, the first file as the baseline; empty for any other runs.
+
+    Files of two benchmarks (``info.name``) are sides only if ``named``: one of them was given as the baseline.
+    """
     if len({run.family_id for run in runs}) != 1 or runs[0].family_id is None:
         return []
     cells = cells_of(runs)
     files = files_of(cells)
-    if len(files) != 2:
+    if len(files) != 2 or not (named or len({run.descriptor.info.name for run in runs}) == 1):
         return []
     sides: dict[Key, tuple[list[Run], list[Run]]] = {}
     for cell in cells:

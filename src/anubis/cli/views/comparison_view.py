@@ -128,7 +128,8 @@ def mean_line(comparison: Comparison, *, unlike: bool) -> str:
         return ""
     text = effect_text(comparison.mean_effect, comparison.mean_interval)
     has_direction = any(verdict.better != "none" for verdict in comparison.verdicts)
-    return f"geometric mean of {comparison.mean_count} metrics{' (up is better)' if has_direction else ''}  {text}"
+    what = "metrics" if len({verdict.metric for verdict in comparison.verdicts}) > 1 else "cells"
+    return f"geometric mean of {comparison.mean_count} {what}{' (up is better)' if has_direction else ''}  {text}"
 
 
 def as_json(result: Judged) -> Json:

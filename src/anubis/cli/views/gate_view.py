@@ -85,7 +85,7 @@ def _benchmark(entry: BenchmarkComparison, width: int | None, *, without_unchang
 
 
 def _subjects(entry: BenchmarkComparison) -> str:
-    old, new = short_subject(entry.baseline), short_subject(entry.contender)
+    old, new = reports.baseline_text(entry), short_subject(entry.contender)
     return f"  {old} -> {new}" if old and new else f"  {new}" if new else ""
 
 

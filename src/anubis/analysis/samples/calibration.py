@@ -1,0 +1,151 @@
+"""P values from the tails that were seen: how often the values of a level lie as far from the others as a contender does.
+
+Student's p assumes normal noise. Each value of a history, tested against the other values of its level, shows what this
+test returns where nothing has changed.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtr, stdtrit
+
+from anubis.analysis.samples.moderation import Prior
+from anubis.analysis.samples.spread import median_variance, noise_floors
+
+Floats = NDArray[np.float64]
+
+#: Number of residuals from which on their own tail is used.
+FEWEST_RESIDUALS = 500
+#: Maximum number of residuals that are computed.
+MOST_RESIDUALS = 8000
+#: Weight of "Student's p is right" in the estimate of the inflation from few residuals, in residuals.
+_PSEUDO_RESIDUALS = 40
+#: Share of the residuals that the generalised Pareto distribution describes, and the minimum number of them.
+_TAIL, _FEWEST_IN_TAIL = 0.02, 50
+#: Limits of its shape: no tail ends at the values that were seen, and every tail has a mean.
+_SHAPES = (0.0, 0.9)
+#: Minimum number of values of a level for a test of each against the others.
+_FEWEST_VALUES = 4
+#: The smallest p that differs from 0.
+_LEAST = 1e-300
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What a p value of Student's test is worth. Without residuals it is what it is."""
+
+    #: Degrees of freedom of Student's distribution whose quantiles are the scores of p values. Scores keep the distances
+    #: of the values if the tests have nearly these degrees of freedom.
+    freedom: float
+    #: Scores of the two-sided p values seen without a change, ascending; empty: ``inflation`` is used.
+    scores: Floats
+    #: Factor by which scores are too large, if there are few residuals.
+    inflation: float
+    #: Threshold, share of the residuals above it, shape and scale of their generalised Pareto distribution.
+    tail: tuple[float, float, float, float]
+
+    @classmethod
+    def of(cls, seen: "Unchanged") -> "Calibration":
+        """Create from tests that were made without a change."""
+        count = len(seen.probabilities)
+        freedom = float(np.median(seen.freedoms)) if count else 1.0
+        scores: Floats = np.sort(-stdtrit(freedom, np.maximum(seen.probabilities, _LEAST) / 2))
+        if count < FEWEST_RESIDUALS:
+            ratio = float(np.quantile(scores, 0.9, method="lower")) / _score(0.1, freedom) if count else 1.0
+            weight = count / (count + _PSEUDO_RESIDUALS)
+            inflation = math.sqrt(1 + weight * (max(1.0, ratio) ** 2 - 1))
+            return cls(freedom, np.empty(0), inflation, (math.inf, 0.0, 0.0, 1.0))
+        share = max(_TAIL, _FEWEST_IN_TAIL / count)
+        threshold = float(np.quantile(scores, 1 - share))
+        return cls(freedom, scores, 1.0, (threshold, share, *_pareto(scores[scores > threshold] - threshold)))
+
+    def p(self, probability: float) -> float:
+        """The share of values without a change whose p is at most this one."""
+        score = _score(probability, self.freedom)
+        if not len(self.scores):
+            return min(1.0, 2 * float(stdtr(self.freedom, -score / self.inflation)))
+        threshold, share, shape, scale = self.tail
+        if score > threshold:
+            beyond = (score - threshold) / scale
+            if abs(shape) < 1e-6:
+                return share * math.exp(-beyond)
+            return share * math.pow(max(0.0, 1 + shape * beyond), -1 / shape)
+        count = len(self.scores)
+        return float(count - np.searchsorted(self.scores, score) + 1) / (count + 1)
+
+    def level(self, alpha: float) -> float:
+        """The p value that is worth ``alpha``, which is at least the share of the tail."""
+        if len(self.scores):
+            score = float(np.quantile(self.scores, 1 - alpha))
+        else:
+            score = _score(alpha, self.freedom) * self.inflation
+        return 2 * float(stdtr(self.freedom, -score))
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """Student's p values of tests without a change, and their degrees of freedom."""
+
+    probabilities: Floats
+    freedoms: Floats
+
+
+def leave_one_out(levels: Sequence[Sequence[float]], prior: Prior) -> Unchanged:
+    """The tests of each value against the others of its level, as of a contender with one value.
+
+    ``levels`` are the working values of each metric. With many metrics some of the values of each are taken.
+    """
+    by_count: dict[int, list[Sequence[float]]] = {}
+    for level in levels:
+        if len(level) >= _FEWEST_VALUES:
+            by_count.setdefault(len(level), []).append(level)
+    total = sum(count * len(group) for count, group in by_count.items())
+    every = max(1, math.ceil(total / MOST_RESIDUALS))
+    found = [_of_group(np.array(group), every, prior) for group in by_count.values()]
+    if not found:
+        return Unchanged(np.empty(0), np.empty(0))
+    probabilities, freedoms = zip(*found, strict=True)
+    return Unchanged(np.concatenate(probabilities), np.concatenate(freedoms))
+
+
+def _of_group(levels: Floats, every: int, prior: Prior) -> tuple[Floats, Floats]:
+    """P and degrees of freedom for every n-th value of levels of equal length, shape (levels, values)."""
+    levels = levels[np.ptp(levels, axis=1) > 0]
+    rows, places = np.divmod(np.arange(0, levels.size, every), levels.shape[1])
+    # A stride that divides the length would take the same places of every level.
+    places = (places + rows) % levels.shape[1]
+    rest = levels.shape[1] - 1
+    others = (places[:, None] + 1 + np.arange(rest)) % levels.shape[1]
+    others = levels[rows[:, None], others]
+    freedom = rest - 1
+    variances, freedoms = prior.shrink(noise_floors(others) ** 2, freedom)
+    errors = np.sqrt(variances * (1 + median_variance(rest)))
+    differences = np.abs(levels[rows, places] - np.median(others, axis=1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.where(differences > 0, differences / errors, 0.0)
+    return 2 * stdtr(freedoms, -ratios), freedoms
+
+
+def _score(probability: float, freedom: float) -> float:
+    return -float(stdtrit(freedom, max(probability, _LEAST) / 2))
+
+
+def _pareto(exceedances: Floats) -> tuple[float, float]:
+    """Shape and scale of the generalised Pareto distribution by probability-weighted moments.
+
+    Hosking & Wallis 1987, Technometrics 29:339-349, for shapes above -1 / 2.
+    """
+    ordered = np.sort(exceedances)
+    count = len(ordered)
+    first = float(ordered.mean()) if count else 0.0
+    if first <= 0:
+        return 0.0, 1.0
+    second = float((ordered * (count - np.arange(1, count + 1) + 0.35)).sum()) / count**2
+    shape = 2 - first / (first - 2 * second)
+    if not _SHAPES[0] < shape < _SHAPES[1]:
+        shape = min(max(shape, _SHAPES[0]), _SHAPES[1])
+        return shape, first * (1 - shape)
+    return shape, 2 * first * second / (first - 2 * second)
