@@ -12,6 +12,7 @@ from anubis.model.errors import (
     BadInputError,
     CancelledError,
     ConflictError,
+    DamagedDatabaseError,
     ElsewhereError,
     FullError,
     LeaseLostError,
@@ -87,6 +88,9 @@ TYPES = (
         members=("again_after_s", "permanent"),
     ),
     ErrorType(error=FullError, name="full", status=507, title="The disk or the quota is full"),
+    ErrorType(
+        error=DamagedDatabaseError, name="damaged-database", status=500, title="The database is damaged"
+    ),
     ErrorType(error=ReadOnlyError, name="read-only", status=503, title="The store cannot be written"),
     ErrorType(error=StoreError, name="store", status=503, title="The database cannot be used now"),
     ErrorType(error=AnubisError, name="error", status=500, title="The request failed"),

@@ -130,8 +130,10 @@ class DamagedDatabaseError(AnubisError):
 
     exit_code = 2
 
-    def __init__(self, place: str, problem: str) -> None:
-        super().__init__(
+    @classmethod
+    def of(cls, place: str, problem: str) -> "DamagedDatabaseError":
+        """The error of the database with this address, with the ways to restore it."""
+        return cls(
             f"the database {place} is damaged: {problem}",
             remedy="stop all commands and workers, then restore a backup: anubis backup --restore FILE; without one, rescue "
             f"what can be read: sqlite3 {place} .recover | sqlite3 rescued.db, then anubis backup --restore rescued.db",

@@ -56,7 +56,9 @@ def open_store(url: str, *, session_pause_s: float = SESSION_PAUSE_S) -> Store:
         database = _brought_up(database)
     except sqlite3.DatabaseError as error:  # only of a file that SQLite cannot read
         database.close()
-        raise DamagedDatabaseError(database.driver.place, f"it is not an SQLite database: {error}") from error
+        raise DamagedDatabaseError.of(
+            database.driver.place, f"it is not an SQLite database: {error}"
+        ) from error
     except BaseException:
         database.close()
         raise

@@ -32,6 +32,7 @@ EXAMPLES = [
     errors.PlugInError("engine slurm cannot be loaded", remedy="install it"),
     errors.StoreError("locked"),
     errors.FullError("no space left"),
+    errors.DamagedDatabaseError("the database anubis.db is damaged"),
     errors.ReadOnlyError("read-only file system"),
 ]
 

@@ -105,7 +105,7 @@ def _sqlite(path: str) -> Driver:
         trouble=(sqlite3.OperationalError,),
         explain=lambda error: explained(place, error),
         is_damage=lambda error: getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT,
-        damaged=lambda problem: DamagedDatabaseError(place, problem),
+        damaged=lambda problem: DamagedDatabaseError.of(place, problem),
     )
     return replace(driver, read_only=lambda: replace(driver, connect=lambda: read_only_connection(path)))
 

@@ -38,7 +38,7 @@ def check(path: Path) -> None:
         rows = connection.execute(f"PRAGMA integrity_check({MOST_PROBLEMS})").fetchall()
     problems = [line for (text,) in rows for line in str(text).splitlines()]
     if problems != ["ok"]:
-        raise DamagedDatabaseError(str(path), "; ".join(problems))
+        raise DamagedDatabaseError.of(str(path), "; ".join(problems))
 
 
 def backup(path: Path, file: Path) -> None:
@@ -108,4 +108,4 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
     except sqlite3.OperationalError as error:
         raise explained(str(path), error) from error
     except sqlite3.DatabaseError as error:
-        raise DamagedDatabaseError(str(path), str(error)) from error
+        raise DamagedDatabaseError.of(str(path), str(error)) from error
