@@ -301,10 +301,9 @@ def test_histories_contain_old_runs(old, database_url):
     store.close()
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_database_that_is_locked_is_not_upgraded(old, database_url, monkeypatch):
-    """Another program holds a lock on it for longer than Anubis waits."""
-    if old.driver.name != "sqlite":
-        pytest.skip("PostgreSQL waits for locks as long as its administrator says")
+    """Another program holds a lock on it for longer than Anubis waits. The administrator of PostgreSQL sets how long it waits."""
     monkeypatch.setattr(drivers, "BUSY_S", 0.0)
     run = old.add_run(1)
     old.connection.execute("BEGIN IMMEDIATE")
