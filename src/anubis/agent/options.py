@@ -56,6 +56,13 @@ class Options:
     memory_bytes: int = 0
     #: Variables of the benchmark, separated by spaces, whose values are replaced by *** in its output.
     masked: str = ""
+    #: Name and digest of the image in which the agent runs; empty: not known.
+    image: str = ""
+    image_digest: str = ""
+    #: Path of a JSON object with further variables of the benchmark; empty: the agent's environment has all of them.
+    environment: str = ""
+    #: Files to lock before the benchmark is executed, separated by colons.
+    locks: str = ""
     #: Read the whole output again instead of continuing where the last extraction stopped.
     fresh: bool = False
 

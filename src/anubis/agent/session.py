@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import sys
-from json import dumps
+from json import dumps, load
 from signal import (
     SIG_IGN,
     SIG_UNBLOCK,
@@ -18,13 +18,14 @@ from signal import (
     set_wakeup_fd,
     signal,
 )
+from time import monotonic_ns
 
 from anubis.agent.clock import now_s
 from anubis.agent.execute import prctl
 from anubis.agent.execute.capture import Capture
 from anubis.agent.execute.child import CannotStartError
 from anubis.agent.execute.execution import Execution, Family
-from anubis.agent.execute.limits import Limits
+from anubis.agent.execute.limits import Limits, is_locked
 from anubis.agent.observe.kernel import MemoryGroup, peak_of
 from anubis.record import access, layout, liveness
 from anubis.record.files import replace
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 VERSION = 1
 #: Bytes reserved for exit.json at the start, so that it can be written to a full disk.
 _RESERVED = 1 << 14
+#: How often to try to lock a resource that another agent has.
+_LOCK_NS = 5_000_000
 #: Defaults in the environment of the benchmark; descriptor and engine override them.
 _DEFAULTS = {
     "BENCHMARK_AI": "fifo",
@@ -62,6 +65,9 @@ def run(options: Options) -> int:
     for number in (SIGTERM, SIGCHLD):
         signal(number, _note_signal)
     _stop_inheritance()
+    if options.environment:
+        with open(options.environment, encoding="utf-8", errors="surrogateescape") as file:
+            os.environ.update(load(file))
     access.make_folder(options.record)
     lock = liveness.claim(options.record)
     if lock is None:
@@ -131,14 +137,24 @@ class Session:
             self._shipping = Shipping(self._options, self._family)
         self._store_facts()
         self._open_fifo()
+        self._take_locks()
         for repeat in range(-self._options.warmups, self._options.repeats):
             if self._cause is None:
                 self._execute(repeat)
+
+    def _take_locks(self) -> None:
+        """Wait until the resources of this run are free, or the run is cancelled; they are locked until the agent ends."""
+        for path in filter(None, self._options.locks.split(":")):
+            lock = os.open(path, os.O_RDONLY)
+            while self._cause is None and not is_locked(lock) and self._may_execute():
+                self._capture.pump(monotonic_ns() + _LOCK_NS)
 
     def _facts(self) -> dict[str, object]:
         facts: dict[str, object] = {"version": VERSION, "started_s": self._started_s}
         options = self._options
         facts.update(run_id=options.run_id, command=options.command)
+        image = {"name": options.image, "digest": options.image_digest or None}
+        facts["image"] = image if options.image else None
         limits = {"cpus": options.cpus, "gpus": options.gpus, "memory_bytes": options.memory_bytes}
         facts["limits"] = {name: value or None for name, value in limits.items()}
         try:

@@ -146,7 +146,19 @@ class Sidecars:
 def spawn(words: list[str], family: Family) -> int:
     """Start a verb of the agent as a sidecar; returns its process id."""
     start = f"import sys; sys.path.insert(0, {sys.path[0]!r}); from anubis.agent.entry import main; main()"
-    command = [sys.executable, "-I", "-S", "-c", start, *words]
-    pid = os.posix_spawn(sys.executable, command, os.environb, setpgroup=0, setsigmask=[SIGTERM])
+    command = [*_interpreter(), "-I", "-S", "-c", start, *words]
+    # A library that the benchmark preloads is not for the sidecars: in a container, it needs another C library.
+    environment = {name: value for name, value in os.environb.items() if name != b"LD_PRELOAD"}
+    pid = os.posix_spawn(command[0], command, environment, setpgroup=0, setsigmask=[SIGTERM])
     family.sidecar_pids.add(pid)
     return pid
+
+
+def _interpreter() -> list[str]:
+    """The words that start this interpreter. In a container, a dynamic loader and its options come before its path."""
+    try:
+        with open("/proc/self/cmdline", "rb", buffering=0) as file:
+            words = [os.fsdecode(word) for word in file.read().split(b"\0")]
+    except OSError:
+        return [sys.executable]
+    return words[: words.index(sys.executable) + 1] if sys.executable in words else [sys.executable]

@@ -42,6 +42,8 @@ class Capabilities:
     images: bool = False
     #: The engine runs only container images; a descriptor without an image is refused.
     image_required: bool = False
+    #: The operator allows privileged containers.
+    privileged: bool = False
     #: The engine can put fetched datasets at their paths.
     data: bool = False
     #: The engine honours ``hardware.instance_type``.
@@ -57,6 +59,10 @@ class Capabilities:
     custom_params: bool = False
     #: ``measure.isolate = "place"`` is possible.
     isolate_place: bool = False
+    #: The program of this machine that the engine uses, for ``anubis doctor``; empty: none.
+    uses: str = ""
+    #: What must be installed or set before the engine can place runs, as the remedy of a refusal; empty: nothing.
+    missing: str = ""
 
 
 class Engine(Protocol):
@@ -71,7 +77,8 @@ class Engine(Protocol):
     def place(self, run: Run, launch: Launch) -> Placement:
         """Start every replica. Placing one attempt twice starts it once: names derive from run id and attempt.
 
-        Raises NoCapacityError when there is no capacity now, StageError when the run can never be placed.
+        Raises NoCapacityError when there is no capacity now, NotReadyError while the engine prepares the run,
+        StageError when the run can never be placed.
         """
         ...
 

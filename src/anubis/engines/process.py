@@ -7,35 +7,24 @@ slot is a lock file that the agent holds through an inherited descriptor, so the
 import logging
 import math
 import os
-import shutil
-import socket
 import subprocess
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 from anubis.contracts.engine import Capabilities, Mounting
 from anubis.contracts.world import Surroundings
-from anubis.model.cause import Cause
-from anubis.model.errors import NoCapacityError, StageError
 from anubis.model.hardware import Hardware, Strategy
 from anubis.model.launch import Launch, Replica
 from anubis.model.run import Observation, Placement, Run, Seen
 from anubis.pipeline.host import agent_record, resources
-from anubis.pipeline.host.files import not_startable, prepare
+from anubis.pipeline.host.files import check_disk, not_startable, prepare
+from anubis.pipeline.host.placements import HostPlacements
 from anubis.pipeline.launch import HOST_AGENT
 from anubis.record import access, layout, liveness
-from anubis.record.files import FolderFiles
 from anubis.settings import load, setting
 
 log = logging.getLogger(__name__)
-
-#: An agent of another process that has not appeared this long after it was first observed has failed to start.
-APPEAR_S = 15.0
-#: Bytes at the end of an agent's own output that are read.
-_LONGEST_LOG = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +44,11 @@ class ProcessSettings:
 def build(surroundings: Surroundings) -> "ProcessEngine":
     """Build the engine; its entry point names this function."""
     core = surroundings.settings
-    given = {"folder": core.home / "process", "records": core.records, "min_free_bytes": core.min_free_bytes}
+    given = {
+        "folder": core.home / resources.FOLDER,
+        "records": core.records,
+        "min_free_bytes": core.min_free_bytes,
+    }
     return ProcessEngine(load(ProcessSettings, surroundings.environ, **given))
 
 
@@ -67,8 +60,7 @@ class ProcessEngine:
     def __init__(self, settings: ProcessSettings) -> None:
         self._settings = settings
         self._started: dict[str, subprocess.Popen[bytes]] = {}
-        #: Placement -> monotonic time since which its agent is expected to appear.
-        self._expected_s: dict[str, float] = {}
+        self._placements = HostPlacements(self.name, settings.folder, settings.records)
         self.capabilities = Capabilities(
             strategies=frozenset({Strategy.SINGLE_NODE}),
             mounting=Mounting(
@@ -80,34 +72,33 @@ class ProcessEngine:
         )
 
     def placed(self, run: Run) -> Placement | None:
-        record = layout.role_folder(str(self._settings.records), run.id, run.attempt)
-        return self._placement(run, record) if Path(record).exists() else None
+        return self._placements.placed(run)
 
     def place(self, run: Run, launch: Launch) -> Placement:
         (replica,) = launch.replicas
-        placement = self._placement(run, replica.record)
+        placement = self._placements.of(run, replica.record)
         started = self._started.get(placement.name)
         if liveness.state(replica.record) != liveness.ABSENT or (started and started.poll() is None):
             return placement
-        self._check_disk()
-        locks = [self._take_slot()]
+        settings, hardware = self._settings, run.descriptor.hardware
+        check_disk(settings.folder, settings.min_free_bytes)
+        reserved = resources.reserve(settings.folder, settings.slots, hardware, replica.environment)
         try:
-            limited = self._limited(replica, run.descriptor.hardware, locks)
+            limited = replica.with_options(*reserved.options(), *_memory(hardware))
             record = prepare(limited)
             agent_record.take_ballast(record)
-            self._started[placement.name] = _start(limited, record, locks)
+            self._started[placement.name] = _start(limited, record, reserved.locks)
         except OSError as error:
-            raise not_startable(error, self._settings.records) from error
+            raise not_startable(error, settings.records) from error
         finally:
-            for lock in locks:
-                os.close(lock)
+            reserved.close()
         return placement
 
     def observe(self, placements: Sequence[Placement]) -> Mapping[str, Observation]:
         """See the contract. Leaves out also a placement that cannot be observed now, for example for lack of memory."""
         seen = {}
         for placement in placements:
-            if self._is_here(placement):
+            if self._placements.is_here(placement):
                 try:
                     seen[placement.name] = self._look(placement)
                 except Exception:  # affects no other placement
@@ -115,63 +106,13 @@ class ProcessEngine:
         return seen
 
     def cancel(self, placement: Placement) -> None:
-        if self._is_here(placement):  # elsewhere the process id in the record is that of another process
+        if self._placements.is_here(
+            placement
+        ):  # elsewhere the process id in the record is that of another process
             agent_record.cancel(Path(placement.details["record"]))
 
     def logs(self, placement: Placement) -> Iterator[bytes]:
-        files = FolderFiles(placement.details["record"])
-        state = files.state(layout.AGENT_LOG)
-        start = max(0, state.size_bytes - _LONGEST_LOG) if state else 0
-        yield files.read(layout.AGENT_LOG, start, _LONGEST_LOG)
-
-    def _placement(self, run: Run, record: str) -> Placement:
-        name = f"{run.id}.{run.attempt}"
-        return Placement(engine=self.name, name=name, details={"record": record} | self._here)
-
-    @cached_property
-    def _here(self) -> dict[str, str]:
-        return {"host": socket.gethostname(), "folder": str(self._settings.folder.resolve())}
-
-    def _is_here(self, placement: Placement) -> bool:
-        """Whether it was placed on this machine and home folder: several of them can share a database."""
-        return self._here.items() <= placement.details.items()
-
-    def _check_disk(self) -> None:
-        access.make_folder(str(self._settings.folder))
-        free = shutil.disk_usage(self._settings.folder).free
-        if free < self._settings.min_free_bytes:
-            raise StageError(
-                f"only {free >> 20} MiB free under {self._settings.folder}, "
-                f"{self._settings.min_free_bytes >> 20} MiB are needed to place a run",
-                cause=Cause.DISK_FULL,
-                remedy=Cause.DISK_FULL.remedy,
-            )
-
-    def _limited(self, replica: Replica, hardware: Hardware, locks: list[int]) -> Replica:
-        """The replica with the requested limits as far as this machine has them; ``locks`` gets those of its devices."""
-        can, folder = self.capabilities, self._settings.folder
-        words: list[str] = []
-        if hardware.gpus is not None and hardware.gpus <= can.gpus:
-            names = _allowed_gpus(replica.environment, hardware.gpus)
-            gpus = resources.take(folder, "gpu", names, hardware.gpus, locks)
-            words += ["--gpus", ",".join(gpus) or "none"]
-        if hardware.cpus is not None and hardware.cpus <= can.cpus:
-            cpus = resources.take(folder, "cpu", resources.cpus(), math.ceil(hardware.cpus), locks)
-            words += ["--cpus", ",".join(cpus)]
-        if hardware.memory_gb is not None:
-            words += ["--memory-bytes", str(int(hardware.memory_gb * (1 << 30)))]
-        return replica.with_options(*words)
-
-    def _take_slot(self) -> int:
-        for number in range(self._settings.slots):
-            slot = resources.take_lock(self._settings.folder / f"slot-{number}.lock")
-            if slot is not None:
-                return slot
-        raise NoCapacityError(
-            f"all {self._settings.slots} slots of this machine are in use",
-            again_after_s=1.0,
-            remedy="wait, or raise ANUBIS_PROCESS_SLOTS if runs may disturb one another",
-        )
+        yield self._placements.agent_log(placement)
 
     def _look(self, placement: Placement) -> Observation:
         record = Path(placement.details["record"])
@@ -181,37 +122,22 @@ class ProcessEngine:
             self._started.pop(placement.name, None)
         observation = agent_record.observed(record)
         if observation is None:
-            if runs or (started is None and self._may_appear(placement, record)):
+            if runs or (started is None and self._placements.may_appear(placement)):
                 return Observation(seen=Seen.WAITING)
             observation = agent_record.give_up(
                 record, f"the agent did not start: {self._last_message(placement)}"
             )
-        self._expected_s.pop(placement.name, None)
+        self._placements.appeared(placement)
         return observation or Observation(seen=Seen.WAITING)
-
-    def _may_appear(self, placement: Placement, record: Path) -> bool:
-        """Whether an agent that another process started may still appear. The wall clock may jump, so it does not count."""
-        now_s = time.monotonic()
-        return record.exists() and now_s - self._expected_s.setdefault(placement.name, now_s) < APPEAR_S
 
     def _last_message(self, placement: Placement) -> str:
         text = b"".join(self.logs(placement)).decode(errors="replace").strip()
         return text.splitlines()[-1] if text else "it left no message"
 
 
-def _allowed_gpus(environment: Mapping[str, str], count: int) -> list[str]:
-    """The GPUs among which a run may choose: those that its environment names, else all. Raises StageError."""
-    visible = environment.get("CUDA_VISIBLE_DEVICES")
-    if visible is None:
-        return resources.gpus()
-    names = [name.strip() for name in visible.split(",") if name.strip()]
-    if len(names) < count:
-        raise StageError(
-            f'CUDA_VISIBLE_DEVICES = "{visible}" leaves {len(names)} GPUs, but hardware.gpus is {count}',
-            cause=Cause.USER_ERROR,
-            remedy="change one of them",
-        )
-    return names
+def _memory(hardware: Hardware) -> list[str]:
+    """Options of the agent that limit the memory of each process of the benchmark."""
+    return [] if hardware.memory_gb is None else ["--memory-bytes", str(int(hardware.memory_gb * (1 << 30)))]
 
 
 def _start(replica: Replica, record: Path, locks: Sequence[int]) -> subprocess.Popen[bytes]:

@@ -19,6 +19,10 @@ class Cause(StrEnum):
     NO_CAPACITY = "no_capacity"
     PREEMPTED = "preempted"
     IMAGE_PULL = "image_pull"
+    IMAGE_NOT_FOUND = "image_not_found"
+    IMAGE_REFUSED = "image_refused"
+    WRONG_ARCHITECTURE = "wrong_architecture"
+    NO_ENTRY_POINT = "no_entry_point"
     DATA = "data"
     EXTRACTION_FAILED = "extraction_failed"
     RECORD_DAMAGED = "record_damaged"
@@ -43,7 +47,11 @@ _REMEDIES = {
     Cause.LOST: "run it again: the agent was killed or the machine restarted",
     Cause.NO_CAPACITY: "wait for a free machine, or raise hardware.max_wait_s",
     Cause.PREEMPTED: "run it again, or choose capacity that cannot be preempted",
-    Cause.IMAGE_PULL: "check the name of env.docker_image and the registry's credentials",
+    Cause.IMAGE_PULL: "check the network and the registry of env.docker_image, then run it again",
+    Cause.IMAGE_NOT_FOUND: "check the name and the tag of env.docker_image",
+    Cause.IMAGE_REFUSED: "check the name of env.docker_image, and log in to its registry",
+    Cause.WRONG_ARCHITECTURE: "use an image that was built for the processor of the machine",
+    Cause.NO_ENTRY_POINT: "set ml.benchmark_code: the image has neither an entry point nor a command",
     Cause.DATA: "check data.sources: the address, the digest and the network",
     Cause.EXTRACTION_FAILED: "check the disk and the memory of the machine, then run it again: the output is in the record",
     Cause.RECORD_DAMAGED: "run it again; a benchmark must not change the files of its record",

@@ -79,6 +79,14 @@ class NoCapacityError(AnubisError):
         self.again_after_s = again_after_s
 
 
+class NotReadyError(AnubisError):
+    """The engine prepares this run, for example pulls its image; the run stays due. Other runs are not delayed."""
+
+    def __init__(self, message: str, *, again_after_s: float) -> None:
+        super().__init__(message)
+        self.again_after_s = again_after_s
+
+
 class StageError(AnubisError):
     """A stage cannot continue this run: it ends FAILED with this cause."""
 

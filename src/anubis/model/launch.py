@@ -15,6 +15,8 @@ class Role:
     name: str
     #: Exec form; empty: the image's entry point.
     command: tuple[str, ...]
+    #: Arguments of the image's entry point instead of those in the image; only without a command.
+    arguments: tuple[str, ...] = ()
     #: Variables of the descriptor.
     environment: dict[str, str] = field(default_factory=dict)
     #: None: the programs of the machine.
@@ -106,6 +108,10 @@ class Replica:
             return self
         at = self.argv.index("--")
         return replace(self, argv=(*self.argv[:at], *words, *self.argv[at:]))
+
+    def with_command(self, *words: str) -> "Replica":
+        """The replica with this command of the benchmark."""
+        return replace(self, argv=(*self.argv[: self.argv.index("--") + 1], *words))
 
     def on_host(self, path: str) -> str:
         """The path on this machine of a path that the processes see. The longest matching mount decides."""

@@ -23,8 +23,18 @@ from anubis.submission.environment.summary import summary
 #: Garbage collection is off until the agent enables it: this saves a tenth of the time of the imports.
 _START = "import gc, sys; gc.disable(); sys.path.insert(0, {!r}); from anubis.agent.entry import main; main()"
 _PACKAGES = str(Path(__file__).parents[2])
-#: Command that starts the agent on this machine. Without site packages, an interpreter starts in a third of the time.
-HOST_AGENT = (sys.executable, "-I", "-S", "-c", _START.format(_PACKAGES))
+
+
+def start_agent(packages: str) -> tuple[str, ...]:
+    """Options of Python that start the agent from this folder or zip file.
+
+    Without site packages, an interpreter starts in a third of the time.
+    """
+    return ("-I", "-S", "-c", _START.format(packages))
+
+
+#: Command that starts the agent on this machine.
+HOST_AGENT = (sys.executable, *start_agent(_PACKAGES))
 
 
 def launch_of(
@@ -38,7 +48,7 @@ def launch_of(
 ) -> Launch:
     """The launch of a run on an engine with this mounting. Extracts the script archive into ``mounting.scripts``.
 
-    Processes without containers inherit the variables of the submitter. ``digest`` computes what the record keeps of
+    Processes without containers inherit the variables of the submitter, containers those in ``env.inherit``. ``digest`` computes what the record keeps of
     those whose values it does not keep.
 
     Raises StageError, or NotFoundError and BadInputError for a script archive that is missing or refused.
@@ -111,7 +121,11 @@ class _Builder:
             name: self.submitted.secrets[secret] if (secret := secret_name(value)) else value
             for name, value in role.environment.items()
         }
-        return {**(self.submitted.variables if self.mounting.inside is None else {}), **described}
+        inherited = self.submitted.variables
+        if self.mounting.inside is not None:  # the image has the others
+            named = self.run.descriptor.env.inherit
+            inherited = {name: value for name, value in inherited.items() if name in named}
+        return {**inherited, **described}
 
     def _summary(self, role: Role, variables: dict[str, str]) -> LaunchFile:
         recorded = summary(

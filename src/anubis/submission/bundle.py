@@ -37,9 +37,11 @@ def _roles(descriptor: Descriptor) -> tuple[Role, ...]:
 
 def _benchmark(descriptor: Descriptor) -> Role:
     ml, env, hardware = descriptor.ml, descriptor.env, descriptor.hardware
+    command, arguments = _command(ml.benchmark_code or "", ml.args)
     return Role(
         name=BENCHMARK,
-        command=tuple(shlex.split(f"{ml.benchmark_code or ''} {ml.args}")),
+        command=command,
+        arguments=arguments,
         environment=dict(env.vars),
         image=env.docker_image,
         instance_type=hardware.instance_type,
@@ -55,9 +57,11 @@ def _benchmark(descriptor: Descriptor) -> Role:
 
 def _server(server: Server) -> Role:
     env, hardware = server.env, server.hardware
+    command, arguments = _command(env.start_command, env.start_command_args)
     return Role(
         name=SERVER,
-        command=tuple(shlex.split(f"{env.start_command} {env.start_command_args}")),
+        command=command,
+        arguments=arguments,
         environment=dict(env.vars),
         image=env.docker_image,
         ports=env.ports,
@@ -72,6 +76,12 @@ def _server(server: Server) -> Role:
         measure=_UNTIL_ENDED,
         metrics=server.output.metrics,
     )
+
+
+def _command(code: str, args: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The command with its arguments, or no command and the arguments of the image's entry point."""
+    words = tuple(shlex.split(f"{code} {args}"))
+    return (words, ()) if code.strip() else ((), words)
 
 
 def _distributed(benchmark: Role, strategy: Strategy, distributed: Distributed) -> tuple[Role, ...]:

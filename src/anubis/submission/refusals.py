@@ -101,6 +101,8 @@ def _missing(path: str, message: str, name: str, known: Mapping[str, object], er
 
 def _unable(descriptor: Descriptor, name: str, can: Capabilities) -> Iterator[Problem]:
     hardware = descriptor.hardware
+    if can.missing:
+        yield _refusal("info.execution_engine", f'engine "{name}" cannot place runs here', can.missing)
     if hardware.strategy not in can.strategies:
         yield _refusal(
             "hardware.strategy",
@@ -126,11 +128,12 @@ def _unable(descriptor: Descriptor, name: str, can: Capabilities) -> Iterator[Pr
 def _unable_role(role: Role, name: str, can: Capabilities) -> Iterator[Problem]:
     section = "server.env" if role.name == SERVER else "env"
     command = "server.env.start_command" if role.name == SERVER else "ml.benchmark_code"
-    if role.privileged and not can.images:
+    if role.privileged and not can.privileged:
+        allows = "ask the operator to allow it" if can.images else "run on an engine with containers"
         yield _refusal(
             f"{section}.privileged",
             f'privileged mode is not available on engine "{name}"',
-            "remove privileged = true, or run on an engine with containers",
+            f"remove privileged = true, or {allows}",
         )
     if not can.images and not role.command:
         yield _refusal(

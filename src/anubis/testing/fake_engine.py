@@ -18,6 +18,7 @@ class FakeEngine:
         strategies=frozenset(Strategy),
         mounting=Mounting(agent=("agent",), inside="/anubis", address="{role}-{rank}"),
         images=True,
+        privileged=True,
         data=True,
         instance_types=True,
         gpus=math.inf,

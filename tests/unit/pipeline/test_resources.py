@@ -10,26 +10,24 @@ from anubis.pipeline.host import resources
 
 @pytest.fixture
 def take(tmp_path):
-    """Takes resources; the caller gets their names and the locks, which a test closes as an agent does that ends."""
+    """Takes resources; the caller gets their names and what is reserved, which a test closes as an agent does that ends."""
 
     def taking(names, count, kind="gpu"):
-        locks = []
+        reserved = resources.Reserved()
         try:
-            return resources.take(tmp_path, kind, names, count, locks), locks
+            return reserved.take(tmp_path, kind, names, count), reserved
         except NoCapacityError:
-            for lock in locks:
-                os.close(lock)
+            reserved.close()
             raise
 
     return taking
 
 
 def test_two_runs_never_have_the_same_resource(take):
-    first, locks = take(["a", "b", "c"], 2)
+    first, reserved = take(["a", "b", "c"], 2)
     second, _ = take(["a", "b", "c"], 1)
     assert (first, second) == (["a", "b"], ["c"])
-    for lock in locks:
-        os.close(lock)
+    reserved.close()
     assert take(["a", "b", "c"], 2)[0] == ["a", "b"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import resource
 
@@ -25,3 +26,12 @@ class Limits:
             _, hard = resource.getrlimit(resource.RLIMIT_DATA)
             limit = self._memory_bytes if hard == resource.RLIM_INFINITY else min(self._memory_bytes, hard)
             resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+
+
+def is_locked(file: int) -> bool:
+    """Lock an open file for this process; False if another process holds the lock."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

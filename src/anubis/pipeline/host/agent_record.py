@@ -19,6 +19,11 @@ BALLAST_BYTES = 2 << 20
 FORCE_S = 60.0
 
 
+def is_overdue(record: Path) -> bool:
+    """Whether the agent has not ended for so long after a cancellation that it must be killed."""
+    return _requested_s(record) > FORCE_S
+
+
 def take_ballast(record: Path) -> None:
     """Reserve disk space that is freed when the run has ended, so that the store can write its end on a full disk."""
     if hasattr(os, "posix_fallocate"):  # not available on macOS

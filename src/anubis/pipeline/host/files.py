@@ -32,6 +32,18 @@ def prepare(replica: Replica) -> Path:
     return record
 
 
+def check_disk(folder: Path, min_free_bytes: int) -> None:
+    """Raises StageError if the disk of this folder has less free space than a run needs; creates the folder."""
+    access.make_folder(str(folder))
+    free = shutil.disk_usage(folder).free
+    if free < min_free_bytes:
+        raise StageError(
+            f"only {free >> 20} MiB free under {folder}, {min_free_bytes >> 20} MiB are needed to place a run",
+            cause=Cause.DISK_FULL,
+            remedy=Cause.DISK_FULL.remedy,
+        )
+
+
 def extracted(key: str, folder: str, objects: Objects) -> str:
     """The folder with the content of a script archive, extracted once; complete or absent. Raises StageError."""
     scripts = Path(folder, key.removesuffix(".tar"))

@@ -1,17 +1,24 @@
 """CPUs and GPUs of this machine that one run has for itself.
 
-Each is a lock file. The agent holds its locks through inherited descriptors, so the kernel frees them when it ends.
+Each is a lock file that the agent holds, so the kernel frees it when the agent ends: through an inherited descriptor, or,
+in a container, through a lock of the mounted file.
 """
 
 import fcntl
+import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from anubis.model.errors import NoCapacityError
+from anubis.model.cause import Cause
+from anubis.model.errors import NoCapacityError, StageError
+from anubis.model.hardware import Hardware
 from anubis.record import access
 
+#: Folder in the home folder with the lock files, which all engines of this machine share.
+FOLDER = "process"
 _NVIDIA = Path("/proc/driver/nvidia/gpus")
 
 
@@ -33,26 +40,94 @@ def gpus(driver: Path = _NVIDIA) -> list[str]:
     return [match[1] for match in found if match]
 
 
-def take(folder: Path, kind: str, names: Sequence[str], count: int, locks: list[int]) -> list[str]:
-    """The first ``count`` of the named resources that no other run has; their locks are added to ``locks``.
+@dataclass(slots=True)
+class Reserved:
+    """What one run has for itself on this machine while its locks are held."""
 
-    Raises NoCapacityError if not enough are free.
+    #: Open lock files and their paths. The first is that of the slot.
+    locks: list[int] = field(default_factory=list)
+    paths: list[Path] = field(default_factory=list)
+    #: Names of CPUs and GPUs; None: the run shares those of the machine.
+    cpus: list[str] | None = None
+    gpus: list[str] | None = None
+
+    def add(self, path: Path) -> bool:
+        """Lock a file; False if another process holds the lock."""
+        lock = take_lock(path)
+        if lock is None:
+            return False
+        self.locks.append(lock)
+        self.paths.append(path)
+        return True
+
+    def take(self, folder: Path, kind: str, names: Sequence[str], count: int) -> list[str]:
+        """The first ``count`` of the named resources that no other run has.
+
+        Raises NoCapacityError if not enough are free.
+        """
+        taken: list[str] = []
+        for name in names:
+            if len(taken) == count:
+                break
+            file = re.sub(r"[^\w-]", "_", f"{kind}-{name}")
+            if self.add(folder / f"{file}.lock"):
+                taken.append(name)
+        if len(taken) < count:
+            raise NoCapacityError(
+                f"{count} {kind.upper()}s are requested, {len(taken)} are free",
+                again_after_s=1.0,
+                remedy="wait until other runs have ended",
+            )
+        return taken
+
+    def close(self) -> None:
+        """Close the files; processes that inherited them keep the locks."""
+        while self.locks:
+            os.close(self.locks.pop())
+
+    def options(self) -> list[str]:
+        """Options of the agent that restrict the benchmark to its CPUs and GPUs."""
+        words = [] if self.gpus is None else ["--gpus", ",".join(self.gpus) or "none"]
+        return words if self.cpus is None else [*words, "--cpus", ",".join(self.cpus)]
+
+
+def reserve(folder: Path, slots: int, hardware: Hardware, environment: Mapping[str, str]) -> Reserved:
+    """Reserve a slot, and the CPUs and GPUs that are requested, as far as this machine has them.
+
+    The caller closes the result. Raises NoCapacityError, and StageError if ``environment`` excludes requested GPUs.
     """
-    taken: list[str] = []
-    for name in names:
-        if len(taken) == count:
-            break
-        file = re.sub(r"[^\w-]", "_", f"{kind}-{name}")
-        if (lock := take_lock(folder / f"{file}.lock")) is not None:
-            locks.append(lock)
-            taken.append(name)
-    if len(taken) < count:
-        raise NoCapacityError(
-            f"{count} {kind.upper()}s are requested, {len(taken)} are free",
-            again_after_s=1.0,
-            remedy="wait until other runs have ended",
+    reserved = Reserved()
+    try:
+        if not any(reserved.add(folder / f"slot-{number}.lock") for number in range(slots)):
+            raise NoCapacityError(
+                f"all {slots} slots of this machine are in use",
+                again_after_s=1.0,
+                remedy="wait, or raise ANUBIS_PROCESS_SLOTS if runs may disturb one another",
+            )
+        if hardware.gpus is not None and hardware.gpus <= len(gpus()):
+            names = _allowed_gpus(environment, hardware.gpus)
+            reserved.gpus = reserved.take(folder, "gpu", names, hardware.gpus)
+        if hardware.cpus is not None and hardware.cpus <= len(cpus()):
+            reserved.cpus = reserved.take(folder, "cpu", cpus(), math.ceil(hardware.cpus))
+    except BaseException:
+        reserved.close()
+        raise
+    return reserved
+
+
+def _allowed_gpus(environment: Mapping[str, str], count: int) -> list[str]:
+    """The GPUs among which a run may choose: those that its environment names, else all. Raises StageError."""
+    visible = environment.get("CUDA_VISIBLE_DEVICES")
+    if visible is None:
+        return gpus()
+    names = [name.strip() for name in visible.split(",") if name.strip()]
+    if len(names) < count:
+        raise StageError(
+            f'CUDA_VISIBLE_DEVICES = "{visible}" leaves {len(names)} GPUs, but hardware.gpus is {count}',
+            cause=Cause.USER_ERROR,
+            remedy="change one of them",
         )
-    return taken
+    return names
 
 
 def take_lock(path: Path) -> int | None:

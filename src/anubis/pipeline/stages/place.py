@@ -2,7 +2,7 @@
 
 from anubis.contracts.world import World
 from anubis.model.cause import Cause
-from anubis.model.errors import NoCapacityError, StageError
+from anubis.model.errors import NoCapacityError, NotReadyError, StageError
 from anubis.model.run import Event, Run, Step
 from anubis.model.status import Status
 from anubis.pipeline.launch import launch_of
@@ -11,7 +11,10 @@ from anubis.submission.bundle import bundle_of
 
 
 def place(run: Run, world: World, waited_s: float) -> Step:
-    """Start the run. Raises NoCapacityError to try again later, StageError if it ``waited_s`` longer than ``max_wait_s``."""
+    """Start the run, or note what the engine prepares for it.
+
+    Raises NoCapacityError to try again later, StageError if it ``waited_s`` longer than ``max_wait_s``.
+    """
     engine = world.engine(run.engine)
     bundle = bundle_of(run.descriptor, run.folder)
     environment, about = environment_of(run, world)
@@ -25,9 +28,11 @@ def place(run: Run, world: World, waited_s: float) -> Step:
             digest=world.environments.digest,
         )
         placement = engine.place(run, launch)
-    except NoCapacityError as error:
+    except (NoCapacityError, NotReadyError) as error:
         max_wait_s = run.descriptor.hardware.max_wait_s
         if max_wait_s is None or waited_s <= max_wait_s or engine.placed(run):
+            if isinstance(error, NotReadyError):
+                return Step(status=Status.PLACE, reason=error.message, again_after_s=error.again_after_s)
             raise
         raise StageError(
             f"no machine after {max_wait_s:g} s: {error.message}", cause=Cause.NO_CAPACITY

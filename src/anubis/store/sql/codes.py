@@ -40,6 +40,10 @@ CAUSE_CODES = {
     Cause.EXTRACTION_FAILED: 15,
     Cause.RECORD_DAMAGED: 16,
     Cause.METRIC_UNITS: 17,
+    Cause.IMAGE_NOT_FOUND: 20,
+    Cause.IMAGE_REFUSED: 21,
+    Cause.WRONG_ARCHITECTURE: 22,
+    Cause.NO_ENTRY_POINT: 23,
 }
 CAUSES = {code: cause for cause, code in CAUSE_CODES.items()}
 

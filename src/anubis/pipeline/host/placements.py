@@ -1,0 +1,62 @@
+"""Placements on this machine: found by their records, and visible only here."""
+
+import socket
+import time
+from functools import cached_property
+from pathlib import Path
+
+from anubis.model.run import Placement, Run
+from anubis.record import layout
+from anubis.record.files import FolderFiles
+
+#: An agent of another process that has not appeared this long after it was first observed has failed to start.
+APPEAR_S = 15.0
+#: Bytes at the end of an agent's own output that are read.
+_LONGEST_LOG = 1 << 20
+
+
+class HostPlacements:
+    """The placements of one engine whose agents run on this machine."""
+
+    def __init__(self, engine: str, folder: Path, records: Path) -> None:
+        self._engine = engine
+        self._folder = folder
+        self._records = records
+        #: Placement -> monotonic time since which its agent is expected to appear.
+        self._expected_s: dict[str, float] = {}
+
+    def of(self, run: Run, record: str) -> Placement:
+        """The placement of the attempt of a run, whose measured replica has this record."""
+        name = f"{run.id}.{run.attempt}"
+        return Placement(engine=self._engine, name=name, details={"record": record} | self._here)
+
+    def placed(self, run: Run) -> Placement | None:
+        """The placement of the attempt if a reconciler has begun to place it."""
+        record = layout.role_folder(str(self._records), run.id, run.attempt)
+        return self.of(run, record) if Path(record).exists() else None
+
+    def is_here(self, placement: Placement) -> bool:
+        """Whether it was placed on this machine and home folder: several of them can share a database."""
+        return self._here.items() <= placement.details.items()
+
+    @staticmethod
+    def agent_log(placement: Placement) -> bytes:
+        """The end of the output of the agent itself."""
+        files = FolderFiles(placement.details["record"])
+        state = files.state(layout.AGENT_LOG)
+        start = max(0, state.size_bytes - _LONGEST_LOG) if state else 0
+        return files.read(layout.AGENT_LOG, start, _LONGEST_LOG)
+
+    def may_appear(self, placement: Placement) -> bool:
+        """Whether an agent that another process started may still appear. The wall clock may jump, so it does not count."""
+        now_s = time.monotonic()
+        waited_s = now_s - self._expected_s.setdefault(placement.name, now_s)
+        return Path(placement.details["record"]).exists() and waited_s < APPEAR_S
+
+    def appeared(self, placement: Placement) -> None:
+        """Note that the state of the agent is known."""
+        self._expected_s.pop(placement.name, None)
+
+    @cached_property
+    def _here(self) -> dict[str, str]:
+        return {"host": socket.gethostname(), "folder": str(self._folder.resolve())}
