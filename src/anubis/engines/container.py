@@ -4,12 +4,10 @@ The agent runs in the container as its first process, with its own Python, so th
 way. Its record is a mounted folder: while it runs, it is observed without the container tool.
 """
 
-import contextlib
 import hashlib
 import logging
 import math
 import os
-import re
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,30 +18,32 @@ from pathlib import Path
 from anubis.contracts.engine import Capabilities, Mounting
 from anubis.contracts.world import Surroundings
 from anubis.model.cause import Cause
-from anubis.model.errors import AnubisError, NoCapacityError, StageError
+from anubis.model.errors import AnubisError, StageError
 from anubis.model.hardware import Strategy
 from anubis.model.launch import Launch, Replica
 from anubis.model.run import Observation, Placement, Run, Seen
-from anubis.pipeline.host import agent_record, container_agent, container_run, container_tool, resources
-from anubis.pipeline.host.container_tool import ContainerTool, ToolError, last_line
+from anubis.pipeline.host import (
+    agent_record,
+    container_agent,
+    container_run,
+    container_state,
+    container_tool,
+    resources,
+)
+from anubis.pipeline.host.container_state import container_of, is_unneeded
+from anubis.pipeline.host.container_tool import ContainerTool, ToolError
 from anubis.pipeline.host.files import check_disk, not_startable, prepare
 from anubis.pipeline.host.images import Image, Images
 from anubis.pipeline.host.placements import HostPlacements
 from anubis.pipeline.host.resources import Reserved
 from anubis.pipeline.launch import start_agent
-from anubis.record import access, layout, liveness
+from anubis.record import access, liveness
 from anubis.settings import load, setting
 
 log = logging.getLogger(__name__)
 
 #: Label of all containers of one home folder.
 _LABEL = "anubis.home"
-#: Start of the names of all containers.
-_PREFIX = "anubis"
-#: Longest wait for the first sign of an agent that was started, and the pause between two looks; seconds.
-_START_S, _LOOK_S = 10, 0.002
-#: Exit code of a container that was killed.
-_KILLED = 137
 #: Pause before a cancellation is repeated, seconds.
 _CANCEL_AGAIN_S = 5.0
 
@@ -172,7 +172,7 @@ class ContainerEngine:
         now_s = time.monotonic()
         if now_s - self._asked_s.get(placement.name, -math.inf) > _CANCEL_AGAIN_S:
             self._asked_s[placement.name] = now_s
-            self._tool.start("kill", "--signal", "TERM", _container(placement))
+            self._tool.end(container_of(placement))
 
     def logs(self, placement: Placement) -> Iterator[bytes]:
         yield self._placements.agent_log(placement)
@@ -192,7 +192,7 @@ class ContainerEngine:
 
     def _start(self, placement: Placement, replica: Replica, image: Image, reserved: Reserved) -> None:
         """Start the container, and wait until its agent has appeared, which then takes over the locks."""
-        settings, name = self._settings, _container(placement)
+        settings, name = self._settings, container_of(placement)
         record = prepare(replica)
         agent_record.take_ballast(record)
         with container_run.variables_file(settings.folder, replica, image) as variables:
@@ -204,82 +204,29 @@ class ContainerEngine:
             except ToolError as error:
                 if error.is_name_taken:  # another process places this attempt
                     return
-                self._remove(name)
+                self._tool.remove(name)
                 raise StageError(
                     f"the container could not be started: {error.message}",
                     cause=Cause.INTERNAL,
                     remedy="check hardware, ANUBIS_CONTAINER_NETWORK and the settings of the container tool",
                 ) from error
-            self._await(record, name)
-
-    def _await(self, record: Path, name: str) -> None:
-        """Wait until the agent has appeared or its container has ended; the container tool is asked once a second."""
-        started_s = time.monotonic()
-        asked_s = 0
-        while liveness.state(str(record)) == liveness.ABSENT and asked_s < _START_S:
-            time.sleep(_LOOK_S)
-            if time.monotonic() - started_s > asked_s + 1:
-                asked_s += 1
-                if self._ended(name):
-                    return
+            container_state.wait_for_agent(self._tool, placement)
 
     def _look(self, placement: Placement) -> Observation:
         record = Path(placement.details["record"])
-        observation = agent_record.observed(record) or self._not_started(placement, record)
+        observation = agent_record.observed(record)
+        if observation is None:
+            may_appear = self._placements.may_appear(placement)
+            observation = container_state.not_started(self._tool, placement, may_appear=may_appear)
         if observation.seen is Seen.LOST:
-            observation = self._explained(placement, record, observation)
+            observation = container_state.explained(self._tool, placement, observation)
         if observation.seen in {Seen.ENDED, Seen.LOST}:
             self._placements.appeared(placement)
             self._asked_s.pop(placement.name, None)
-            self._remove(_container(placement))
+            self._tool.remove(container_of(placement))
         elif agent_record.is_overdue(record):
-            self._remove(_container(placement))
+            self._tool.remove(container_of(placement))
         return observation
-
-    def _not_started(self, placement: Placement, record: Path) -> Observation:
-        """The state of a placement whose agent has not appeared yet."""
-        try:
-            ended = self._ended(_container(placement))
-        except NoCapacityError as error:
-            return Observation(seen=Seen.WAITING, reason=error.message)
-        if not ended and self._placements.may_appear(placement):
-            return Observation(seen=Seen.WAITING)
-        words = last_line(self._output(placement)) or "it left no message"
-        lost = agent_record.give_up(record, f"the agent did not start: {words}")
-        return lost or Observation(seen=Seen.WAITING)
-
-    def _explained(self, placement: Placement, record: Path, lost: Observation) -> Observation:
-        """The observation of a lost agent; stores its output, and finds out whether its memory limit killed it."""
-        try:
-            found = self._tool.inspect("container", _container(placement)) or {}
-            output = self._output(placement)
-        except NoCapacityError:
-            return lost
-        with contextlib.suppress(OSError):  # the record was removed, or the disk is full
-            file = access.create(str(record / layout.AGENT_LOG), os.O_WRONLY | os.O_TRUNC)
-            with os.fdopen(file, "w", encoding="utf-8") as agent_log:
-                agent_log.write(output)
-        state, limit = found.get("State", {}), found.get("HostConfig", {}).get("Memory") or 0
-        killed = state.get("ExitCode") == _KILLED and not (record / layout.CANCEL).exists()
-        if not state.get("OOMKilled") and not (killed and limit):
-            return lost
-        reason = f"the container was killed with exit code {_KILLED}; its memory limit is {limit >> 20} MiB"
-        return Observation(seen=Seen.ENDED, exit_code=_KILLED, cause=Cause.OUT_OF_MEMORY, reason=reason)
-
-    def _ended(self, name: str) -> bool:
-        """Whether a container exists that has ended. Raises NoCapacityError if the tool does not respond."""
-        found = self._tool.inspect("container", name) or {}
-        return found.get("State", {}).get("Status") in {"exited", "stopped", "dead"}
-
-    def _output(self, placement: Placement) -> str:
-        """What the agent printed. Raises NoCapacityError if the tool does not respond."""
-        try:
-            return self._tool.call("logs", "--tail", "1000", _container(placement))
-        except ToolError:  # the container was never created, or was removed
-            return self._placements.agent_log(placement).decode(errors="replace")
-
-    def _remove(self, *names: str) -> None:
-        self._tool.start("rm", "--force", "--volumes", *names)
 
     def _reap_once(self) -> None:
         """At the first placement of this process, remove what killed processes left behind."""
@@ -289,21 +236,8 @@ class ContainerEngine:
     def _reap(self) -> None:
         try:
             container_run.remove_variables(self._settings.folder)
-            names = self._tool.containers(f"label={self._label}")
-            if unneeded := [name for name in names if self._is_unneeded(name)]:
-                self._remove(*unneeded)
+            names = self._tool.containers(self._label)
+            if unneeded := [name for name in names if is_unneeded(name, self._settings.records)]:
+                self._tool.remove(*unneeded)
         except (AnubisError, OSError) as error:
             log.warning("containers of earlier runs were not removed: %s", error)
-
-    def _is_unneeded(self, container: str) -> bool:
-        """Whether the run of a container has ended or was removed, so that it is not observed any more."""
-        match = re.fullmatch(rf"{_PREFIX}-(.+)\.(\d+)", container)
-        if match is None or not layout.is_run_id(match[1]):
-            return False
-        record = Path(layout.role_folder(str(self._settings.records), match[1], int(match[2])))
-        return not record.exists() or (record / layout.EXIT).exists()
-
-
-def _container(placement: Placement) -> str:
-    """The name of the container of a placement."""
-    return f"{_PREFIX}-{placement.name}"

@@ -46,13 +46,14 @@ class ContainerTool:
         #: Commands whose end is not waited for.
         self._started: list[subprocess.Popen[bytes]] = []
 
-    def call(self, *words: str) -> str:
+    def call(self, *words: str, with_stderr: bool = False) -> str:
         """The output of a command. Raises ToolError, and NoCapacityError if the tool does not respond."""
         try:
             ended = subprocess.run(
                 [self.program, *words],
                 stdin=subprocess.DEVNULL,
-                capture_output=True,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT if with_stderr else subprocess.PIPE,
                 timeout=PATIENCE_S,
                 check=False,
                 start_new_session=True,  # Ctrl-C ends the command line, not the start of a container
@@ -63,7 +64,8 @@ class ContainerTool:
             raise self._away(str(error)) from error
         if ended.returncode == 0:
             return ended.stdout.decode(errors="replace")
-        problem = last_line(ended.stderr.decode(errors="replace")) or f"exit code {ended.returncode}"
+        text = (ended.stdout if with_stderr else ended.stderr).decode(errors="replace")
+        problem = last_line(text) or f"exit code {ended.returncode}"
         if _AWAY.search(problem):
             raise self._away(problem)
         raise ToolError(f"{self.name} {words[0]}: {problem}")
@@ -97,10 +99,29 @@ class ContainerTool:
             return None
         return found[0]
 
-    def containers(self, *filters: str) -> list[str]:
-        """The names of all containers that match every filter."""
-        words = [word for each in filters for word in ("--filter", each)]
-        return self.call("ps", "--all", "--format", "{{.Names}}", *words).split()
+    def has_ended(self, name: str) -> bool:
+        """Whether a container of this name exists and has ended. Raises NoCapacityError."""
+        found = self.inspect("container", name) or {}
+        return found.get("State", {}).get("Status") in {"exited", "stopped", "dead"}
+
+    def logs(self, name: str) -> str | None:
+        """The last lines that a container printed; None if there is none of this name. Raises NoCapacityError."""
+        try:
+            return self.call("logs", "--tail", "1000", name, with_stderr=True)
+        except ToolError:
+            return None
+
+    def containers(self, label: str) -> list[str]:
+        """The names of all containers with this label, also of those that have ended."""
+        return self.call("ps", "--all", "--format", "{{.Names}}", "--filter", f"label={label}").split()
+
+    def end(self, name: str) -> None:
+        """Ask the first process of a container to end, without waiting."""
+        self.start("kill", "--signal", "TERM", name)
+
+    def remove(self, *names: str) -> None:
+        """End and remove containers, without waiting."""
+        self.start("rm", "--force", "--volumes", *names)
 
     @property
     def name(self) -> str:

@@ -1,7 +1,8 @@
 """The contract of ``Engine`` as tests, for authors of engines.
 
 A subclass has fixtures ``engine`` and ``ended``: a function that waits until a placement has ended, and may raise an
-error when that takes too long. ``command`` ends soon with exit code 0; ``patient`` runs until it is cancelled.
+error when that takes too long. ``command`` ends soon with exit code 0; ``patient`` runs until it is cancelled. An engine
+that runs containers needs an ``image`` with both.
 """
 
 import os
@@ -21,12 +22,14 @@ from anubis.testing.builders import a_run
 from anubis.testing.memory_folders import FakeObjects
 
 
-def a_launch(engine: Any, run: Run, command: tuple[str, ...], **changes: Any) -> Launch:
-    """The launch of a run of this command on this engine; ``changes`` are fields of Bundle."""
-    role = Role(name=BENCHMARK, command=command, measure=Measure(timeout_s=60.0))
+def a_launch(
+    engine: Any, run: Run, command: tuple[str, ...], *, folder: str | None = None, **changes: Any
+) -> Launch:
+    """The launch of a run of this command on this engine, in a working folder; ``changes`` are fields of Role."""
+    role = Role(name=BENCHMARK, command=command, **{"measure": Measure(timeout_s=60.0), **changes})
     return launch_of(
         run,
-        Bundle(roles=(role,), **changes),
+        Bundle(roles=(role,), folder=folder),
         engine.capabilities.mounting,
         FakeObjects(),
         environment=SubmittedEnvironment(variables=dict(os.environ)),
@@ -35,7 +38,7 @@ def a_launch(engine: Any, run: Run, command: tuple[str, ...], **changes: Any) ->
 
 
 def start(engine: Any, run: Run, command: tuple[str, ...], **changes: Any) -> Placement:
-    """Place a run of this command; ``changes`` are fields of Bundle."""
+    """Place a run of this command; ``changes`` are a working folder and fields of Role."""
     placement: Placement = engine.place(run, a_launch(engine, run, command, **changes))
     return placement
 
@@ -45,6 +48,7 @@ class EngineContract:
 
     command: tuple[str, ...] = ("true",)
     patient: tuple[str, ...] = ("sleep", "60")
+    image: str | None = None
 
     @pytest.fixture
     def run(self, engine: Any) -> Run:
@@ -59,7 +63,7 @@ class EngineContract:
     def test_a_placement_can_be_found_again_from_its_data(
         self, engine: Any, run: Run, ended: Callable[[Placement], None]
     ) -> None:
-        placement = start(engine, run, self.command)
+        placement = start(engine, run, self.command, image=self.image)
         assert placement.engine == engine.name
         copy = Placement(engine=placement.engine, name=placement.name, details=dict(placement.details))
         ended(copy)
@@ -69,7 +73,7 @@ class EngineContract:
     def test_one_attempt_is_placed_once(
         self, engine: Any, run: Run, ended: Callable[[Placement], None]
     ) -> None:
-        first, second = (start(engine, run, self.patient) for _ in range(2))
+        first, second = (start(engine, run, self.patient, image=self.image) for _ in range(2))
         assert first.name == second.name
         engine.cancel(first)
         ended(second)
@@ -78,7 +82,7 @@ class EngineContract:
         self, engine: Any, run: Run, ended: Callable[[Placement], None]
     ) -> None:
         assert engine.placed(run) is None
-        placement = start(engine, run, self.command)
+        placement = start(engine, run, self.command, image=self.image)
         assert engine.placed(run) == placement
         assert engine.placed(a_run(engine=engine.name)) is None
         ended(placement)
@@ -86,7 +90,7 @@ class EngineContract:
     def test_placements_are_observed_in_bulk(
         self, engine: Any, run: Run, ended: Callable[[Placement], None]
     ) -> None:
-        placement = start(engine, run, self.command)
+        placement = start(engine, run, self.command, image=self.image)
         ended(placement)
         unknown = Placement(engine=engine.name, name=f"{a_run().id}-1", details=placement.details)
         assert engine.observe([]) == {}
@@ -95,7 +99,7 @@ class EngineContract:
     def test_a_cancelled_placement_ends(
         self, engine: Any, run: Run, ended: Callable[[Placement], None]
     ) -> None:
-        placement = start(engine, run, self.patient)
+        placement = start(engine, run, self.patient, image=self.image)
         assert engine.observe([placement])[placement.name].seen in {Seen.WAITING, Seen.RUNNING}
         engine.cancel(placement)
         ended(placement)
@@ -104,12 +108,12 @@ class EngineContract:
     def test_cancelling_twice_after_the_end_is_allowed(
         self, engine: Any, run: Run, ended: Callable[[Placement], None]
     ) -> None:
-        placement = start(engine, run, self.command)
+        placement = start(engine, run, self.command, image=self.image)
         ended(placement)
         for _ in range(2):
             engine.cancel(placement)
 
     def test_logs_are_bytes(self, engine: Any, run: Run, ended: Callable[[Placement], None]) -> None:
-        placement = start(engine, run, self.command)
+        placement = start(engine, run, self.command, image=self.image)
         ended(placement)
         assert isinstance(b"".join(engine.logs(placement)), bytes)
