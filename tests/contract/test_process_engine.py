@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -12,14 +13,13 @@ from pathlib import Path
 import pytest
 
 from anubis.agent import process_tree
-from anubis.engines import process
 from anubis.engines.process import ProcessEngine, ProcessSettings
 from anubis.model.cause import Cause
 from anubis.model.errors import NoCapacityError, StageError
 from anubis.model.hardware import Hardware
 from anubis.model.launch import Launch
 from anubis.model.run import Seen
-from anubis.pipeline.host import agent_record
+from anubis.pipeline.host import agent_record, placements
 from anubis.record import layout, liveness
 from anubis.testing import a_descriptor, a_run
 from anubis.testing.contracts.engine import EngineContract, a_launch, start
@@ -337,7 +337,7 @@ def test_an_agent_that_was_given_up_never_executes_the_benchmark(an_engine, run,
     pid = start_stopped(first, run, tmp_path)
     placement = second.placed(run)
     assert second.observe([placement])[placement.name].seen is Seen.WAITING
-    monkeypatch.setattr(process, "APPEAR_S", -1.0)
+    monkeypatch.setattr(placements, "APPEAR_S", -1.0)
     monkeypatch.setattr(process_tree, "agents_of", lambda record: [])  # as if the kill came too late
     lost = second.observe([placement])[placement.name]
     assert (lost.seen, "did not start" in lost.reason) == (Seen.LOST, True)
@@ -352,7 +352,7 @@ def test_an_agent_that_was_given_up_frees_its_slot_at_once(an_engine, run, tmp_p
     first, second = an_engine(), an_engine()
     start_stopped(first, run, tmp_path)
     placement = second.placed(run)
-    monkeypatch.setattr(process, "APPEAR_S", -1.0)
+    monkeypatch.setattr(placements, "APPEAR_S", -1.0)
     assert second.observe([placement])[placement.name].seen is Seen.LOST
     assert until(lambda: _room(second, ("true",)), "the slot is free")
 
@@ -370,8 +370,8 @@ def test_a_wall_clock_that_jumps_delays_and_hastens_nothing(an_engine, run, tmp_
     """Neither the wait for an agent nor that for its end depends on the wall clock."""
     first, second = an_engine(), an_engine()
     pid = start_stopped(first, run, tmp_path)
-    wall_s = process.time.time
-    monkeypatch.setattr(process.time, "time", lambda: wall_s() + jump_s)
+    wall_s = time.time
+    monkeypatch.setattr(time, "time", lambda: wall_s() + jump_s)
     placement = second.placed(run)
     os.utime(record_of(placement), (wall_s() + jump_s,) * 2)
     assert second.observe([placement])[placement.name].seen is Seen.WAITING

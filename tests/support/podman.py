@@ -147,9 +147,12 @@ def running_registry(folder, *, extra=""):
     with subprocess.Popen(
         [program, "serve", configuration], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as server:
-        assert any("listening on" in line for line in server.stdout)
         reading = threading.Thread(target=lambda: requests.extend(server.stdout))
-        reading.start()
-        yield Registry(f"127.0.0.1:{port}", requests)
-        server.terminate()
-        reading.join()
+        try:
+            assert any("listening on" in line for line in server.stdout)
+            reading.start()
+            yield Registry(f"127.0.0.1:{port}", requests)
+        finally:
+            server.terminate()
+            if reading.ident:
+                reading.join()

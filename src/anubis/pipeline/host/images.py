@@ -79,10 +79,12 @@ class Images:
         Raises NotReadyError while it is pulled, StageError if it cannot be had or cannot run here.
         """
         inspected = self._tool.inspect("image", name) or self._tool.inspect("image", qualified(name))
-        if inspected is None:
-            with self._mutex:
+        with self._mutex:
+            if inspected is None:
                 self._pull(name)
-            inspected = self._tool.inspect("image", qualified(name))
+                inspected = self._tool.inspect("image", qualified(name))
+            elif name in self._pulls:
+                self._finish(name)
         if inspected is None:
             raise StageError(
                 f"the image {name} was removed after its pull", cause=Cause.IMAGE_PULL, remedy="run it again"
@@ -94,22 +96,20 @@ class Images:
         error, until_s = self._failed.get(name, (None, 0.0))
         if error and time.monotonic() < until_s:
             raise error
-        output = self._folder / f"{hashlib.sha256(name.encode()).hexdigest()[:16]}.pull"
-        pull = self._pulls.get(name) or self._start(name, output)
+        pull = self._pulls.get(name) or self._start(name)
         if pull is None or pull.command.poll() is None:
             waited = f" for {time.monotonic() - pull.started_s:.0f} s" if pull else ""
-            raise NotReadyError(f"pulling {name}{waited}: {_output(output)}", again_after_s=AGAIN_S)
-        del self._pulls[name]
-        text = _output(output, whole=True)
-        output.unlink(missing_ok=True)
-        os.close(pull.lock)
+            progress = last_line(_text(self._output(name))) or "waiting for the registry"
+            raise NotReadyError(f"pulling {name}{waited}: {progress}", again_after_s=AGAIN_S)
+        text = self._finish(name)
         if pull.command.returncode:
             failure = _failure(name, text)
             self._failed[name] = failure, time.monotonic() + FAILED_S
             raise failure
 
-    def _start(self, name: str, output: Path) -> _Pull | None:
+    def _start(self, name: str) -> _Pull | None:
         """Start a pull; None if another process pulls this image. It continues if this process ends."""
+        output = self._output(name)
         access.make_folder(str(self._folder))
         lock = take_lock(output.with_suffix(".lock"))
         if lock is None:
@@ -124,6 +124,18 @@ class Images:
             )
         self._pulls[name] = _Pull(command=command, lock=lock, started_s=time.monotonic())
         return self._pulls[name]
+
+    def _finish(self, name: str) -> str:
+        """Wait for a pull that has ended or stored its image, and let others pull it again; returns its output."""
+        pull, output = self._pulls.pop(name), self._output(name)
+        pull.command.wait()
+        text = _text(output)
+        output.unlink(missing_ok=True)
+        os.close(pull.lock)
+        return text
+
+    def _output(self, name: str) -> Path:
+        return self._folder / f"{hashlib.sha256(name.encode()).hexdigest()[:16]}.pull"
 
 
 def qualified(name: str) -> str:
@@ -156,12 +168,11 @@ def _image(name: str, inspected: Mapping[str, Any]) -> Image:
     )
 
 
-def _output(file: Path, *, whole: bool = False) -> str:
-    """The last line of a pull's output, or the end of the output."""
-    text = ""
+def _text(file: Path) -> str:
+    """The end of the output of a pull; progress bars are one line for each state."""
     with contextlib.suppress(OSError):
-        text = file.read_bytes()[-_LONGEST_OUTPUT:].decode(errors="replace")
-    return text if whole else (last_line(text.replace("\r", "\n")) or "waiting for the registry")
+        return file.read_bytes()[-_LONGEST_OUTPUT:].decode(errors="replace").replace("\r", "\n")
+    return ""
 
 
 def _failure(name: str, text: str) -> StageError:
