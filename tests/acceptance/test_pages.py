@@ -175,6 +175,7 @@ PREPARED = {
     "alerts": alerting,
     "ci": project,
     "compare-two-versions": versions,
+    "containers": lambda reader: None,
     "emit-metrics": lambda reader: None,
     "find-the-commit": alerting,
     "first-benchmark": examples,

@@ -13,6 +13,7 @@ from typing import Any
 
 from anubis.cli.home import open_client
 from anubis.cli.views import units
+from anubis.contracts.engine import Engine
 from anubis.model.errors import AnubisError, BadInputError
 from anubis.plug_ins import PlugIns
 from anubis.settings import Settings
@@ -60,7 +61,9 @@ def installation(settings: Settings) -> Iterator[Check]:
         yield Check("database", State.FAIL, error.message, error.remedy)
         return
     surroundings = surroundings_of(settings)
-    yield from _plug_ins("engines", engines(surroundings))
+    installed = engines(surroundings)
+    yield from _plug_ins("engines", installed)
+    yield from _programs(installed)
     yield from _plug_ins("notifiers", notifiers(surroundings))
 
 
@@ -73,6 +76,15 @@ def _plug_ins(group: str, plug_ins: PlugIns[Any]) -> Iterator[Check]:
         yield Check(group, State.FAIL, "none", "install Anubis again: its entry points are missing")
     for name, error in broken.items():
         yield Check(f"{group.removesuffix('s')} {name}", State.WARN, error.message, error.remedy)
+
+
+def _programs(installed: PlugIns[Engine]) -> Iterator[Check]:
+    """The programs that engines use. An engine without its program is not needed for the others."""
+    for name in sorted(set(installed) - set(installed.broken())):
+        can = installed[name].capabilities
+        if can.uses or can.missing:
+            found = can.uses or "not usable here: its program is missing"
+            yield Check(f"engine {name}", State.OK, found, can.missing)
 
 
 def _home(settings: Settings) -> Check:

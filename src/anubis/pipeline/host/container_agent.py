@@ -5,6 +5,7 @@ program of this process, its dynamic loader and its shared libraries are copied 
 mounted as it is. All of it needs only the kernel, and nothing of the image.
 """
 
+import ast
 import hashlib
 import json
 import os
@@ -31,12 +32,16 @@ PYTHON = (f"{INSIDE}/{_LOADER}", "--library-path", f"{INSIDE}/{_LIBRARIES}", f"{
 PACKAGES = f"{INSIDE}/{_ZIP}"
 #: The package on this machine.
 _PACKAGE = Path(build_zip.__file__).parents[1]
-#: Lists what an agent loads: its modules first, so that their libraries are loaded too.
-_LIST = (
-    "import sys; sys.path.insert(0, {!r}); import ctypes, hashlib, json, traceback, anubis.agent.session; "
-    "import anubis.agent.extract.extraction, anubis.agent.observe.sampler, anubis.agent.observe.facts; "
-    "print(json.dumps([line.split(None, 5)[5] for line in open('/proc/self/maps').read().splitlines() if '/' in line]))"
-)
+#: Lists the files that a Python with these modules maps. A module that this Python does not have is not needed.
+_LIST = """
+import importlib, json, sys
+for name in sys.argv[1:]:
+    try:
+        importlib.import_module(name)
+    except ImportError:
+        pass
+print(json.dumps([line.split(None, 5)[5] for line in open("/proc/self/maps").read().splitlines() if "/" in line]))
+"""
 
 
 class ContainerAgent:
@@ -48,8 +53,7 @@ class ContainerAgent:
     @cached_property
     def folder(self) -> Path:
         """The folder of this version of the agent and of the interpreter."""
-        sources = [file for name in ("agent", "record") for file in (_PACKAGE / name).rglob("*.py")]
-        states = [file.stat() for file in (*sorted(sources), Path(sys.executable))]
+        states = [file.stat() for file in (*_sources(), Path(sys.executable))]
         about = [sys.version, sys.executable, *((state.st_mtime_ns, state.st_size) for state in states)]
         return self._parent / f"agent-{hashlib.sha256(repr(about).encode()).hexdigest()[:16]}"
 
@@ -98,6 +102,23 @@ class ContainerAgent:
         build_zip.build(str(folder / _ZIP))
 
 
+def _sources() -> list[Path]:
+    """The modules of the agent on this machine."""
+    return sorted(file for name in ("agent", "record") for file in (_PACKAGE / name).rglob("*.py"))
+
+
+def _imported() -> set[str]:
+    """The modules of the standard library that the agent imports, also those that it imports late."""
+    names = set()
+    for file in _sources():
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names.add(node.module)
+    return {name for name in names if name.partition(".")[0] in sys.stdlib_module_names}
+
+
 def _library_name() -> str:
     """Where Python looks for the standard library below its prefix."""
     return f"{sys.platlibdir}/{Path(sysconfig.get_path('stdlib')).name}"
@@ -105,7 +126,7 @@ def _library_name() -> str:
 
 def _libraries() -> list[Path]:
     """The shared libraries that an agent maps, without the modules of the standard library."""
-    words = [sys.executable, "-I", "-S", "-c", _LIST.format(str(_PACKAGE.parent))]
+    words = [sys.executable, "-I", "-S", "-c", _LIST, *sorted(_imported())]
     try:
         listed = subprocess.run(words, capture_output=True, check=True, text=True)
     except (OSError, subprocess.CalledProcessError) as error:

@@ -92,7 +92,7 @@ class ContainerTool:
             command.wait()
 
     def inspect(self, kind: str, name: str) -> Mapping[str, Any] | None:
-        """What the tool knows about an image or a container; None if there is none of this name."""
+        """What the tool knows about an image or a container; None for an unknown name."""
         try:
             found: list[Mapping[str, Any]] = json.loads(self.call(kind, "inspect", name))
         except ToolError:
@@ -105,7 +105,7 @@ class ContainerTool:
         return found.get("State", {}).get("Status") in {"exited", "stopped", "dead"}
 
     def logs(self, name: str) -> str | None:
-        """The last lines that a container printed; None if there is none of this name. Raises NoCapacityError."""
+        """The last lines that a container printed; None for an unknown name. Raises NoCapacityError."""
         try:
             return self.call("logs", "--tail", "1000", name, with_stderr=True)
         except ToolError:
