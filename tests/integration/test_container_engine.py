@@ -19,7 +19,8 @@ from anubis.model.errors import NoCapacityError, StageError
 from anubis.model.hardware import Hardware
 from anubis.model.launch import Launch
 from anubis.model.run import Seen
-from anubis.pipeline.host import agent_record, resources
+from anubis.pipeline.host import agent_record, container_agent, resources
+from anubis.pipeline.host.container_agent import ContainerAgent
 from anubis.pipeline.host.container_state import container_of
 from anubis.record import layout, liveness
 from anubis.testing import a_descriptor, a_run
@@ -445,3 +446,18 @@ def test_a_timeout_ends_the_container(engine, run):
     placement = start(engine, run, ("sleep", "60"), image=IMAGE, measure=Measure(timeout_s=0.2))
     assert seen(engine, placement, Seen.ENDED).cause is Cause.TIMEOUT
     assert liveness.state(str(record_of(placement))) == liveness.DEAD
+
+
+def test_every_module_that_the_agent_imports_is_there_without_libraries_in_the_image(engine, run, podman):  # noqa: F811
+    """Also modules that it imports late, for example to mask secrets."""
+    start(engine, run, ("true",), image=IMAGE)
+    agent = ContainerAgent(engine._settings.folder)
+    volumes = [word for mount in agent.mounts for word in ("--volume", f"{mount.source}:{mount.target}:ro")]
+    program, *words = container_agent.PYTHON
+    code = (
+        f"import importlib; [importlib.import_module(name) for name in {sorted(container_agent._imported())}]"
+    )
+    podman(
+        "run", "--rm", "--network", "none", *volumes, "--entrypoint", program, IMAGE, *words, "-I", "-S", "-c", code
+    )  # fmt: skip
+    seen(engine, engine.placed(run), Seen.ENDED)

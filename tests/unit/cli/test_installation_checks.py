@@ -59,3 +59,19 @@ def test_an_old_python_is_a_failure(settings, monkeypatch):
     )
     found = checks(settings)["python"]
     assert (found.state, found.remedy) == (State.FAIL, "install Python 3.11 or newer")
+
+
+@pytest.mark.parametrize(
+    ("tool", "found", "remedy"),
+    [("podman", "/bin/podman", ""), ("", "not usable here", "install Podman or Docker")],
+)
+def test_the_program_of_an_engine_is_shown_and_one_that_is_missing_is_no_problem(
+    settings, monkeypatch, tool, found, remedy
+):
+    monkeypatch.setattr(
+        "anubis.pipeline.host.container_tool.found", lambda *_: f"/bin/{tool}" if tool else None
+    )
+    check = checks(settings)["engine container"]
+    assert check.state is State.OK
+    assert check.found.startswith(found)
+    assert check.remedy.startswith(remedy)

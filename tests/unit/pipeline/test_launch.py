@@ -253,3 +253,18 @@ def test_a_secret_is_only_in_the_environment(host):
         "secrets": ["HF_TOKEN", "PASSWORD"],
         "key": "digest of key",
     }
+
+
+def test_a_container_inherits_only_the_variables_that_the_descriptor_names(shared):
+    submitted = SubmittedEnvironment(variables={"HF_TOKEN": "a-secret-value", "LANG": "C"})
+    _, replica = one(shared, environment=submitted, env=Env(inherit=("HF_TOKEN",)))
+    assert replica.environment["HF_TOKEN"] == "a-secret-value"
+    assert "LANG" not in replica.environment
+    assert given(replica)["masked"] == "HF_TOKEN"
+
+
+def test_an_engine_may_replace_the_command_and_add_options(shared):
+    _, replica = one(shared, ml=Ml(benchmark_code="train --x"))
+    changed = replica.with_options("--gpus", "none").with_command("entry", "--", "word")
+    at = changed.argv.index("--")
+    assert changed.argv[at - 2 :] == ("--gpus", "none", "--", "entry", "--", "word")

@@ -6,7 +6,14 @@ from threading import Event
 import pytest
 
 from anubis.model.cause import Cause
-from anubis.model.errors import AnubisError, ElsewhereError, NoCapacityError, StageError, StoreError
+from anubis.model.errors import (
+    AnubisError,
+    ElsewhereError,
+    NoCapacityError,
+    NotReadyError,
+    StageError,
+    StoreError,
+)
 from anubis.model.hardware import Hardware
 from anubis.model.run import Observation, Seen, Step
 from anubis.model.status import Status
@@ -142,6 +149,21 @@ def test_a_run_that_makes_the_bulk_query_fail_hides_no_other(house, monkeypatch)
     answers = look(house, [bad, good])
     assert answers[bad.id] == Pause(again_after_s=1.0)
     assert answers[good.id].status is Status.COLLECT
+
+
+def test_what_an_engine_prepares_is_the_reason_of_a_run_that_waits(house):
+    hardware = Hardware(instance_type="local", max_wait_s=60.0)
+    run = replace(a_run(a_descriptor(hardware=hardware), engine="fake"), status=Status.PLACE)
+    house.engine.trouble = NotReadyError("pulling image: 3 of 7 layers", again_after_s=0.5)
+    answer = ask(run, house.world, 59.0)[run.id]
+    assert (answer.status, answer.reason, answer.again_after_s) == (
+        Status.PLACE,
+        "pulling image: 3 of 7 layers",
+        0.5,
+    )
+    house.engine.trouble = NotReadyError("pulling image: 3 of 7 layers", again_after_s=0.5)
+    answer = ask(run, house.world, 61.0)[run.id]
+    assert (answer.cause, "3 of 7 layers" in answer.reason) == (Cause.NO_CAPACITY, True)
 
 
 @pytest.mark.parametrize("jump_s", [-3600.0, 3600.0])

@@ -81,3 +81,10 @@ def test_one_machine_needs_no_worker():
 def test_an_unknown_machine_has_an_unknown_number_of_gpus():
     _, (role,) = roles(Strategy.SINGLE_NODE, instance_type="p99.huge")
     assert role.gpus is None
+
+
+def test_arguments_without_a_command_are_those_of_the_entry_point():
+    (role,) = bundle_of(a_descriptor(ml=Ml(args="--x 'a b'"), env=Env(docker_image="image"))).roles
+    assert (role.command, role.arguments) == ((), ("--x", "a b"))
+    (role,) = bundle_of(a_descriptor(ml=Ml(benchmark_code="train", args="--x"))).roles
+    assert (role.command, role.arguments) == (("train", "--x"), ())

@@ -44,11 +44,19 @@ PLAIN = Descriptor(
 )
 
 
+IN_CONTAINER = replace(PLAIN, info=replace(PLAIN.info, execution_engine="container"))
+
+
+class Broken:
+    name = "broken"
+    capabilities = replace(Local.capabilities, missing="install its program")
+
+
 def submit(*descriptors, **options):
     submissions = [Submission(descriptor=d, text="text", cell={"n": n}) for n, d in enumerate(descriptors)]
     return runs_of(
         submissions,
-        engines={"process": Local(), "container": Containers()},
+        engines={"process": Local(), "container": Containers(), "broken": Broken()},
         notifiers={"slack": object()},
         default_engine="process",
         owner="me",
@@ -99,9 +107,11 @@ def test_rounds_alternate_so_that_drift_treats_all_sides_alike(rounds, sides):
         (replace(PLAIN, hardware=replace(PLAIN.hardware, strategy=Strategy.HOROVOD)), "hardware.strategy"),
         (replace(PLAIN, hardware=replace(PLAIN.hardware, max_cost="25 USD")), "hardware.max_cost"),
         (replace(PLAIN, env=Env(privileged=True)), "env.privileged"),
+        (replace(IN_CONTAINER, env=Env(docker_image="user/image", privileged=True)), "env.privileged"),
+        (replace(PLAIN, info=replace(PLAIN.info, execution_engine="broken")), "info.execution_engine"),
         (replace(PLAIN, measure=Measure(isolate=Isolate.PLACE)), "measure.isolate"),
         (replace(PLAIN, ml=Ml()), "ml.benchmark_code"),
-        (replace(PLAIN, info=replace(PLAIN.info, execution_engine="container")), "env.docker_image"),
+        (IN_CONTAINER, "env.docker_image"),
         (replace(PLAIN, notify=(Notify(to="slak:#perf"),)), "notify[0].to"),
         (replace(PLAIN, data=Data(sources=(DataSource(src="s3://b/k", path="/data"),))), "data.sources"),
     ],
