@@ -9,7 +9,7 @@ from anubis.api.alerts import alert_to_json
 from anubis.cli import terminal
 from anubis.cli.home import open_client
 from anubis.cli.listing import ListGroup
-from anubis.cli.params import PAIR, Renamed, json_option, mapping
+from anubis.cli.params import Renamed, json_option, labels_option, mapping
 from anubis.cli.select.unknown_names import unknown_name
 from anubis.cli.views import alerts_view, json_output, series_view, tables
 from anubis.late import late
@@ -27,14 +27,7 @@ else:  # numpy and scipy
 def _narrowing(function: Callable[..., Any]) -> Callable[..., Any]:
     for decorate in reversed(
         (
-            click.option(
-                "--label",
-                "labels",
-                type=PAIR,
-                multiple=True,
-                metavar="KEY=VALUE",
-                help="Only benchmarks with this label; repeatable.",
-            ),
+            labels_option("Only benchmarks with this label"),
             click.option(
                 "--machine", default="", metavar="ID", help="Only this machine, by its fingerprint."
             ),

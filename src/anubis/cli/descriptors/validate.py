@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from anubis.cli import errors, exit_codes, terminal
-from anubis.cli.params import PAIR, json_option, mapping
+from anubis.cli.params import json_option, mapping, overrides_option
 from anubis.cli.views import json_output, tables, units
 from anubis.late import late
 from anubis.model.errors import BadInputError
@@ -34,9 +34,7 @@ else:  # pydantic, the store
 
 @click.command()
 @click.argument("files", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="FILE...")
-@click.option(
-    "--set", "overrides", type=PAIR, multiple=True, metavar="PATH=VALUE", help="Override a field; repeatable."
-)
+@overrides_option("Override a field")
 @click.option(
     "--upgrade", is_flag=True, help="Print the file in the spelling of version 1.0; comments are kept."
 )
