@@ -138,6 +138,8 @@ def test_a_wrong_override_is_not_blamed_on_the_file(anubis):
         assert ended.returncode == 2
         assert "the overrides are not valid for good.toml" in ended.stderr
         assert "not a valid descriptor" not in ended.stderr
+        assert "measure.repeat" in ended.stderr
+    assert "a name and a value with = between them" in anubis("run", "good.toml", "--set", "x").stderr
 
 
 def test_shell_syntax_without_a_shell_is_explained(anubis):
