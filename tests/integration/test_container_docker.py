@@ -1,0 +1,100 @@
+"""Engine ``container`` on a real Docker daemon: the contract of engines, and a daemon that is killed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from anubis.engines.container import ContainerEngine, ContainerSettings
+from anubis.model.cause import Cause
+from anubis.model.errors import NoCapacityError, NotReadyError, StageError
+from anubis.model.hardware import Hardware
+from anubis.model.run import Seen
+from anubis.record import layout
+from anubis.testing import a_descriptor, a_run
+from anubis.testing.contracts.engine import EngineContract, start
+from support.docker import docker  # noqa: F401  a fixture
+from support.podman import IMAGE
+from support.processes import until
+
+
+@pytest.fixture
+def engine(docker, tmp_path):  # noqa: F811
+    folders = {
+        "folder": tmp_path / "container",
+        "locks": tmp_path / "process",
+        "records": tmp_path / "records",
+    }
+    made = ContainerEngine(
+        ContainerSettings(**folders, min_free_bytes=0, tool="docker", network="none", path=None)
+    )
+    yield made
+    made._tool.wait()
+    assert docker("ps", "--all", "--quiet") == ""
+
+
+@pytest.fixture
+def ended(engine):
+    return lambda placement: seen(engine, placement, Seen.ENDED)
+
+
+@pytest.fixture
+def run():
+    return a_run(engine="container")
+
+
+def seen(engine, placement, expected):
+    def look():
+        observation = engine.observe([placement])[placement.name]
+        return observation if observation.seen is expected else None
+
+    return until(look, f"{placement.name} is {expected}")
+
+
+class TestDockerEngine(EngineContract):
+    """See anubis.testing.contracts.engine."""
+
+    image = IMAGE
+
+
+def test_the_limits_are_set_and_the_memory_limit_ends_the_benchmark(engine):
+    hardware = {"cpus": 0.5, "memory_gb": 0.0625}
+    run = a_run(a_descriptor(hardware=Hardware(instance_type="local", **hardware)), engine="container")
+    command = ("dd", "if=/dev/zero", "of=/dev/null", "bs=200M", "count=1")
+    placement = start(engine, run, command, image=IMAGE, **hardware)
+    assert seen(engine, placement, Seen.ENDED).cause is Cause.OUT_OF_MEMORY
+    facts = json.loads((Path(placement.details["record"]) / layout.FACTS).read_text())
+    assert (facts["cpu"]["limit"], facts["memory"]["limit_bytes"]) == (0.5, 64 << 20)
+    assert (facts["container"], facts["image"]["digest"][:7]) == ("docker", "sha256:")
+
+
+def test_a_daemon_that_is_killed_delays_runs_and_loses_none(engine, run, docker):  # noqa: F811
+    placement = start(engine, run, ("sleep", "60"), image=IMAGE)
+    docker.kill()
+    try:
+        assert engine.observe([placement])[placement.name].seen is Seen.RUNNING
+        engine.cancel(placement)
+        with pytest.raises(NoCapacityError, match="does not respond"):
+            start(engine, a_run(engine="container"), ("true",), image=IMAGE)
+    finally:
+        docker.start()
+    engine._asked_s.clear()  # the next repetition of the cancellation is due
+    engine.cancel(placement)
+    assert seen(engine, placement, Seen.ENDED).cause is Cause.CANCELLED
+    engine._tool.wait()
+    other = start(engine, a_run(engine="container"), ("true",), image=IMAGE)
+    assert seen(engine, other, Seen.ENDED).exit_code == 0
+
+
+def test_a_registry_that_is_away(engine, run):
+    image = "127.0.0.1:1/team/benchmark:1"
+
+    def refused():
+        try:
+            start(engine, run, ("true",), image=image)
+        except NotReadyError:
+            return None
+        except StageError as error:
+            return error
+
+    assert until(refused, "the pull has failed").cause is Cause.IMAGE_PULL
