@@ -7,7 +7,7 @@ import pytest
 
 from anubis.engines.container import ContainerEngine, ContainerSettings
 from anubis.model.cause import Cause
-from anubis.model.errors import NoCapacityError, NotReadyError, StageError
+from anubis.model.errors import NotReadyError, StageError
 from anubis.model.hardware import Hardware
 from anubis.model.run import Seen
 from anubis.record import layout
@@ -74,7 +74,7 @@ def test_a_daemon_that_is_killed_delays_runs_and_loses_none(engine, run, docker)
     try:
         assert engine.observe([placement])[placement.name].seen is Seen.RUNNING
         engine.cancel(placement)
-        with pytest.raises(NoCapacityError, match="does not respond"):
+        with pytest.raises(NotReadyError, match="does not respond"):
             start(engine, a_run(engine="container"), ("true",), image=IMAGE)
     finally:
         docker.start()

@@ -13,20 +13,11 @@ from anubis.model.errors import NotReadyError, StageError
 from anubis.pipeline.host import images
 from anubis.pipeline.host.container_tool import ContainerTool
 from anubis.pipeline.host.images import Images
-from support.podman import IMAGE, podman, running_registry  # noqa: F401  a fixture
+from support.podman import allow_http, podman, pushed, running_registry  # noqa: F401  a fixture
 from support.processes import until
 
 #: "anubis" with the password "secret": htpasswd -Bbn anubis secret
 PASSWORD = "anubis:$2y$05$c4WoMPo3SXsafkva.HHa6uXQZWr7oboPiC2bT/r7q1BB8I2s0BRqC"
-
-
-def allow_http(folder, address, monkeypatch):
-    """Podman uses HTTP with this registry, and knows no others."""
-    path = folder / "registries.conf"
-    path.write_text(
-        f'unqualified-search-registries = []\n[[registry]]\nlocation = "{address}"\ninsecure = true\n'
-    )
-    monkeypatch.setenv("CONTAINERS_REGISTRIES_CONF", str(path))
 
 
 @pytest.fixture
@@ -50,15 +41,6 @@ def pulled(stored, name):
             return stored.get(name)
 
     return until(look, f"{name} is pulled")
-
-
-def pushed(podman, registry, name):  # noqa: F811
-    """An image that is only in the registry."""
-    image = registry.image(name)
-    podman("tag", IMAGE, image)
-    podman("push", "--quiet", image)
-    podman("untag", image, image)
-    return image
 
 
 def test_an_image_is_pulled_and_pinned(podman, registry, stored):  # noqa: F811

@@ -7,7 +7,7 @@ import pytest
 
 from support.command import Command
 from support.gated import stored
-from support.podman import IMAGE, podman  # noqa: F401  a fixture
+from support.podman import IMAGE, allow_http, podman, pushed, running_registry  # noqa: F401  a fixture
 from support.processes import until
 from support.tree import ROOT
 
@@ -94,3 +94,14 @@ def test_a_killed_driver_loses_nothing(anubis, podman):  # noqa: F811
 
 def text_of(path):
     return path.read_text() if path.exists() else ""
+
+
+def test_a_pull_shows_its_progress(anubis, podman, tmp_path, monkeypatch):  # noqa: F811
+    with running_registry(tmp_path / "registry") as registry:
+        allow_http(tmp_path, registry.address, monkeypatch)
+        name = pushed(podman, registry, "progress:1")
+        ended = anubis("run", described(anubis, "true", image=name))
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert f"pulling {name}" in ended.stderr
+    assert anubis.json("status", "@last")["reason"] == ""
+    assert f"{registry.address}/progress@sha256:" in anubis("show", "@last").stdout

@@ -156,3 +156,21 @@ def running_registry(folder, *, extra=""):
             server.terminate()
             if reading.ident:
                 reading.join()
+
+
+def allow_http(folder, address, monkeypatch):
+    """Podman uses HTTP with this registry, and knows no others."""
+    path = folder / "registries.conf"
+    path.write_text(
+        f'unqualified-search-registries = []\n[[registry]]\nlocation = "{address}"\ninsecure = true\n'
+    )
+    monkeypatch.setenv("CONTAINERS_REGISTRIES_CONF", str(path))
+
+
+def pushed(podman, registry, name):
+    """An image that is only in the registry."""
+    image = registry.image(name)
+    podman("tag", IMAGE, image)
+    podman("push", "--quiet", image)
+    podman("untag", image, image)
+    return image

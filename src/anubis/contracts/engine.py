@@ -77,8 +77,8 @@ class Engine(Protocol):
     def place(self, run: Run, launch: Launch) -> Placement:
         """Start every replica. Placing one attempt twice starts it once: names derive from run id and attempt.
 
-        Raises NoCapacityError when there is no capacity now, NotReadyError while the engine prepares the run,
-        StageError when the run can never be placed.
+        Raises NoCapacityError when there is no capacity now, NotReadyError while the engine prepares this run or its
+        service does not respond, StageError when the run can never be placed.
         """
         ...
 

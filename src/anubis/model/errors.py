@@ -80,7 +80,10 @@ class NoCapacityError(AnubisError):
 
 
 class NotReadyError(AnubisError):
-    """The engine prepares this run, for example pulls its image; the run stays due. Other runs are not delayed."""
+    """The engine cannot place this run yet, for example while it pulls its image; the run stays due, with this reason.
+
+    Unlike missing capacity, this does not delay other runs.
+    """
 
     def __init__(self, message: str, *, again_after_s: float) -> None:
         super().__init__(message)

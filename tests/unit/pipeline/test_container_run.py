@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from anubis.model.cause import Cause
-from anubis.model.errors import NoCapacityError, StageError
+from anubis.model.errors import NotReadyError, StageError
 from anubis.model.launch import Mount, Replica, Role
 from anubis.pipeline.host import container_run, container_tool, images
 from anubis.pipeline.host.container_agent import ContainerAgent
@@ -155,12 +155,22 @@ def test_a_tool_that_hangs_or_is_gone_does_not_respond(tool, tmp_path, monkeypat
     monkeypatch.setattr(container_tool, "PATIENCE_S", 0.01)
     hanging = tool("x")
     (tmp_path / "tool").write_text("#!/bin/sh\nexec sleep 60\n")
-    with pytest.raises(NoCapacityError, match="no response to ps"):
+    with pytest.raises(NotReadyError, match="no response to ps"):
         hanging.call("ps")
     (tmp_path / "tool").unlink()
     for call in (hanging.call, hanging.start):
-        with pytest.raises(NoCapacityError, match="does not respond"):
+        with pytest.raises(NotReadyError, match="does not respond"):
             call("ps")
+
+
+def test_a_user_without_the_right_to_use_the_tool_does_not_wait(tool, tmp_path):
+    docker = tool("x")
+    (tmp_path / "tool").write_text(
+        "#!/bin/sh\necho 'dial unix /var/run/docker.sock: connect: permission denied' >&2\nexit 1\n"
+    )
+    with pytest.raises(StageError, match="this user may not use") as refused:
+        docker.call("ps")
+    assert refused.value.cause is Cause.USER_ERROR
 
 
 @pytest.mark.parametrize(

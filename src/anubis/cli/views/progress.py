@@ -62,7 +62,7 @@ class Silence:
 
 
 class Lines:
-    """One line on standard error when a run starts (or is already running) and one when it is final."""
+    """One line on standard error when a run waits for its engine, starts (or is already running), and is final."""
 
     def __init__(self, client: "Client", runs: Sequence[Run]) -> None:
         self._runs = {run.id: run for run in runs}
@@ -82,8 +82,10 @@ class Lines:
         """No resources need to be released."""
 
     def changed(self, run: Run) -> None:
-        last, self._runs[run.id] = self._runs[run.id].status, run
-        if run.status is not last and (run.status.final or run.status is Status.WATCH):
+        last, self._runs[run.id] = self._runs[run.id], run
+        if (run.status is not last.status and (run.status.final or run.status is Status.WATCH)) or (
+            run.status is Status.PLACE and run.reason and not last.reason
+        ):
             self._print(run)
 
     def say(self, text: str) -> None:
@@ -92,6 +94,6 @@ class Lines:
     def _print(self, run: Run) -> None:
         took = status_text.took(run.placed_s, run.ended_s) if run.status.final else ""
         clock = time.strftime("%H:%M:%S")
-        reason = run.reason if run.status is Status.FAILED else ""
+        reason = run.reason if run.status in {Status.FAILED, Status.PLACE} else ""
         about = f"{clock}  {self._short[run.id]}  {self._names[run.id]}"
         terminal.line(f"{about}  {WORDS[run.status]:9}  {took}  {reason}".rstrip(), err=True)

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from anubis.model.cause import Cause
-from anubis.model.errors import NoCapacityError
+from anubis.model.errors import NotReadyError
 from anubis.model.run import Observation, Placement, Seen
 from anubis.pipeline.host import agent_record
 from anubis.pipeline.host.container_tool import ContainerTool, last_line
@@ -52,7 +52,7 @@ def not_started(tool: ContainerTool, placement: Placement, *, may_appear: bool) 
     try:
         ended = tool.has_ended(name)
         output = (tool.logs(name) or "") if ended else ""
-    except NoCapacityError as error:  # it is not known, so it is not lost
+    except NotReadyError as error:  # it is not known, so it is not lost
         return Observation(seen=Seen.WAITING, reason=error.message)
     if not ended and may_appear:
         return Observation(seen=Seen.WAITING)
@@ -65,7 +65,7 @@ def explained(tool: ContainerTool, placement: Placement, lost: Observation) -> O
     name, record = container_of(placement), Path(placement.details["record"])
     try:
         found, output = tool.inspect("container", name), tool.logs(name)
-    except NoCapacityError:
+    except NotReadyError:
         return lost
     if found is None or output is None:
         return lost

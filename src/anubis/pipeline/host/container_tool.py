@@ -13,7 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from anubis.model.errors import AnubisError, NoCapacityError
+from anubis.model.cause import Cause
+from anubis.model.errors import AnubisError, NotReadyError, StageError
 
 #: Programs in the order in which they are looked for. Podman needs no daemon and no privileges.
 PROGRAMS = ("podman", "docker")
@@ -26,6 +27,7 @@ _AWAY = re.compile(
     r"dial unix|i/o timeout|context deadline exceeded",
     re.IGNORECASE,
 )
+_FORBIDDEN = re.compile("permission denied", re.IGNORECASE)
 _TAKEN = re.compile(r"name .* is already in use", re.IGNORECASE)
 
 
@@ -47,7 +49,10 @@ class ContainerTool:
         self._started: list[subprocess.Popen[bytes]] = []
 
     def call(self, *words: str, with_stderr: bool = False) -> str:
-        """The output of a command. Raises ToolError, and NoCapacityError if the tool does not respond."""
+        """The output of a command.
+
+        Raises ToolError, NotReadyError if the tool does not respond, and StageError if this user may not use it.
+        """
         try:
             ended = subprocess.run(
                 [self.program, *words],
@@ -100,12 +105,12 @@ class ContainerTool:
         return found[0]
 
     def has_ended(self, name: str) -> bool:
-        """Whether a container of this name exists and has ended. Raises NoCapacityError."""
+        """Whether a container of this name exists and has ended. Raises NotReadyError."""
         found = self.inspect("container", name) or {}
         return found.get("State", {}).get("Status") in {"exited", "stopped", "dead"}
 
     def logs(self, name: str) -> str | None:
-        """The last lines that a container printed; None for an unknown name. Raises NoCapacityError."""
+        """The last lines that a container printed; None for an unknown name. Raises NotReadyError."""
         try:
             return self.call("logs", "--tail", "1000", name, with_stderr=True)
         except ToolError:
@@ -155,12 +160,15 @@ class ContainerTool:
             return [word for gpu in gpus for word in ("--device", f"nvidia.com/gpu={gpu}")]
         return ["--gpus", f'"device={",".join(gpus)}"']
 
-    def _away(self, problem: str) -> NoCapacityError:
-        return NoCapacityError(
-            f"{self.name} does not respond: {problem}",
-            again_after_s=AWAY_S,
-            remedy=f"check {self.name} info, and start its service",
-        )
+    def _away(self, problem: str) -> NotReadyError | StageError:
+        if _FORBIDDEN.search(problem):
+            return StageError(
+                f"this user may not use {self.name}: {problem}",
+                cause=Cause.USER_ERROR,
+                remedy=f"get the right to use {self.name}, or install Podman, which needs none",
+            )
+        message = f"{self.name} does not respond: {problem} (start its service; {self.name} info checks it)"
+        return NotReadyError(message, again_after_s=AWAY_S)
 
 
 def found(wanted: str, path: str | None) -> str | None:
