@@ -225,7 +225,7 @@ class ContainerEngine:
             self._asked_s.pop(placement.name, None)
             self._tool.remove(container_of(placement))
         elif agent_record.is_overdue(record):
-            self._tool.remove(container_of(placement))
+            self._tool.end(container_of(placement), signal="KILL")
         return observation
 
     def _reap_once(self) -> None:

@@ -120,9 +120,9 @@ class ContainerTool:
         """The names of all containers with this label, also of those that have ended."""
         return self.call("ps", "--all", "--format", "{{.Names}}", "--filter", f"label={label}").split()
 
-    def end(self, name: str) -> None:
-        """Ask the first process of a container to end, without waiting."""
-        self.start("kill", "--signal", "TERM", name)
+    def end(self, name: str, signal: str = "TERM") -> None:
+        """Send a signal to the first process of a container, without waiting."""
+        self.start("kill", "--signal", signal, name)
 
     def remove(self, *names: str) -> None:
         """End and remove containers, without waiting."""
