@@ -105,3 +105,13 @@ def test_a_pull_shows_its_progress(anubis, podman, tmp_path, monkeypatch):  # no
     assert f"pulling {name}" in ended.stderr
     assert anubis.json("status", "@last")["reason"] == ""
     assert f"{registry.address}/progress@sha256:" in anubis("show", "@last").stdout
+
+
+def test_a_tag_that_means_another_image_is_named_by_a_comparison(anubis, podman):  # noqa: F811
+    for content in ("first", "second"):
+        podman.create("localhost/anubis-test/moved:1", f"LABEL content={content}")
+        path = described(anubis, "true", image="localhost/anubis-test/moved:1")
+        assert anubis("run", path).returncode == 0
+    first, second = (row.id for row in stored(anubis.home))
+    compared = anubis("compare", first, second)
+    assert "the environment differs: docker_image" in compared.stdout + compared.stderr

@@ -37,6 +37,10 @@ class RecordedEnvironment:
         #: Names the key of the digests: only digests with the same key can be compared.
         self.key = key
 
+    def with_value(self, name: str, value: str) -> RecordedEnvironment:
+        """The environment with another value."""
+        return RecordedEnvironment({**self.values, name: value}, self.digests, self.secrets, self.key)
+
 
 def content(environment: RecordedEnvironment) -> bytes:
     """The content of the file."""

@@ -62,6 +62,12 @@ class Record:
         return self._exit[0]
 
     @property
+    def image_digest(self) -> str:
+        """The digest of the image of the container; empty without one."""
+        image = self.facts.get("image")
+        return str(image.get("digest") or "") if isinstance(image, dict) else ""
+
+    @property
     def facts(self) -> Mapping[str, Any]:
         """The machine and the environment (facts.json)."""
         return self._facts[0]

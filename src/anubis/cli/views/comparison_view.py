@@ -17,6 +17,7 @@ from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.points import OWN_METRICS, Point
 from anubis.model.verdict import Comparison, Judgement, Sides, Verdict
 from anubis.record.environment import RecordedEnvironment
+from anubis.record.reading import Record
 from anubis.reporting import name_suggestions
 
 if TYPE_CHECKING:
@@ -160,9 +161,13 @@ def _values(result: Judged, verdict: Verdict) -> Sides:
 
 
 def _environments(client: "Client", run_ids: Sequence[str]) -> list[RecordedEnvironment]:
-    """The recorded environments of the first runs of a side."""
-    found = (client.records.environment(client.runs.get(run_id)) for run_id in run_ids[:MOST_ENVIRONMENTS])
-    return [environment for environment in found if environment is not None]
+    """The recorded environments of the first runs of a side; the image of a container is a value too."""
+    found = []
+    for run in map(client.runs.get, run_ids[:MOST_ENVIRONMENTS]):
+        if (environment := client.records.environment(run)) is not None:
+            digest = Record(client.records.files(run)).image_digest
+            found.append(environment.with_value("docker_image", digest) if digest else environment)
+    return found
 
 
 def _differences(environment: Sequence[Difference]) -> str:
