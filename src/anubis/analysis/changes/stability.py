@@ -26,7 +26,7 @@ SETTLED_POINTS, SETTLED_TIMES = 40, 2
 CLIP = 4.0
 #: Highest lag-1 autocorrelation of noise around a stable level.
 MOST_RHO = 0.6
-#: A series without changes, or with a long newest level, is stable if its autocorrelation is at most this.
+#: A series with few changes, or with a long newest level, is stable if its autocorrelation is at most this.
 LEAST_RHO = 0.4
 #: Lags of the autoregression that describes a wandering series.
 LAGS = 4
@@ -68,7 +68,8 @@ def instability(
     lengths = np.diff(edges)
     levels = np.array([points[a:b].mean() for a, b in pairwise(edges)])
     residuals = points - np.repeat(levels, lengths)
-    if _settled(residuals, lengths) or not (places or _lag_1(residuals) > LEAST_RHO):
+    is_plain = len(places) <= FEWEST_RETURNS and _lag_1(residuals) <= LEAST_RHO
+    if is_plain or _settled(residuals, lengths):
         return None
     floor = 0.01 * float(np.mean(residuals**2)) + 1e-300
     stable = min(
@@ -85,8 +86,9 @@ def _clipped(work: Floats, edges: Sequence[int]) -> Floats:
     """The points, moved to within CLIP robust deviations of the median of their level."""
     parts = [work[a:b] for a, b in pairwise(edges)]
     medians = np.repeat([float(np.median(part)) for part in parts], np.diff(edges))
-    sizes = np.abs(work - medians)
-    limit = CLIP * max(MAD_TO_SIGMA * float(np.median(sizes)), Q90_TO_SIGMA * float(np.quantile(sizes, 0.9)))
+    sizes = np.sort(np.abs(work - medians))
+    middle, wide = float(sizes[len(sizes) // 2]), float(sizes[9 * len(sizes) // 10])
+    limit = CLIP * max(MAD_TO_SIGMA * middle, Q90_TO_SIGMA * wide)
     clipped: Floats = np.clip(work, medians - limit, medians + limit)
     return clipped
 
