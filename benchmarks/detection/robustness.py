@@ -57,7 +57,7 @@ def robust(seeds: tuple[int, int], series: int) -> list[Bar]:
     """The tuned and the fresh seed; a bar holds for the alarms from the first point on."""
     bars = []
     for number, (kind, (noise, most)) in enumerate(KINDS.items()):
-        tuned, fresh = (_watched(noise, [seed, 10, number], series) for seed in seeds)
+        tuned, fresh = (watched(noise, [seed, 10, number], series) for seed in seeds)
         for at, (name, bar) in enumerate(
             (
                 (f"alarms per 1000 points, {kind}", most),
@@ -69,9 +69,10 @@ def robust(seeds: tuple[int, int], series: int) -> list[Bar]:
     return bars
 
 
-def _watched(
+def watched(
     noise: Callable[[np.random.Generator, int], np.ndarray], seed: list[int], series: int
 ) -> tuple[float, float, float]:
+    """Alarms per 1000 points, those after the first LEARNED points, and the share of unstable series."""
     random = np.random.default_rng(seed)
     alarms = late = unstable = 0
     for _ in range(series):

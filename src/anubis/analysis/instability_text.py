@@ -6,11 +6,11 @@ from anubis.model.series import Instability, InstabilityKind
 #: What to do about each kind.
 _REMEDIES = {
     InstabilityKind.MODES: "find what differs between runs at these levels (placement, frequency, memory layout), or"
-    " compare versions side by side with anubis check --baseline --rounds",
+    " compare versions side by side with anubis check FILE --baseline FILE --rounds N",
     InstabilityKind.CYCLE: "find what has this period (time of day, scheduled work, caches), or compare versions side by"
-    " side with anubis check --baseline --rounds",
+    " side with anubis check FILE --baseline FILE --rounds N",
     InstabilityKind.WANDERING: "measure on a quieter machine, or compare versions side by side with"
-    " anubis check --baseline --rounds",
+    " anubis check FILE --baseline FILE --rounds N",
 }
 
 

@@ -77,9 +77,9 @@ def picture(one: "SeriesOverview") -> Iterator[str]:
     point, verdict = one.points[-1], one.verdict
     changes = [change.index for change in verdict.changes]
     yield terminal.style(f"{one_line(one.benchmark)}  {one_line(point.metric)}", bold=True)
-    yield from chart(
-        [each.value for each in one.points], changes, unit=point.units, width=terminal.width() or 80
-    )
+    modes = [mode.level for mode in verdict.instability.modes] if verdict.instability else []
+    values = [each.value for each in one.points]
+    yield from chart(values, changes, unit=point.units, width=terminal.width() or 80, modes=modes)
     first, last = short_subject(one.points[0].subject), short_subject(point.subject)
     about = [
         ("points", f"{verdict.n}{f', {first} to {last}' if first and last else ''}"),
