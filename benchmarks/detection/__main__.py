@@ -1,6 +1,6 @@
 """Judges the detector: prints every bar with our value, on tuned and on fresh seeds, and peers in the same run.
 
-python benchmarks/detection [--quick] [--peers-venv DIR] [--data DIR] [--curves] [--json FILE]
+python benchmarks/detection [--quick] [--peers-venv DIR] [--data DIR] [--curves | --robustness] [--json FILE]
 
 Every detector of a row gets the same series; the column "series" has their number.
 """
@@ -46,16 +46,17 @@ def main() -> int:
         curves.add(report, folder)
         report.save(options.json)
         return 0
+    if options.robustness:
+        seeds, series = (TUNED, FRESH), 2 if options.quick else 10
+        title = f"Noise without a stable level or variance, {robustness.POINTS} points while they arrive"
+        report.add("robustness", rows(robustness.robust(seeds, series), {}), title=title)
+        report.save(options.json)
+        return 0
     peers = Peers(options.peers_venv)
     bars = []
     for name, title, group in (
         ("accuracy", "Which changes are found", accurate),
         ("online", "What is reported while points arrive", online),
-        (
-            "robust",
-            f"Noise without a stable level or variance, {robustness.POINTS} points while they arrive",
-            robust,
-        ),
         ("speed", f"CPU time of one core; whole calls are the best of {speed.BEST_OF}", fast),
     ):
         found = group(folder, peers, options.quick)
@@ -75,6 +76,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--strict", action="store_true", help="exit 1 when a bar is missed")
     parser.add_argument(
         "--curves", action="store_true", help="power and false alarms of the defaults instead of bars"
+    )
+    parser.add_argument(
+        "--robustness", action="store_true", help="noise that breaks the assumptions, instead of the bars"
     )
     parser.add_argument(
         "--peers-venv", type=Path, metavar="DIR", help="folder of the peers' environments; made when absent"
@@ -152,11 +156,6 @@ def unstable(folder: Path) -> Bar:
     found, histories = accuracy.unstable_histories(folder)
     name = "share of real CI histories that are called unstable, min effect 2 %"
     return Bar(name=name, tuned=found / histories, series=histories)
-
-
-def robust(_folder: Path | None, _peers: Peers, quick: bool) -> list[Bar]:
-    """Noise that breaks the assumptions."""
-    return robustness.robust((TUNED, FRESH), 2 if quick else 20)
 
 
 def online(folder: Path | None, peers: Peers, quick: bool) -> list[Bar]:

@@ -26,7 +26,7 @@ THRESHOLDS = {Sensitivity.QUIET: 5.5, Sensitivity.NORMAL: 4.5, Sensitivity.SENSI
 def judge_series(
     series: Series, *, sensitivity: Sensitivity = Sensitivity.NORMAL, min_effect: float = 0.02
 ) -> SeriesVerdict:
-    """Every confirmed change of one series, and whether its newest points are suspect.
+    """Every confirmed change of one series, and whether its newest points are suspect or have no stable level.
 
     Raises BadInputError for values that are not finite, errors below 0 and lists of different length.
     """
@@ -55,7 +55,7 @@ def judge_many(
 def find_changes(
     series: Sequence[Series], *, sensitivity: Sensitivity = Sensitivity.NORMAL, min_effect: float = 0.02
 ) -> list[list[int]]:
-    """The change positions of each series: first points of new levels, ascending."""
+    """The change positions of each series: first points of new levels, ascending; also those of unstable series."""
     positions: list[list[int]] = [[] for _ in series]
     for group, prepared in _groups(series):
         elimination = BackwardElimination(prepared.work, prepared.noise)

@@ -16,7 +16,8 @@ from anubis.model.series import Sensitivity, Series, SeriesVerdict
 class Detector:
     """The change point detector of one series; points are appended in subject order.
 
-    After every point ``changes`` and ``verdict()`` equal the result of ``judge_series`` for the points so far.
+    After every point ``changes`` equals the result of ``find_changes`` for the points so far, and ``verdict()`` that of
+    ``judge_series``, which reports no recent changes if the series has no stable level.
     """
 
     def __init__(
