@@ -444,7 +444,7 @@ def test_a_placement_of_another_machine_is_not_cancelled_here(engine, run):
 def test_a_timeout_ends_the_container(engine, run):
     placement = start(engine, run, ("sleep", "60"), image=IMAGE, measure=Measure(timeout_s=0.2))
     assert seen(engine, placement, Seen.ENDED).cause is Cause.TIMEOUT
-    assert liveness.state(str(record_of(placement))) == liveness.DEAD
+    until(lambda: liveness.state(str(record_of(placement))) == liveness.DEAD, "the agent has ended")
 
 
 def test_every_module_that_the_agent_imports_is_there_without_libraries_in_the_image(engine, run, podman):  # noqa: F811
