@@ -20,7 +20,7 @@ from anubis.judging.baseline import (
     session_sizes,
 )
 from anubis.judging.gate_bounds import BoundedMetric, check_bounds
-from anubis.judging.rounds import Round, pairs, rounds_of
+from anubis.judging.rounds import Slot, pairs_of, slots_of
 from anubis.judging.series import in_order, judged_metrics
 from anubis.judging.units import Place, in_unit, joined, place_of
 from anubis.model.alert import Alert, AlertKind, AlertState
@@ -151,7 +151,7 @@ def _compared_groups(
         blocks, {(g.series_key, g.fingerprint): _contender_runs(g) for g in groups}, alerts
     )
     baselines = before if sides.baseline is None else _given_levels(sides.baseline, groups, world, units)
-    rounds = rounds_of([*sides.contender, *(sides.baseline or ())])
+    slots = slots_of([*sides.contender, *(sides.baseline or ())])
     measured: dict[tuple[str, str], set[str]] = defaultdict(set)
     for block in blocks:
         measured[block.series_key, block.metric].add(block.fingerprint)
@@ -160,7 +160,7 @@ def _compared_groups(
     for group in groups:
         place = (group.series_key, group.fingerprint)
         group.same_subject = {metric for metric in group.points if (*place, metric) in earlier}
-        _add_sides(group, baselines, before, min_effect, rounds)
+        _add_sides(group, baselines, before, min_effect, slots)
         bounds = check_bounds(_bounded_metrics(group, baselines, before))
         group.crossed = bounds.crossed
         notes = [
@@ -263,7 +263,7 @@ def _add_sides(
     baselines: dict[Key, Level],
     before: dict[Key, Level],
     min_effect: float | None,
-    rounds: Mapping[str, Round],
+    slots: Mapping[str, Slot],
 ) -> None:
     declared = {metric.name: metric for metric in group.run.descriptor.output.metrics}
     for name, points in group.points.items():
@@ -280,6 +280,7 @@ def _add_sides(
         group.baseline_subjects = max(group.baseline_subjects, baseline.subjects)
         ordered, sizes = session_sizes(points)
         group.disturbed |= baseline.disturbed
+        together = pairs_of(baseline.run_ids, [point.run_id for point in ordered], slots)
         group.sides.append(
             Sides(
                 metric=name,
@@ -291,7 +292,8 @@ def _add_sides(
                 history=noise,
                 baseline_sessions=baseline.sessions,
                 contender_sessions=sizes if baseline.sessions else (),
-                pairs=pairs(baseline.run_ids, [point.run_id for point in ordered], rounds),
+                pairs=together.positions,
+                contender_second=together.contender_second,
             )
         )
 

@@ -33,7 +33,9 @@ def without_slot(differences: Sequence[float], contender_second: Sequence[bool])
     widened by the degree of freedom that the effect costs, so that their spread is not underestimated.
     """
     unchanged = Slots(tuple(differences))
-    sides = ([], []) if len(contender_second) != len(differences) else _by_order(differences, contender_second)
+    sides = (
+        ([], []) if len(contender_second) != len(differences) else _by_order(differences, contender_second)
+    )
     count = len(differences)
     if count < FEWEST_PAIRS or min(map(len, sides)) < FEWEST_OF_AN_ORDER:
         return unchanged

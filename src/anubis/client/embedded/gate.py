@@ -28,15 +28,16 @@ class Gate(protocol.Gate):
         min_effect: float = 0.02,
         metrics: Sequence[str] = (),
     ) -> Comparison:
+        sides = [[find_run(self._world.runs, ref) for ref in side] for side in (baseline, contender)]
         old, new = (
             [
                 point
-                for point in self._world.points.of([find_run(self._world.runs, ref).id for ref in side])
+                for point in self._world.points.of([run.id for run in side])
                 if not metrics or point.metric in metrics
             ]
-            for side in (baseline, contender)
+            for side in sides
         )
-        return compare_points(old, new, min_effect=min_effect)
+        return compare_points(old, new, min_effect=min_effect, runs=[*sides[0], *sides[1]])
 
     def check(
         self,
