@@ -73,6 +73,20 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FalseRate:
+    """How often A/A controls, which compare the same code with itself, found a change."""
+
+    #: Numbers of controls, and of those with a change.
+    count: int
+    false: int
+    #: 95 % interval of the rate, as a ratio.
+    interval: tuple[float, float]
+    #: The rate that is published, as a ratio; and whether that of the controls is significantly higher.
+    published: float
+    is_above: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CrossedBound:
     """A bound in the ``threshold`` of a metric that a value crosses."""
 

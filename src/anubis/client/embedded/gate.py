@@ -1,10 +1,11 @@
 """Comparisons and gates over runs of this installation."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from anubis.client.embedded.references import find_run
 from anubis.client.protocol import judging as protocol
-from anubis.judging import gate
+from anubis.judging import controls, gate
 from anubis.judging.comparison import compare_points
 from anubis.model.errors import NotFoundError
 from anubis.model.status import Status
@@ -60,7 +61,11 @@ class Gate(protocol.Gate):
     ) -> Report:
         if metrics:
             self._require(contests, metrics)
-        return gate.compare_sides(contests, self._world, min_effect=min_effect, metrics=metrics)
+        report = gate.compare_sides(contests, self._world, min_effect=min_effect, metrics=metrics)
+        contender = [run for sides in contests for run in sides.contender]
+        both = [*contender, *(run for sides in contests for run in sides.baseline or ())]
+        controls.store_result(both, report, self._world)
+        return replace(report, controls=controls.machine_rate(contender, self._world))
 
     def _require(self, contests: Sequence[gate.GateSides], metrics: Sequence[str]) -> None:
         """Raise NotFoundError for a metric without a value. Failed runs have no values and are reported as failures."""

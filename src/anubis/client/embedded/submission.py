@@ -12,7 +12,7 @@ from anubis.submission.descriptor_files import submissions_of
 from anubis.submission.environment import adding
 from anubis.submission.person import person
 from anubis.submission.refusals import only_recorded
-from anubis.submission.submit import runs_of
+from anubis.submission.submit import as_control, runs_of
 from anubis.wiring import Installation
 
 
@@ -23,12 +23,16 @@ def submit(
     overrides: Mapping[str, str],
     script: Path | None,
     rounds: int,
+    control: bool,
     warned: Callable[[Path, Problem], None] | None,
 ) -> list[Run]:
     """See ``Runs.submit`` of the protocol."""
     settings, world = installation.settings, installation.world
     key = _store_script(installation, script) if script else None
-    submissions = submissions_of(files, overrides=overrides, script=key, warned=warned)
+    measured = [file for file in files for _ in range(2)] if control else files
+    submissions = submissions_of(measured, overrides=overrides, script=key, warned=warned)
+    if control:
+        submissions = [*map(as_control, submissions)]
     runs, events = runs_of(
         submissions,
         engines=world.engines,
