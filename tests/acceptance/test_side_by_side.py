@@ -135,3 +135,14 @@ def test_doctor_refuses_what_it_cannot_measure(anubis, steady):
     assert anubis("doctor", "--rounds", 3).returncode == 2
     steady.write_text("")
     assert anubis("doctor", "--control", steady).returncode == 2
+
+
+def test_paths_of_different_length_are_said_once(anubis, steady):
+    for folder in ("old", "much-longer", "new"):
+        (anubis.folder / folder).mkdir()
+        (anubis.folder / folder / "bench.toml").write_text(steady.read_text())
+    equal = anubis("check", "new/bench.toml", "--baseline", "old/bench.toml", "--rounds", 2)
+    assert "differ in length" not in equal.stderr
+    other = anubis("run", "much-longer/bench.toml", "new/bench.toml", "--rounds", 2)
+    assert other.stderr.count("differ in length") == 1
+    assert "../old and ../new" in other.stderr

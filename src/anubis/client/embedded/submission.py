@@ -8,7 +8,7 @@ from anubis.contracts.world import World
 from anubis.describe.drafting import DescriptorText
 from anubis.model.problem import Problem
 from anubis.model.run import Run
-from anubis.submission import script_archive
+from anubis.submission import script_archive, side_by_side
 from anubis.submission.descriptor_files import submissions_of
 from anubis.submission.environment import adding
 from anubis.submission.person import person
@@ -45,8 +45,8 @@ def submit(
     )
     adding.add(world, runs, events)
     if warned:
-        found = (problem for run, _ in runs for problem in _remarks(world, run))
-        for problem in dict.fromkeys(found):
+        found = [problem for run, _ in runs for problem in _remarks(world, run)]
+        for problem in dict.fromkeys([*found, *_differences(world, [run for run, _ in runs], rounds)]):
             warned(Path(str(files[0])), problem)
     return [run for run, _ in runs]
 
@@ -55,6 +55,11 @@ def _remarks(world: World, run: Run) -> Iterator[Problem]:
     yield from only_recorded(run.descriptor, world.engines[run.engine])
     if run.descriptor.env.inherit:
         yield from not_inherited(run.descriptor, world.environments.current(run.descriptor))
+
+
+def _differences(world: World, runs: Sequence[Run], rounds: int) -> Iterator[Problem]:
+    inside = {world.engines[run.engine].capabilities.mounting.inside for run in runs}
+    yield from side_by_side.differences(runs, rounds=rounds, in_folders=inside == {None})
 
 
 def _store_script(installation: Installation, path: Path) -> str:
