@@ -1,5 +1,10 @@
 """Both sides of a comparison are treated alike: order, layout of memory, paths; and a control shows whether that suffices."""
 
+import json
+import re
+import subprocess
+from pathlib import Path
+
 import pytest
 
 #: The second run of a round is 20 % slower, whichever side it belongs to; 1 % of noise.
@@ -146,3 +151,28 @@ def test_paths_of_different_length_are_said_once(anubis, steady):
     other = anubis("run", "much-longer/bench.toml", "new/bench.toml", "--rounds", 2)
     assert other.stderr.count("differ in length") == 1
     assert "../old and ../new" in other.stderr
+
+
+STACK = Path(__file__).parents[2] / "benchmarks" / "layout" / "stack.c"
+
+
+@pytest.mark.parametrize("fixed", [True, False])
+def test_both_sides_have_environments_of_equal_size_and_layouts_that_are_recorded(anubis, fixed):
+    files = []
+    for name in ("old", "much-longer"):
+        folder = anubis.folder / name
+        folder.mkdir()
+        subprocess.run(["cc", "-O1", "-o", folder / "stack", STACK], check=True)
+        more = f"[measure]\nrepeats = 2\nfixed_layout = {str(fixed).lower()}\n"
+        more += f'[env.vars]\nWHERE = "{folder}"\n'
+        files.append(anubis.write(f"{name}.toml", f"{folder}/stack", more=more))
+    runs = anubis.json("run", *files, "--rounds", 2)["runs"]
+    layouts = []
+    for run in runs:
+        (exit_file,) = anubis.home.glob(f"records/**/{run['id']}/**/exit.json")
+        executions = json.loads(exit_file.read_text())["executions"]
+        layouts.append([execution["layout_offset"] for execution in executions])
+        printed = re.findall(r"size=(\d+)", exit_file.with_name("stdout").read_text())
+        assert [*map(int, printed)] == layouts[-1]
+    different = {offset for layout in layouts for offset in layout}
+    assert different == {0} if fixed else len(different) > 2
