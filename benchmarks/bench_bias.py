@@ -1,6 +1,6 @@
 """How often an A/A control is false because the two copies of a program have paths of different length.
 
-python benchmarks/bench_bias.py [--controls 20] [--rounds 10] [--quick]
+python benchmarks/bench_bias.py [--controls 20] [--rounds 10] [--quick] [--json FILE]
 
 The program (layout/stack.c) writes across cache lines at one of four alignments of its stack, which depends on the size of
 its path, arguments and environment. It runs without the randomisation of addresses (setarch -R), which hides this
@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from report import Report, add_option
 
 from anubis.agent.execute.padding import PAGE_BYTES, padded
 from anubis.analysis.samples.compare import compare
@@ -35,20 +37,24 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=10)
     options.add_argument("--writes", type=int, default=2_000_000, help="per execution, times 64")
     options.add_argument("--quick", action="store_true")
+    add_option(options)
     given = options.parse_args()
     if not shutil.which("setarch") or not shutil.which("cc"):
         sys.exit("setarch (util-linux) and cc are needed")
+    report = Report(quick=given.quick)
     controls, writes = (3, 200_000) if given.quick else (given.controls, given.writes)
     with tempfile.TemporaryDirectory() as folder:
         programs = [built(Path(folder, "x" * length)) for length in LENGTHS]
-        print("| environment | controls | false | 95 % interval | largest effect |")
-        print("| --- | --- | --- | --- | --- |")
+        rows = [["environment", "controls", "false", "95 % interval", "largest effect"]]
         for name, is_padded in (("as it is", False), ("padded to a random size", True)):
             effects = [control(programs, given.rounds, writes, is_padded=is_padded) for _ in range(controls)]
             found = false_rate(sum(is_false for _, is_false in effects), controls)
             low, high = found.interval
             largest = max(abs(effect) for effect, _ in effects)
-            print(f"| {name} | {controls} | {found.false} | {low:.0%} to {high:.0%} | {largest:.1%} |")
+            interval = f"{low:.0%} to {high:.0%}"
+            rows.append([name, str(controls), str(found.false), interval, f"{largest:.1%}"])
+    report.add("controls", rows, title="Controls of two copies of a program")
+    report.save(given.json)
 
 
 def built(folder: Path) -> Path:

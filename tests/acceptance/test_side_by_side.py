@@ -137,7 +137,10 @@ def test_doctor_measures_controls_and_shows_the_rate_of_this_machine(anubis, ste
 
 def test_doctor_refuses_what_it_cannot_measure(anubis, steady):
     assert anubis("doctor", "--control", "nothing.toml").returncode == 2
-    assert anubis("doctor", "--rounds", 3).returncode == 2
+    for words in (["--rounds", 3], ["--controls", 3], ["--control"], [steady]):
+        refused = anubis("doctor", *words)
+        assert refused.returncode == 2
+        assert "belong together" in refused.stderr
     steady.write_text("")
     assert anubis("doctor", "--control", steady).returncode == 2
 

@@ -33,7 +33,7 @@ SYSTEM_LABELS = frozenset(
 )
 #: Prefix of names that are reserved for current and future labels of Anubis.
 SYSTEM_PREFIX = "anubis"
-#: Label of the runs of A/A controls, and its value. Their points form series of their own.
+#: Label of the runs of A/A controls, and its value. Their points form separate series.
 CONTROL, IS_CONTROL = "anubis-control", "true"
 
 

@@ -24,13 +24,13 @@ _COLOURS = {State.OK: "green", State.WARN: "yellow", State.FAIL: "red"}
 
 
 @click.command()
+@click.argument("file", type=click.Path(path_type=Path), required=False)
 @click.option("--noise", is_flag=True, help=f"Measure this machine's noise floor ({2 * BUDGET_S:g} s).")
 @click.option("--database", is_flag=True, help="Only read the whole database and check its structure.")
 @click.option(
     "--control",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Measure A/A controls of this descriptor: how often equal code looks different on this machine.",
+    is_flag=True,
+    help="Measure A/A controls of the descriptor FILE: how often equal code looks different on this machine.",
 )
 @click.option(
     "--controls",
@@ -47,9 +47,10 @@ _COLOURS = {State.OK: "green", State.WARN: "yellow", State.FAIL: "red"}
 @json_option
 def doctor(
     *,
+    file: Path | None,
     noise: bool,
     database: bool,
-    control: Path | None,
+    control: bool,
     controls: int | None,
     rounds: int | None,
     as_json: bool,
@@ -59,15 +60,18 @@ def doctor(
     Exits 1 if runs cannot work here, or if a benchmark fails in a control; 2 if the database is damaged. Warnings, also
     about the rate of false controls, are about the precision of measurements.
     """
-    if control is None and (controls or rounds):
-        raise BadInputError("--controls and --rounds require --control", remedy="name a descriptor file")
+    if control != (file is not None) or (not control and (controls or rounds)):
+        raise BadInputError(
+            "--control, FILE, --controls and --rounds belong together",
+            remedy="measure controls with anubis doctor --control FILE",
+        )
     if database:
         return _check_database(as_json=as_json)
     checks = [*installation(Settings.from_env(os.environ)), *machine_checks()]
     if not as_json:
         _show(checks)
     results = list(measured()) if noise else []
-    found = _controls(control, controls, rounds) if control else None
+    found = _controls(file, controls, rounds) if file else None
     if as_json:
         json_output.show(
             {
