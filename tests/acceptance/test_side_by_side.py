@@ -90,6 +90,10 @@ def test_a_false_control_fails_and_is_counted_and_alerts_nobody(anubis):
     assert anubis("check", file).stdout.count("2 of 2 false") == 1, "beside every verdict of this machine"
 
 
+def test_a_control_of_too_few_runs_for_a_test_is_not_counted(anubis, steady):
+    assert anubis.json("check", steady, "--control", "--rounds", 2)["controls"] is None
+
+
 def test_a_control_that_fails_is_not_counted(anubis):
     broken = anubis.write("broken.toml", "false", more=LATENCY)
     report = anubis.json("check", broken, "--control", code=1)

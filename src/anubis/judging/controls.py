@@ -26,12 +26,13 @@ class _Result:
 
 
 def store_result(runs: Sequence[Run], report: Report, world: World) -> None:
-    """Store the result of a control if all of these runs belong to one, and all of them have values.
+    """Store the result of a control if all of these runs belong to one, and all metrics could be judged.
 
-    A control that is judged again replaces its earlier result.
+    A control of too few runs for a test cannot be false, so it is not counted. A control that is judged again replaces
+    its earlier result.
     """
     is_whole = runs and all(is_control(run.descriptor.info.labels) for run in runs)
-    if not is_whole or len({run.family_id for run in runs}) != 1 or _failed(report):
+    if not is_whole or len({run.family_id for run in runs}) != 1 or not _is_judged(report):
         return
     machines = _machines(runs, world)
     if len(machines) != 1:
@@ -69,8 +70,14 @@ def _result(run_id: str, world: World) -> _Result | None:
     return _Result(machine=found[-1].data["machine"], is_false=found[-1].data["false"]) if found else None
 
 
-def _failed(report: Report) -> bool:
-    return any(entry.failure or entry.comparison is None for entry in report.comparisons)
+def _is_judged(report: Report) -> bool:
+    """Whether no benchmark failed, and every metric was tested."""
+    return all(
+        not entry.failure
+        and entry.comparison is not None
+        and all(verdict.p is not None for verdict in entry.comparison.verdicts)
+        for entry in report.comparisons
+    )
 
 
 def _text(report: Report) -> str:
