@@ -12,6 +12,7 @@ from anubis.cli.doctor.machine_checks import machine_checks
 from anubis.cli.doctor.noise_floor import BUDGET_S, RUNS, Noise, measured
 from anubis.cli.params import json_option
 from anubis.cli.views import json_output, tables, units
+from anubis.model.errors import DamagedSamplesError
 from anubis.settings import Settings
 from anubis.store.sql import sqlite_backups as backups
 
@@ -20,7 +21,9 @@ _COLOURS = {State.OK: "green", State.WARN: "yellow", State.FAIL: "red"}
 
 @click.command()
 @click.option("--noise", is_flag=True, help=f"Measure this machine's noise floor ({2 * BUDGET_S:g} s).")
-@click.option("--database", is_flag=True, help="Only read the whole database and check its structure.")
+@click.option(
+    "--database", is_flag=True, help="Only read the whole database and check its structure and samples."
+)
 @json_option
 def doctor(*, noise: bool, database: bool, as_json: bool) -> int:
     """Check this installation, and the machine for sources of noise.
@@ -44,9 +47,11 @@ def doctor(*, noise: bool, database: bool, as_json: bool) -> int:
 
 
 def _check_database(*, as_json: bool) -> int:
-    """Raises DamagedDatabaseError, which says how to restore it."""
+    """Raises DamagedDatabaseError or DamagedSamplesError, which say how to restore them."""
     path = backups.path_of(Settings.from_env(os.environ).database_url)
     backups.check(path)
+    if damaged := backups.damaged_samples(path):
+        raise DamagedSamplesError.of_several(damaged)
     whole = Check("database", State.OK, f"{path} ({units.size(path.stat().st_size)}), no damage found")
     if as_json:
         json_output.show({"checks": [asdict(whole)], "noise": []})
