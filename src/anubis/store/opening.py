@@ -40,6 +40,10 @@ class Store:
     deliveries: StoredDeliveries
     database: Database
 
+    def keep_room(self) -> None:
+        """Reserve some space on the disk of the database, for when runs fill it."""
+        self.database.driver.keep_room()
+
     def close(self) -> None:
         """Close every connection."""
         self.database.close()

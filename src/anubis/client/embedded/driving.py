@@ -45,6 +45,7 @@ def reconciler(
     patience_s: float = math.inf,
 ) -> Reconciler:
     """A reconciler of this process. ``patience_s`` is how long it waits for a database that does not answer."""
+    installation.store.keep_room()
     return Reconciler(
         installation.world,
         new_owner(),

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
+from anubis.model.errors import FullError
 from anubis.store.sql.drivers import Driver
 
 T = TypeVar("T")
@@ -186,15 +187,19 @@ class Database:
 
     def _again(self, work: Callable[[Session], T], *, durable: bool | None = None) -> T:
         for left in reversed(range(_ATTEMPTS)):
-            with self.session() as session:
-                try:
-                    if durable is not None and session.durable is not durable:
-                        session.connection.execute(self.driver.durable[durable])
-                        session.durable = durable
-                    return work(session)
-                except self.driver.conflict:
-                    if not left:
-                        raise
+            try:
+                with self.session() as session:
+                    try:
+                        if durable is not None and session.durable is not durable:
+                            session.connection.execute(self.driver.durable[durable])
+                            session.durable = durable
+                        return work(session)
+                    except self.driver.conflict:
+                        if not left:
+                            raise
+            except FullError:
+                if not left or not self.driver.make_room():
+                    raise
         raise AssertionError  # the last attempt returned or raised
 
     def _take(self) -> Session:
