@@ -16,29 +16,29 @@ PAST = 20
 
 def calibrated(noise, metrics, seed):
     levels = noise(np.random.default_rng(seed), (metrics, PAST))
-    return Calibration.of(leave_one_out(levels.tolist(), Prior()))
+    return Calibration.of(leave_one_out(levels.tolist()).tested(Prior()))
 
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_calibrated_p_values_of_another_sample_are_uniform(noise):
     calibration = calibrated(noise, 500, 3)
-    others = leave_one_out(noise(np.random.default_rng(4), (500, PAST)).tolist(), Prior())
-    assert kstest([calibration.p(p) for p in others.probabilities], "uniform").statistic < 0.04
+    others = leave_one_out(noise(np.random.default_rng(4), (500, PAST)).tolist()).tested(Prior())
+    assert kstest(calibration.p(others.probabilities), "uniform").statistic < 0.04
 
 
 @pytest.mark.parametrize("metrics", [0, 3, 100])
 def test_p_rises_with_the_p_of_student_and_level_is_its_inverse(metrics):
     calibration = calibrated(spikes, metrics, 5)
-    ascending = [calibration.p(p) for p in (0.0, 1e-200, 1e-30, 1e-9, 1e-4, 0.01, 0.05, 0.3, 0.9, 1.0)]
+    ascending = calibration.p(np.array([0.0, 1e-200, 1e-30, 1e-9, 1e-4, 0.01, 0.05, 0.3, 0.9, 1.0])).tolist()
     assert ascending == sorted(ascending)
     assert ascending[0] >= 0
     assert ascending[-1] <= 1
-    assert calibration.p(calibration.level(0.05)) == pytest.approx(0.05, abs=0.002)
+    assert calibration.p(np.array([calibration.level])) == pytest.approx(0.05, abs=0.002)
 
 
 def test_few_values_only_inflate():
     assert calibrated(spikes, FEWEST_RESIDUALS // PAST - 1, 6).inflation >= 1
-    assert Calibration.of(leave_one_out([], Prior())).p(0.01) == pytest.approx(0.01)
+    assert Calibration.of(leave_one_out([]).tested(Prior())).p(np.array([0.01])) == pytest.approx(0.01)
 
 
 @pytest.mark.parametrize("noise", NOISES)
