@@ -67,6 +67,8 @@ class Verdict:
     more_sessions: int | None = None
     #: How ``effect`` was estimated.
     estimator: Estimator = Estimator.MEDIANS
+    #: Whether so few runs were compared, without earlier values, that a metric with two modes may look changed.
+    two_modes_possible: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

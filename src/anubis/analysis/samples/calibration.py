@@ -20,11 +20,11 @@ Floats = NDArray[np.float64]
 #: Number of residuals from which on their own tail is used.
 FEWEST_RESIDUALS = 500
 #: Maximum number of residuals that are computed.
-MOST_RESIDUALS = 8000
+MOST_RESIDUALS = 20_000
 #: Weight of "Student's p is right" in the estimate of the inflation from few residuals, in residuals.
 _PSEUDO_RESIDUALS = 40
-#: Share of the residuals that the generalised Pareto distribution describes, and the minimum number of them.
-_TAIL, _FEWEST_IN_TAIL = 0.02, 50
+#: Shares of the residuals that the generalised Pareto distribution may describe, and the minimum number of them.
+_TAILS, _FEWEST_IN_TAIL = (0.005, 0.01, 0.02), 50
 #: Limits of its shape: no tail ends at the values that were seen, and every tail has a mean.
 _SHAPES = (0.0, 0.9)
 #: Minimum number of values of a level for a test of each against the others.
@@ -63,11 +63,8 @@ class Calibration:
             inflation = math.sqrt(1 + weight * (max(1.0, ratio) ** 2 - 1))
             level = 2 * float(stdtr(freedom, -_score(ALPHA, freedom) * inflation))
             return cls(freedom, np.empty(0), inflation, (math.inf, 0.0, 0.0, 1.0), level)
-        share = max(_TAIL, _FEWEST_IN_TAIL / count)
-        threshold = float(np.quantile(scores, 1 - share))
         level = 2 * float(stdtr(freedom, -float(np.quantile(scores, 1 - ALPHA))))
-        tail = (threshold, share, *_pareto(scores[scores > threshold] - threshold))
-        return cls(freedom, scores, 1.0, tail, level)
+        return cls(freedom, scores, 1.0, _tail(scores), level)
 
     def p(self, probabilities: Floats) -> Floats:
         """For each p value the share of values without a change whose p is at most as large."""
@@ -146,6 +143,21 @@ def _of_group(levels: Floats, every: int) -> tuple[Floats, Floats, Floats, Float
 
 def _score(probability: float, freedom: float) -> float:
     return -float(stdtrit(freedom, max(probability, _LEAST) / 2))
+
+
+def _tail(scores: Floats) -> tuple[float, float, float, float]:
+    """Threshold, share, shape and scale of the tail.
+
+    The smallest share if its tail and that of the next are light, that is at most exponential, else the largest share: if
+    one in a hundred values is a spike, only the tail of the spikes is light.
+    """
+    fits = []
+    for share in _TAILS:
+        at = max(share, _FEWEST_IN_TAIL / len(scores))
+        threshold = float(np.quantile(scores, 1 - at))
+        fits.append((threshold, at, *_pareto(scores[scores > threshold] - threshold)))
+    smallest, middle, largest = fits
+    return smallest if smallest[2] == middle[2] == 0 else largest
 
 
 def _pareto(exceedances: Floats) -> tuple[float, float]:

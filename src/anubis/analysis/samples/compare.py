@@ -164,6 +164,7 @@ def _verdict(
         noise_within=within,
         more_sessions=conclusion.more_sessions,
         estimator=found.estimator,
+        two_modes_possible=found.two_modes_possible,
     )
 
 

@@ -53,6 +53,8 @@ class Estimate:
     #: The values of the history, one for each session, whose tail replaces Student's; empty: there is none.
     level: Sequence[float] = ()
     by_session: AgainstHistory | None = None
+    #: Whether the noise comes from so few runs alone that they can all be of one mode on each side.
+    two_modes_possible: bool = False
     #: The centres of the sessions of both sides, in the metric's unit.
     centres: tuple[float, float] | None = None
 
@@ -117,7 +119,9 @@ def of_runs(
     else:
         found, estimator, least = shift(np.asarray(old), np.asarray(new)), Estimator.HODGES_LEHMANN, 0.0
     detectable = smallest_detectable(noise, len(old), len(new))
-    return Estimate(found, noise, detectable, estimator, _pooled(old, new, least))
+    spread = _pooled(old, new, least)
+    two_modes_possible = fewest < ROBUST_FROM and floor is None
+    return Estimate(found, noise, detectable, estimator, spread, two_modes_possible=two_modes_possible)
 
 
 def _of_history(
