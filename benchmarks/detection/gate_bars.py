@@ -39,7 +39,7 @@ def _bar(
 
 def null(tuned: int, fresh: int, *, quick: bool) -> list[Bar]:
     """False regressions, and a lone shift of 25 standard deviations."""
-    count = 2 if quick else 60
+    count = 2 if quick else 40
     false, found = [], []
     for name, noise in gates.NOISES.items():
         for runs in (1, 2, 3):
@@ -123,10 +123,10 @@ def comparisons(tuned: int, fresh: int, *, quick: bool) -> list[Bar]:
 
 def metrics(tuned: int, fresh: int, *, quick: bool) -> list[Bar]:
     """A lone large change among many metrics, and false changes."""
-    count = 1 if quick else 5
+    count = 1 if quick else 4
     bars = []
     for name in GAUSS_LIKE:
-        for runs in (3, 6) if quick else (3, 4, 5, 6, 9, 20):
+        for runs in (3, 6) if quick else (3, 6, 9, 20):
             first, second = (
                 gates.many_metrics(gates.NOISES[name], seed, count, runs) for seed in (tuned, fresh)
             )
@@ -162,10 +162,10 @@ def metrics(tuned: int, fresh: int, *, quick: bool) -> list[Bar]:
 def confirmation(tuned: int, fresh: int, *, quick: bool) -> list[Bar]:
     """Suspicions by the state of a session, and by a true shift of 4 standard deviations."""
     bars = []
-    for asked in (1, 3) if quick else (1, 2, 3, 8):
+    for asked in (1, 3) if quick else (1, 3, 8):
         for is_real in (False, True):
             # Failures of a bar of 1 % need more cases than those of one of 90 %.
-            count = 4 if quick else 50 if is_real else 120
+            count = 4 if quick else 40 if is_real else 100
             first, second = (
                 confirming.confirmed_share(
                     seed, count if seed == fresh else -(-count // 4), asked, is_real=is_real

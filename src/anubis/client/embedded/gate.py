@@ -6,6 +6,7 @@ from anubis.client.embedded.references import find_run
 from anubis.client.protocol import judging as protocol
 from anubis.judging import gate
 from anubis.judging.comparison import compare_points
+from anubis.judging.rounds import rounds_of
 from anubis.model.errors import NotFoundError
 from anubis.model.status import Status
 from anubis.model.verdict import Comparison
@@ -28,15 +29,18 @@ class Gate(protocol.Gate):
         min_effect: float = 0.02,
         metrics: Sequence[str] = (),
     ) -> Comparison:
+        sides = [[find_run(self._world.runs, ref) for ref in refs] for refs in (baseline, contender)]
         old, new = (
             [
                 point
-                for point in self._world.points.of([find_run(self._world.runs, ref).id for ref in side])
+                for point in self._world.points.of([run.id for run in side])
                 if not metrics or point.metric in metrics
             ]
-            for side in (baseline, contender)
+            for side in sides
         )
-        return compare_points(old, new, min_effect=min_effect)
+        return compare_points(
+            old, new, min_effect=min_effect, rounds=rounds_of(run for side in sides for run in side)
+        )
 
     def check(
         self,
