@@ -19,6 +19,8 @@ FEWEST_POINTS = 6
 #: Margin on the estimated autocorrelation, because an underestimate causes false alarms.
 RHO_MARGIN = 0.05
 MAX_RHO = 0.66
+#: Maximum error as a ratio of the value (of a typical value, if some are not positive).
+LARGEST_ERROR = 10.0
 #: Limit of working values, in sigmas from the first.
 FARTHEST = 1e6
 
@@ -76,8 +78,9 @@ class Scale:
         return np.log(values) if self.logs else values / self.unit
 
     def errors(self, values: Floats, errors: Floats) -> Floats:
-        """Standard errors in working units."""
-        return errors / values if self.logs else errors / self.unit
+        """Standard errors in working units, at most ``LARGEST_ERROR``."""
+        with np.errstate(over="ignore"):
+            return np.minimum(errors / (values if self.logs else self.unit), LARGEST_ERROR)
 
     def effect(self, difference: float) -> float:
         """A working difference as a ratio minus one."""
