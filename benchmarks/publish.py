@@ -18,7 +18,6 @@ GENERATE = BENCHES.parent / "docs" / "generate.py"
 COMMANDS = {
     "detection": ["detection"],
     "curves": ["detection", "--curves"],
-    "verdicts": ["detection", "--gate"],
     "gate": ["bench_gate.py"],
     "store": ["bench_store.py"],
     "scale": ["bench_scale.py"],

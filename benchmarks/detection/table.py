@@ -44,9 +44,9 @@ class Bar:
     def row(self) -> list[str]:
         ours = f"**{number(self.judged)} (missed)**" if self.held is False else number(self.judged)
         tuned = "" if self.fresh is None else number(self.tuned)
-        return [self.name, self.target, f"{self.series:,}", ours, tuned]
+        return [self.name, self.target, f"{self.series:,}", ours, tuned, *map(self._peer, NAMES)]
 
-    def peer(self, name: str) -> str:
+    def _peer(self, name: str) -> str:
         value = self.peers.get(name)
         is_tie = value is not None and abs(value - self.judged) < self.tie
         return f"{number(value)} (tie)" if is_tie else number(value)
@@ -63,19 +63,13 @@ def number(value: float | None) -> str:
 def rows(bars: list[Bar], versions: Mapping[str, str]) -> list[list[str]]:
     """The rows of the table, titles first; ``versions`` are those of the peers that took part."""
     peers = [" ".join((TITLES[name], versions.get(name, ""))).strip() for name in NAMES]
-    return [
-        [*own, *others]
-        for own, others in zip(
-            rows_without_peers(bars, "series"),
-            [peers, *([bar.peer(name) for name in NAMES] for bar in bars)],
-            strict=True,
-        )
-    ]
+    return [["", "bar", "series", *OURS, *peers], *(bar.row() for bar in bars)]
 
 
 def rows_without_peers(bars: list[Bar], counted: str) -> list[list[str]]:
     """The rows of a table that no peer can take part in; ``counted`` is what the column of numbers counts."""
-    return [["", "bar", counted, "Anubis", "Anubis, tuned seed"], *(bar.row() for bar in bars)]
+    return [["", "bar", counted, *OURS], *(bar.row()[: -len(NAMES)] for bar in bars)]
 
 
+OURS = ("Anubis", "Anubis, tuned seed")
 TITLES = {"otava": "Otava", "asv": "asv", "mongodb": "MongoDB", "ruptures": "ruptures"}
