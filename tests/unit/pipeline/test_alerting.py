@@ -305,6 +305,17 @@ def test_the_effect_of_the_order_of_confirming_runs_decides_nothing(history, hou
     assert "lower than the first" in confirmation.alert.why
 
 
+@pytest.mark.parametrize(
+    ("count", "level", "pairs"), [(1, 85.0, 1), (1, 98.0, 3), (6, 98.0, 6), (1, 98.4, 4)]
+)
+def test_there_are_at_least_as_many_pairs_as_decide_about_the_suspected_change(
+    history, house, count, level, pairs
+):
+    confirmation = Confirmation(history, house, count, level=level)
+
+    assert len(confirmation.runs) == 2 * pairs
+
+
 @pytest.mark.parametrize("count", [2, 3, 8])
 def test_confirming_runs_that_hold_confirm_and_tell(history, house, count):
     confirmation = Confirmation(history, house, count)
