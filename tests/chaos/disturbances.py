@@ -23,6 +23,8 @@ KINDS = {
     "": ("benchmark", 1),
 }
 DISK_BYTES = 1 << 30
+#: Where distributions install libfaketime.
+_FAKETIME = ("lib/*/faketime", "lib64/faketime", "lib/faketime", "local/lib/faketime")
 
 
 class Processes:
@@ -69,18 +71,33 @@ def _kind(pid: int) -> tuple[str, int]:
 
 
 class Clock:
-    """The wall clock of the commands; not that of agents, which load no module from outside."""
-
-    FOLDER = Path(__file__).with_name("clock")
+    """The wall clock of every process of an installation, agents and benchmarks included, by libfaketime."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
+        folders = [folder for pattern in _FAKETIME for folder in Path("/usr").glob(pattern)]
+        libraries = [path for folder in folders if (path := folder / "libfaketimeMT.so.1").exists()]
+        self.can_step = bool(libraries)
+        #: Variables that children inherit. The shift is read at each call; the monotonic clock and the times of files
+        #: are those of the machine.
+        self.environment = (
+            {
+                "LD_PRELOAD": str(libraries[0]),
+                "FAKETIME_TIMESTAMP_FILE": str(file),
+                "FAKETIME_NO_CACHE": "1",
+                "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+                "FAKETIME_DISABLE_SHM": "1",
+                "NO_FAKE_STAT": "1",
+            }
+            if libraries
+            else {}
+        )
         self.set(0)
-        self.environment = {"PYTHONPATH": str(self.FOLDER), "CHAOS_CLOCK": str(file)}
 
     def set(self, shift_s: float) -> None:
+        """Add this many seconds to the wall clock, from now on."""
         part = self._file.with_suffix(".part")
-        part.write_text(str(shift_s))
+        part.write_text(f"{shift_s:+g}\n")
         part.replace(self._file)
 
 
