@@ -79,6 +79,10 @@ class NoCapacityError(AnubisError):
         self.again_after_s = again_after_s
 
 
+class RevokedError(AnubisError):
+    """This attempt of the run can never start, because its placement was taken from a stopped process: a new attempt can."""
+
+
 class StageError(AnubisError):
     """A stage cannot continue this run: it ends FAILED with this cause."""
 

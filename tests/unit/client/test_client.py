@@ -178,12 +178,13 @@ def started(monkeypatch):
     return homes
 
 
-def waiting(settings, owner=None):
-    """Store a run that waits, leased to this owner."""
+def waiting(settings, owner=None, *, ago_s=0.0):
+    """Store a run that waits, leased to this owner so many seconds ago."""
     installation = build(settings)
     installation.world.runs.add([(a_run(), "text")], [])
     if owner:
-        installation.world.leases.claim(owner, now_s=NOW_S + 1, lease_s=1e9, limit=1)
+        claimed_s = installation.world.clock.now_s() - ago_s
+        installation.world.leases.claim(owner, now_s=claimed_s, lease_s=settings.lease_s, limit=1)
     installation.close()
 
 
@@ -206,6 +207,12 @@ def test_a_run_that_a_process_drives_is_left_to_it(client, settings, started):
     waiting(settings, new_owner())
     assert not client.workers.pick_up()
     assert started == []
+
+
+def test_a_run_whose_driver_is_stopped_is_picked_up_when_the_lease_has_expired(client, settings, started):
+    waiting(settings, new_owner(), ago_s=settings.lease_s + 1)
+    assert client.workers.pick_up()
+    assert started == [settings.home]
 
 
 def test_a_command_succeeds_also_where_no_worker_can_be_started(client, settings, monkeypatch):

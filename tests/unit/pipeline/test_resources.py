@@ -6,6 +6,7 @@ import pytest
 
 from anubis.model.errors import NoCapacityError
 from anubis.pipeline.host import resources
+from anubis.pipeline.host.lock_files import LockFiles
 
 
 @pytest.fixture
@@ -15,7 +16,7 @@ def take(tmp_path):
     def taking(names, count, kind="gpu"):
         locks = []
         try:
-            return resources.take(tmp_path, kind, names, count, locks), locks
+            return resources.take(LockFiles(tmp_path), "/record", kind, names, count, locks), locks
         except NoCapacityError:
             for lock in locks:
                 os.close(lock)

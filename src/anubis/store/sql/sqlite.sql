@@ -316,6 +316,11 @@ SELECT DISTINCT runs.holder
 FROM runs 
 WHERE runs.status < 100 AND runs.holder IS NOT NULL
 
+-- name: drivers
+SELECT DISTINCT runs.holder 
+FROM runs 
+WHERE runs.status < 100 AND runs.holder IS NOT NULL AND runs.ready_s > :now_s AND runs.ready_s <= :latest_lease_s
+
 -- name: cancelled
 SELECT runs.id 
 FROM runs 

@@ -167,6 +167,14 @@ def _leases() -> dict[str, Executable]:
         "release": update(runs).where(held, among(runs.c.id, "ids")).values(free).returning(runs.c.id),
         "release_all": update(runs).where(held).values(free).returning(runs.c.id),
         "owners": select(runs.c.holder).where(_unfinished, runs.c.holder.is_not(None)).distinct(),
+        "drivers": select(runs.c.holder)
+        .where(
+            _unfinished,
+            runs.c.holder.is_not(None),
+            runs.c.ready_s > given("now_s"),
+            runs.c.ready_s <= given("latest_lease_s"),
+        )
+        .distinct(),
         "cancelled": select(runs.c.id).where(held, runs.c.cancel == literal_column("1")),
         "apply": update(runs)
         .where(runs.c.id == given("run_id"), held)
