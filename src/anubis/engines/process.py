@@ -13,7 +13,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from anubis.contracts.engine import Capabilities, Mounting
@@ -160,15 +160,15 @@ class ProcessEngine:
 
     def _limited(self, replica: Replica, hardware: Hardware, locks: list[int]) -> Replica:
         """The replica with the requested limits as far as this machine has them; ``locks`` gets those of its devices."""
-        can = self.capabilities
+        can, take_lock = self.capabilities, partial(self._locks.take, record=replica.record)
         words: list[str] = []
         if hardware.gpus is not None and hardware.gpus <= can.gpus:
             names = _allowed_gpus(replica.environment, hardware.gpus)
-            gpus = resources.take(self._locks, replica.record, "gpu", names, hardware.gpus, locks)
+            gpus = resources.take(take_lock, "gpu", names, hardware.gpus, locks)
             words += ["--gpus", ",".join(gpus) or "none"]
         if hardware.cpus is not None and hardware.cpus <= can.cpus:
             count = math.ceil(hardware.cpus)
-            cpus = resources.take(self._locks, replica.record, "cpu", resources.cpus(), count, locks)
+            cpus = resources.take(take_lock, "cpu", resources.cpus(), count, locks)
             words += ["--cpus", ",".join(cpus)]
         if hardware.memory_gb is not None:
             words += ["--memory-bytes", str(int(hardware.memory_gb * (1 << 30)))]

@@ -80,7 +80,7 @@ class NoCapacityError(AnubisError):
 
 
 class RevokedError(AnubisError):
-    """This attempt of the run can never start, because its placement was taken from a stopped process: a new attempt can."""
+    """An attempt of a run was revoked before it started, and can never start; the next attempt can."""
 
 
 class StageError(AnubisError):

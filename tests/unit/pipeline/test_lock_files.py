@@ -1,6 +1,7 @@
 """Locks of one run on this machine, also while the process that placed it is stopped."""
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -57,7 +58,7 @@ def test_a_running_agent_keeps_its_lock(place):
     place.files().take("slot", place.first)
     files = place.files()
     assert files.take("slot", place.second) is None
-    os.mkdir(place.first)
+    Path(place.first).mkdir()
     agent = liveness.claim(place.first)
     for _ in range(2):
         place.now_s += STALLED_S + 1

@@ -1,6 +1,7 @@
 """CPUs and GPUs that one run has for itself."""
 
 import os
+from functools import partial
 
 import pytest
 
@@ -16,7 +17,9 @@ def take(tmp_path):
     def taking(names, count, kind="gpu"):
         locks = []
         try:
-            return resources.take(LockFiles(tmp_path), "/record", kind, names, count, locks), locks
+            return resources.take(
+                partial(LockFiles(tmp_path).take, record="/record"), kind, names, count, locks
+            ), locks
         except NoCapacityError:
             for lock in locks:
                 os.close(lock)

@@ -6,7 +6,14 @@ from threading import Event
 import pytest
 
 from anubis.model.cause import Cause
-from anubis.model.errors import AnubisError, ElsewhereError, NoCapacityError, RevokedError, StageError, StoreError
+from anubis.model.errors import (
+    AnubisError,
+    ElsewhereError,
+    NoCapacityError,
+    RevokedError,
+    StageError,
+    StoreError,
+)
 from anubis.model.hardware import Hardware
 from anubis.model.run import Observation, Seen, Step
 from anubis.model.status import Status

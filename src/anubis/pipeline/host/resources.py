@@ -5,11 +5,10 @@ Each is a lock file. The agent holds its locks through inherited descriptors, so
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from anubis.model.errors import NoCapacityError
-from anubis.pipeline.host.lock_files import LockFiles
 
 _NVIDIA = Path("/proc/driver/nvidia/gpus")
 
@@ -33,9 +32,11 @@ def gpus(driver: Path = _NVIDIA) -> list[str]:
 
 
 def take(
-    files: LockFiles, record: str, kind: str, names: Sequence[str], count: int, locks: list[int]
+    take_lock: Callable[[str], int | None], kind: str, names: Sequence[str], count: int, locks: list[int]
 ) -> list[str]:
     """The first ``count`` of the named resources that no other run has; their locks are added to ``locks``.
+
+    ``take_lock``: the descriptor of the lock with a name, None if another run has it.
 
     Raises NoCapacityError if not enough are free.
     """
@@ -44,7 +45,7 @@ def take(
         if len(taken) == count:
             break
         file = re.sub(r"[^\w-]", "_", f"{kind}-{name}")
-        if (lock := files.take(file, record)) is not None:
+        if (lock := take_lock(file)) is not None:
             locks.append(lock)
             taken.append(name)
     if len(taken) < count:

@@ -84,9 +84,7 @@ class EngineContract:
         assert engine.placed(a_run(engine=engine.name)) is None
         ended(placement)
 
-    def test_a_revoked_attempt_never_starts(
-        self, engine: Any, run: Run, ended: Callable[[Placement], None]
-    ) -> None:
+    def test_a_revoked_attempt_never_starts(self, engine: Any, run: Run) -> None:
         assert engine.revoke(run)
         try:
             placement = start(engine, run, self.command)
