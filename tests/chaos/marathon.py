@@ -18,6 +18,9 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from anubis.model.errors import AnubisError
+from anubis.settings import Settings
+from anubis.wiring import build
 from chaos.disturbances import Clock, Disk, Processes
 from chaos.judge import Verdict, judge
 from chaos.workload import LASTS_S, Workload
@@ -115,10 +118,15 @@ class Marathon:
         self._later.append((time.monotonic() + self.chance.uniform(0.1, 3), "server"))
 
     def _unfinished(self) -> int:
-        """Records without a result, which is close enough."""
-        folders = {path.parent for path in self.home.glob("records/*/a*/benchmark/0/alive")}
-        ended = sum((folder / "exit.json").exists() for folder in folders)
-        return len(folders) - ended
+        """Runs that are not final; as many as are allowed while the database cannot be read."""
+        try:
+            installation = build(Settings.from_env(self.settings))
+            try:
+                return installation.world.runs.unfinished()
+            finally:
+                installation.close()
+        except AnubisError:
+            return MOST_RUNS
 
     def _undo(self, now_s: float) -> None:
         due = [each for each in self._later if each[0] <= now_s]

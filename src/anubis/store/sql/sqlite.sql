@@ -319,7 +319,7 @@ WHERE runs.status < 100 AND runs.holder IS NOT NULL
 -- name: drivers
 SELECT DISTINCT runs.holder 
 FROM runs 
-WHERE runs.status < 100 AND runs.holder IS NOT NULL AND runs.ready_s > :now_s AND runs.ready_s <= :latest_lease_s
+WHERE runs.status < 100 AND runs.holder IS NOT NULL AND NOT (runs.ready_s <= :now_s OR runs.ready_s > :latest_lease_s)
 
 -- name: cancelled
 SELECT runs.id 
