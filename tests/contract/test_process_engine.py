@@ -1,5 +1,6 @@
 """Engine ``process``: the contract of engines, and what it promises beyond."""
 
+import errno
 import json
 import os
 import signal
@@ -15,7 +16,7 @@ from anubis.agent import process_tree
 from anubis.engines import process
 from anubis.engines.process import ProcessEngine, ProcessSettings
 from anubis.model.cause import Cause
-from anubis.model.errors import NoCapacityError, RevokedError, StageError
+from anubis.model.errors import FullError, NoCapacityError, RevokedError, StageError
 from anubis.model.hardware import Hardware
 from anubis.model.launch import Launch
 from anubis.model.run import Seen
@@ -488,3 +489,24 @@ def test_a_slot_is_not_recovered_while_its_agent_runs(an_engine, run, monkeypatc
     assert not engine.revoke(run)
     engine.cancel(placement)
     assert seen(engine, placement, Seen.ENDED).cause is Cause.CANCELLED
+
+
+def no_space(*_):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_slot_that_cannot_be_noted_on_a_full_disk_fails_the_run_with_that_cause(engine, run, monkeypatch):
+    monkeypatch.setattr(os, "pwrite", no_space)
+    with pytest.raises(StageError) as refused:
+        start(engine, run, ("true",))
+    assert refused.value.cause is Cause.DISK_FULL
+    monkeypatch.undo()
+    assert start(engine, run, ("true",)), "the slot is free again"
+
+
+def test_an_attempt_that_cannot_be_revoked_on_a_full_disk_is_revoked_later(engine, run, monkeypatch):
+    monkeypatch.setattr(os, "link", no_space)
+    with pytest.raises(FullError):
+        engine.revoke(run)
+    monkeypatch.undo()
+    assert engine.revoke(run)

@@ -19,7 +19,7 @@ from pathlib import Path
 from anubis.contracts.engine import Capabilities, Mounting
 from anubis.contracts.world import Surroundings
 from anubis.model.cause import Cause
-from anubis.model.errors import NoCapacityError, RevokedError, StageError
+from anubis.model.errors import NoCapacityError, RevokedError, StageError, disk_error
 from anubis.model.hardware import Hardware, Strategy
 from anubis.model.launch import Launch, Replica
 from anubis.model.run import Observation, Placement, Run, Seen
@@ -94,8 +94,9 @@ class ProcessEngine:
         if liveness.state(replica.record) != liveness.ABSENT or (started and started.poll() is None):
             return placement
         self._check_disk()
-        locks = [self._take_slot(replica.record)]
+        locks: list[int] = []
         try:
+            locks.append(self._take_slot(replica.record))
             limited = self._limited(replica, run.descriptor.hardware, locks)
             record = prepare(limited)
             agent_record.take_ballast(record)
@@ -112,7 +113,10 @@ class ProcessEngine:
 
     def revoke(self, run: Run) -> bool:
         record = layout.role_folder(str(self._settings.records), run.id, run.attempt)
-        return agent_record.revoke(Path(record))
+        try:
+            return agent_record.revoke(Path(record))
+        except OSError as error:
+            raise disk_error(f"{record} cannot be written", error) from error
 
     def observe(self, placements: Sequence[Placement]) -> Mapping[str, Observation]:
         """See the contract. Leaves out also a placement that cannot be observed now, for example for lack of memory."""
