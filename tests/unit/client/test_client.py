@@ -14,6 +14,7 @@ from anubis.contracts.runs import RunQuery
 from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.status import Status
 from anubis.pipeline.lease_owner import new_owner
+from anubis.record import liveness
 from anubis.settings import Settings
 from anubis.submission.person import person
 from anubis.testing.builders import NOW_S, a_descriptor, a_point, a_run
@@ -168,6 +169,13 @@ def test_the_folder_of_a_record_may_have_a_name_that_is_not_text(tmp_path):
     folder.mkdir(parents=True)
     with Client.open(settings) as client:
         assert client.records.folder(run.id) == folder
+
+
+def test_a_run_that_was_cancelled_before_it_was_placed_has_no_record(settings):
+    (run,) = stored(settings, {})
+    liveness.revoke(str(settings.records / run.id / "a1" / "benchmark" / "0"))
+    with Client.open(settings) as client, pytest.raises(NotFoundError, match="no record"):
+        client.records.folder(run.id)
 
 
 @pytest.fixture
