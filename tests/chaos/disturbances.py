@@ -3,7 +3,9 @@
 import contextlib
 import os
 import random
+import shutil
 import signal
+import struct
 import subprocess
 import time
 from collections import Counter
@@ -23,8 +25,7 @@ KINDS = {
     "": ("benchmark", 1),
 }
 DISK_BYTES = 1 << 30
-#: Where distributions install libfaketime.
-_FAKETIME = ("lib/*/faketime", "lib64/faketime", "lib/faketime", "local/lib/faketime")
+_SHIFT = struct.Struct("@l")
 
 
 class Processes:
@@ -71,34 +72,25 @@ def _kind(pid: int) -> tuple[str, int]:
 
 
 class Clock:
-    """The wall clock of every process of an installation, agents and benchmarks included, by libfaketime."""
+    """The wall clock of every process of an installation, agents and benchmarks included."""
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
-        folders = [folder for pattern in _FAKETIME for folder in Path("/usr").glob(pattern)]
-        libraries = [path for folder in folders if (path := folder / "libfaketimeMT.so.1").exists()]
-        self.can_step = bool(libraries)
-        #: Variables that children inherit. The shift is read at each call; the monotonic clock and the times of files
-        #: are those of the machine.
-        self.environment = (
-            {
-                "LD_PRELOAD": str(libraries[0]),
-                "FAKETIME_TIMESTAMP_FILE": str(file),
-                "FAKETIME_NO_CACHE": "1",
-                "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-                "FAKETIME_DISABLE_SHM": "1",
-                "NO_FAKE_STAT": "1",
-            }
-            if libraries
-            else {}
-        )
-        self.set(0)
+    SOURCE = Path(__file__).with_name("wall_clock.c")
 
-    def set(self, shift_s: float) -> None:
-        """Add this many seconds to the wall clock, from now on."""
-        part = self._file.with_suffix(".part")
-        part.write_text(f"{shift_s:+g}\n")
-        part.replace(self._file)
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / "clock"
+        library = folder / "wall_clock.so"
+        build = ["cc", "-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o", str(library), str(self.SOURCE)]
+        self.can_step = bool(shutil.which("cc"))
+        self.environment: dict[str, str] = {}
+        if self.can_step:
+            subprocess.run(build, check=True)
+            self.environment = {"LD_PRELOAD": str(library), "CHAOS_CLOCK": str(self._file)}
+        self._file.write_bytes(_SHIFT.pack(0))
+
+    def set(self, shift_s: int) -> None:
+        """Add this many seconds to the wall clock, from now on, in all processes."""
+        with self._file.open("r+b", buffering=0) as file:
+            file.write(_SHIFT.pack(shift_s))
 
 
 class Disk:

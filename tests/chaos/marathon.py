@@ -45,7 +45,7 @@ class Marathon:
         self.done: Counter[str] = Counter()
         self.disk = Disk(folder / "disk")
         self.home = folder / "disk/home"
-        self.clock = Clock(folder / "clock")
+        self.clock = Clock(folder)
         self.server = server
         #: What is undone at which monotonic time: the disk is freed, the server started.
         self._later: list[tuple[float, str]] = []
@@ -191,7 +191,7 @@ def main() -> int:
     if not marathon.disk.is_small:
         print("the disk was not filled: this needs the right to mount")
     if not marathon.clock.can_step:
-        print("the clock was not stepped: this needs libfaketime")
+        print("the clock was not stepped: this needs a C compiler")
     if verdict.broken:
         print(*verdict.broken, sep="\n")
         print(f"{len(verdict.broken)} broken promises; the home is {marathon.home}")
