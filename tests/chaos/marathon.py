@@ -27,7 +27,7 @@ from chaos.workload import LASTS_S, Workload
 from support.postgresql import Cluster, binaries, cluster
 from support.processes import left_in
 
-#: Mean pause between two actions, seconds.
+#: Mean pause between two actions on an idle machine, seconds.
 PAUSE_S = 0.25
 #: Commands at the same time, and runs that are not final, above which nothing is submitted.
 MOST_COMMANDS, MOST_RUNS = 4, 12
@@ -73,7 +73,7 @@ class Marathon:
         while time.monotonic() < end_s:
             (action,) = self.chance.choices(list(actions), list(actions.values()))
             action()
-            time.sleep(self.chance.expovariate(1 / PAUSE_S))
+            time.sleep(self.chance.expovariate(1 / PAUSE_S) * _slowness())
             self.processes.let_continue()
             self._undo(time.monotonic())
 
@@ -164,6 +164,11 @@ class Marathon:
                 return []
             time.sleep(1)
         return [f"process {pid} was left: {_words(pid)}" for pid in left_in(self.home)]
+
+
+def _slowness() -> float:
+    """How many times longer a command takes on this machine now: otherwise none would live long enough to do anything."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def _words(pid: int) -> str:
