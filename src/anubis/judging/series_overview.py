@@ -35,7 +35,7 @@ class SeriesState(StrEnum):
     STABLE = "stable"
     #: Its newest points lie outside the prediction interval of its level, but are too few to confirm a change.
     SUSPECTED = "suspected"
-    #: Its level changes while the subject stays the same: it reflects the environment and raises no alerts.
+    #: It has no stable level, or its level changes while the subject stays the same: it raises no alerts.
     UNSTABLE = "unstable"
 
 
