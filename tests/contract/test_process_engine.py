@@ -385,9 +385,9 @@ def test_a_wall_clock_that_jumps_delays_and_hastens_nothing(an_engine, run, tmp_
 
 
 def test_one_placement_that_cannot_be_observed_hides_no_other(engine, run, monkeypatch):
-    bad, good = start(engine, run, ("true",)), a_run(engine="process")
+    bad, good_run = start(engine, run, ("true",)), a_run(engine="process")
     seen(engine, bad, Seen.ENDED)
-    good = start(engine, good, ("true",))
+    good = until(lambda: _place(engine, good_run), "the first agent has freed the slot")
     seen(engine, good, Seen.ENDED)
     observed = agent_record.observed
     monkeypatch.setattr(
