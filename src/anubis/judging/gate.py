@@ -21,7 +21,7 @@ from anubis.judging.baseline import (
     session_sizes,
 )
 from anubis.judging.gate_bounds import BoundedMetric, check_bounds
-from anubis.judging.rounds import Round, pairs, rounds_of
+from anubis.judging.rounds import Slot, pairs_of, slots_of
 from anubis.judging.series import in_order, judged_metrics
 from anubis.judging.units import Place, in_unit, joined, place_of
 from anubis.judging.unstable_history import with_unstable_histories
@@ -169,7 +169,7 @@ def _compared_groups(
         blocks, {(g.series_key, g.fingerprint): _contender_runs(g) for g in groups}, alerts
     )
     baselines = before if sides.baseline is None else _given_levels(sides.baseline, groups, world, units)
-    rounds = rounds_of([*sides.contender, *(sides.baseline or ())])
+    slots = slots_of([*sides.contender, *(sides.baseline or ())])
     measured: dict[tuple[str, str], set[str]] = defaultdict(set)
     for block in blocks:
         measured[block.series_key, block.metric].add(block.fingerprint)
@@ -179,7 +179,7 @@ def _compared_groups(
         place = (group.series_key, group.fingerprint)
         group.is_given = baselines is not before
         group.same_subject = {metric for metric in group.points if (*place, metric) in earlier}
-        _add_sides(group, baselines, before, min_effect, rounds)
+        _add_sides(group, baselines, before, min_effect, slots)
         bounds = check_bounds(_bounded_metrics(group, baselines, before))
         group.crossed = bounds.crossed
         notes = [
@@ -282,7 +282,7 @@ def _add_sides(
     baselines: dict[Key, Level],
     before: dict[Key, Level],
     min_effect: float | None,
-    rounds: Mapping[str, Round],
+    slots: Mapping[str, Slot],
 ) -> None:
     declared = {metric.name: metric for metric in group.run.descriptor.output.metrics}
     for name, points in group.points.items():
@@ -299,6 +299,7 @@ def _add_sides(
         group.baseline_subjects = max(group.baseline_subjects, baseline.subjects)
         ordered, sizes = session_sizes(points)
         group.disturbed |= baseline.disturbed
+        together = pairs_of(baseline.run_ids, [point.run_id for point in ordered], slots)
         group.sides.append(
             Sides(
                 metric=name,
@@ -310,7 +311,8 @@ def _add_sides(
                 history=noise,
                 baseline_sessions=baseline.sessions,
                 contender_sessions=sizes if baseline.sessions else (),
-                pairs=pairs(baseline.run_ids, [point.run_id for point in ordered], rounds),
+                pairs=together.positions,
+                contender_second=together.contender_second,
             )
         )
 

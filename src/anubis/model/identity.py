@@ -40,7 +40,11 @@ def comparable(descriptor: Descriptor) -> Descriptor:
         hardware=replace(hardware, max_wait_s=None, max_cost=None),
         env=replace(descriptor.env, inherit=()),
         ml=replace(descriptor.ml, script=None),
-        measure=Measure(warmups=descriptor.measure.warmups, isolate=descriptor.measure.isolate),
+        measure=Measure(
+            warmups=descriptor.measure.warmups,
+            isolate=descriptor.measure.isolate,
+            fixed_layout=descriptor.measure.fixed_layout,
+        ),
         output=Output(),
         notify=(),
         matrix=None,
