@@ -138,6 +138,7 @@ def test_a_level_that_came_back_resolves_its_alert_and_tells_of_the_recovery(his
 
 def test_an_alert_stays_open_while_its_change_leaves_the_newest_points(history, monkeypatch):
     monkeypatch.setattr("anubis.pipeline.stages.analyse.NEWEST_POINTS", 60)
+    monkeypatch.setattr("anubis.judging.alert_rules.EDGE", 10)
     history.add(100.0, 20)
     history.add(90.0, 12)
     [opened] = history.add(90.0, 70)
