@@ -13,18 +13,19 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from anubis.contracts.engine import Capabilities, Mounting
 from anubis.contracts.world import Surroundings
 from anubis.model.cause import Cause
-from anubis.model.errors import NoCapacityError, StageError
+from anubis.model.errors import NoCapacityError, RevokedError, StageError, disk_error
 from anubis.model.hardware import Hardware, Strategy
 from anubis.model.launch import Launch, Replica
 from anubis.model.run import Observation, Placement, Run, Seen
 from anubis.pipeline.host import agent_record, resources
 from anubis.pipeline.host.files import not_startable, prepare
+from anubis.pipeline.host.lock_files import LockFiles
 from anubis.pipeline.launch import HOST_AGENT
 from anubis.record import access, layout, liveness
 from anubis.record.files import FolderFiles
@@ -66,6 +67,7 @@ class ProcessEngine:
 
     def __init__(self, settings: ProcessSettings) -> None:
         self._settings = settings
+        self._locks = LockFiles(settings.folder)
         self._started: dict[str, subprocess.Popen[bytes]] = {}
         #: Placement -> monotonic time since which its agent is expected to appear.
         self._expected_s: dict[str, float] = {}
@@ -87,14 +89,20 @@ class ProcessEngine:
         (replica,) = launch.replicas
         placement = self._placement(run, replica.record)
         started = self._started.get(placement.name)
+        if liveness.is_revoked(replica.record):
+            raise _revoked(replica)
         if liveness.state(replica.record) != liveness.ABSENT or (started and started.poll() is None):
             return placement
         self._check_disk()
-        locks = [self._take_slot()]
+        locks: list[int] = []
         try:
+            locks.append(self._take_slot(replica.record))
             limited = self._limited(replica, run.descriptor.hardware, locks)
             record = prepare(limited)
             agent_record.take_ballast(record)
+            if liveness.is_revoked(replica.record):  # while this process was stopped
+                agent_record.drop_ballast(record)
+                raise _revoked(replica)
             self._started[placement.name] = _start(limited, record, locks)
         except OSError as error:
             raise not_startable(error, self._settings.records) from error
@@ -102,6 +110,13 @@ class ProcessEngine:
             for lock in locks:
                 os.close(lock)
         return placement
+
+    def revoke(self, run: Run) -> bool:
+        record = layout.role_folder(str(self._settings.records), run.id, run.attempt)
+        try:
+            return agent_record.revoke(Path(record))
+        except OSError as error:
+            raise disk_error(f"{record} cannot be written", error) from error
 
     def observe(self, placements: Sequence[Placement]) -> Mapping[str, Observation]:
         """See the contract. Leaves out also a placement that cannot be observed now, for example for lack of memory."""
@@ -149,22 +164,23 @@ class ProcessEngine:
 
     def _limited(self, replica: Replica, hardware: Hardware, locks: list[int]) -> Replica:
         """The replica with the requested limits as far as this machine has them; ``locks`` gets those of its devices."""
-        can, folder = self.capabilities, self._settings.folder
+        can, take_lock = self.capabilities, partial(self._locks.take, record=replica.record)
         words: list[str] = []
         if hardware.gpus is not None and hardware.gpus <= can.gpus:
             names = _allowed_gpus(replica.environment, hardware.gpus)
-            gpus = resources.take(folder, "gpu", names, hardware.gpus, locks)
+            gpus = resources.take(take_lock, "gpu", names, hardware.gpus, locks)
             words += ["--gpus", ",".join(gpus) or "none"]
         if hardware.cpus is not None and hardware.cpus <= can.cpus:
-            cpus = resources.take(folder, "cpu", resources.cpus(), math.ceil(hardware.cpus), locks)
+            count = math.ceil(hardware.cpus)
+            cpus = resources.take(take_lock, "cpu", resources.cpus(), count, locks)
             words += ["--cpus", ",".join(cpus)]
         if hardware.memory_gb is not None:
             words += ["--memory-bytes", str(int(hardware.memory_gb * (1 << 30)))]
         return replica.with_options(*words)
 
-    def _take_slot(self) -> int:
+    def _take_slot(self, record: str) -> int:
         for number in range(self._settings.slots):
-            slot = resources.take_lock(self._settings.folder / f"slot-{number}.lock")
+            slot = self._locks.take(f"slot-{number}", record)
             if slot is not None:
                 return slot
         raise NoCapacityError(
@@ -197,6 +213,10 @@ class ProcessEngine:
     def _last_message(self, placement: Placement) -> str:
         text = b"".join(self.logs(placement)).decode(errors="replace").strip()
         return text.splitlines()[-1] if text else "it left no message"
+
+
+def _revoked(replica: Replica) -> RevokedError:
+    return RevokedError(f"the claim of {replica.record} was revoked before its agent had started")
 
 
 def _allowed_gpus(environment: Mapping[str, str], count: int) -> list[str]:

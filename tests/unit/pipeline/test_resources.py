@@ -1,11 +1,13 @@
 """CPUs and GPUs that one run has for itself."""
 
 import os
+from functools import partial
 
 import pytest
 
 from anubis.model.errors import NoCapacityError
 from anubis.pipeline.host import resources
+from anubis.pipeline.host.lock_files import LockFiles
 
 
 @pytest.fixture
@@ -15,7 +17,9 @@ def take(tmp_path):
     def taking(names, count, kind="gpu"):
         locks = []
         try:
-            return resources.take(tmp_path, kind, names, count, locks), locks
+            return resources.take(
+                partial(LockFiles(tmp_path).take, record="/record"), kind, names, count, locks
+            ), locks
         except NoCapacityError:
             for lock in locks:
                 os.close(lock)

@@ -3,14 +3,12 @@
 Each is a lock file. The agent holds its locks through inherited descriptors, so the kernel frees them when it ends.
 """
 
-import fcntl
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from anubis.model.errors import NoCapacityError
-from anubis.record import access
 
 _NVIDIA = Path("/proc/driver/nvidia/gpus")
 
@@ -33,8 +31,12 @@ def gpus(driver: Path = _NVIDIA) -> list[str]:
     return [match[1] for match in found if match]
 
 
-def take(folder: Path, kind: str, names: Sequence[str], count: int, locks: list[int]) -> list[str]:
+def take(
+    take_lock: Callable[[str], int | None], kind: str, names: Sequence[str], count: int, locks: list[int]
+) -> list[str]:
     """The first ``count`` of the named resources that no other run has; their locks are added to ``locks``.
+
+    ``take_lock``: the descriptor of the lock with a name, None if another run has it.
 
     Raises NoCapacityError if not enough are free.
     """
@@ -43,7 +45,7 @@ def take(folder: Path, kind: str, names: Sequence[str], count: int, locks: list[
         if len(taken) == count:
             break
         file = re.sub(r"[^\w-]", "_", f"{kind}-{name}")
-        if (lock := take_lock(folder / f"{file}.lock")) is not None:
+        if (lock := take_lock(file)) is not None:
             locks.append(lock)
             taken.append(name)
     if len(taken) < count:
@@ -53,14 +55,3 @@ def take(folder: Path, kind: str, names: Sequence[str], count: int, locks: list[
             remedy="wait until other runs have ended",
         )
     return taken
-
-
-def take_lock(path: Path) -> int | None:
-    """The descriptor of a lock file that is now locked; None if another process holds the lock."""
-    lock = access.create(str(path), os.O_RDWR | os.O_CLOEXEC)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(lock)
-        return None
-    return lock
