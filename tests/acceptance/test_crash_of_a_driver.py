@@ -118,3 +118,22 @@ def test_whoever_looks_next_carries_on(anubis, bench):
     until(lambda: all(row.status.final for row in bench.rows()), "the run is final")
     (row,) = bench.check_whole()
     assert row.status == "succeeded"
+
+
+def test_a_foreground_command_that_is_stopped_is_replaced_when_its_lease_has_expired(anubis, bench):
+    """For example by Ctrl-Z: it lives, but does not drive."""
+    environment = anubis.environment() | {"ANUBIS_LEASE_S": "1"}
+    process = anubis.start("run", bench.file, env=environment)
+    until(lambda: MOMENTS["it has printed"](bench), "it has printed")
+    os.kill(process.pid, signal.SIGSTOP)
+    bench.open_gate()
+    until(
+        lambda: anubis("history").returncode == 0 and all(row.status.final for row in bench.rows()),
+        "another process drives the run",
+    )
+    os.kill(process.pid, signal.SIGCONT)
+    process.communicate()
+    assert process.returncode == 0
+    (row,) = bench.check_whole()
+    assert row.status == "succeeded"
+    assert len(bench.starts()) == 1

@@ -1,11 +1,14 @@
 """Damaged pages of the database: every command says so and how to restore it; backups are made and restored."""
 
+import os
+import signal
 import sqlite3
 from contextlib import closing
 
 import pytest
 
 from anubis.pipeline.worker import only_worker
+from support.processes import until
 
 PAGE = 4096
 HISTORY = "benchmark,metric,value,units,time_s,commit\n" + "".join(
@@ -129,3 +132,31 @@ def test_a_database_on_a_server_has_tools_of_its_own(anubis, monkeypatch):
     for words, tool in ((("backup", "copy.db"), "pg_dump"), (("doctor", "--database"), "pg_amcheck")):
         ended = anubis(*words)
         assert (ended.returncode, tool in ended.stderr) == (2, True), ended
+
+
+def test_nothing_is_restored_while_a_stopped_command_drives_a_run(anubis, database):
+    assert anubis("backup", "copy.db").returncode == 0
+    process = anubis.start("run", "--", "sleep", "600")
+    until(lambda: list(anubis.home.glob("records/*/a1/benchmark/0/alive")), "the run is measured")
+    until(lambda: "watch" in anubis("status", "@last", "--json").stdout, "the run is watched")
+    os.kill(process.pid, signal.SIGSTOP)
+    try:
+        ended = anubis("backup", "--restore", "copy.db")
+    finally:
+        os.kill(process.pid, signal.SIGCONT)
+    assert (ended.returncode, f"process {process.pid}" in ended.stderr) == (2, True)
+    assert "help: " in ended.stderr
+    assert not list(anubis.home.glob("anubis-replaced-*"))
+
+
+def test_nothing_is_restored_while_a_process_has_the_database_open(anubis, database):
+    """It holds no lease, for example because it waits for a place, or only reads."""
+    assert anubis("backup", "copy.db").returncode == 0
+    before = database.read_bytes()  # not later: closing a file releases the locks of this process on it
+    with closing(sqlite3.connect(database)) as reader:
+        reader.execute("SELECT count(*) FROM runs").fetchone()
+        ended = anubis("backup", "--restore", "copy.db")
+    assert (ended.returncode, "another process has the database" in ended.stderr) == (2, True)
+    assert sorted(path.name for path in anubis.home.glob("anubis*")) == ["anubis.db"]
+    assert database.read_bytes() == before
+    assert anubis("backup", "--restore", "copy.db").returncode == 0

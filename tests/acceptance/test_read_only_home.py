@@ -5,6 +5,8 @@ import os
 
 import pytest
 
+from support.processes import until
+
 _PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH = 24, 1, 2
 
 LOOKING = [
@@ -76,3 +78,27 @@ def test_what_must_write_says_so_once(measured, words):
     assert "help: " in ended.stderr
     assert "Traceback" not in ended.stderr
     assert contents(measured.home) == before
+
+
+def test_a_run_that_cannot_be_driven_ends_the_command_with_one_error(anubis):
+    process = anubis.start("run", "--", "sleep", "600")
+    until(lambda: list(anubis.home.glob("records/*/a1/benchmark/0/alive")), "the run is measured")
+    process.kill()
+    process.wait()
+    folders = [anubis.home, *(path for path in anubis.home.rglob("*") if path.is_dir())]
+    modes = {path: path.stat().st_mode for path in anubis.home.rglob("*") if path.is_file()}
+    for path in modes:
+        path.chmod(0o444)
+    for folder in folders:
+        folder.chmod(0o555)
+    try:
+        ended = anubis("watch", preexec_fn=without_rights)
+    finally:
+        for folder in folders:
+            folder.chmod(0o755)
+        for path, mode in modes.items():
+            path.chmod(mode)
+    assert ended.returncode == 2, ended.stderr
+    assert ended.stderr.count("error: ") == 1
+    assert "cannot be written" in ended.stderr
+    assert "anubis status" in ended.stderr

@@ -18,13 +18,16 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from anubis.model.errors import AnubisError
+from anubis.settings import Settings
+from anubis.wiring import build
 from chaos.disturbances import Clock, Disk, Processes
 from chaos.judge import Verdict, judge
 from chaos.workload import LASTS_S, Workload
 from support.postgresql import Cluster, binaries, cluster
 from support.processes import left_in
 
-#: Mean pause between two actions, seconds.
+#: Mean pause between two actions on an idle machine, seconds.
 PAUSE_S = 0.25
 #: Commands at the same time, and runs that are not final, above which nothing is submitted.
 MOST_COMMANDS, MOST_RUNS = 4, 12
@@ -42,7 +45,7 @@ class Marathon:
         self.done: Counter[str] = Counter()
         self.disk = Disk(folder / "disk")
         self.home = folder / "disk/home"
-        self.clock = Clock(folder / "clock")
+        self.clock = Clock(folder)
         self.server = server
         #: What is undone at which monotonic time: the disk is freed, the server started.
         self._later: list[tuple[float, str]] = []
@@ -60,7 +63,9 @@ class Marathon:
     def run(self, seconds: float) -> None:
         """Disturb until the time is over."""
         end_s = time.monotonic() + seconds
-        actions = {self.command: 5, self.processes.disturb: 6, self.step_clock: 0.4}
+        actions = {self.command: 5, self.processes.disturb: 6}
+        if self.clock.can_step:
+            actions[self.step_clock] = 0.4
         if self.disk.is_small:
             actions[self.fill_disk] = 0.1
         if self.server:
@@ -68,7 +73,7 @@ class Marathon:
         while time.monotonic() < end_s:
             (action,) = self.chance.choices(list(actions), list(actions.values()))
             action()
-            time.sleep(self.chance.expovariate(1 / PAUSE_S))
+            time.sleep(self.chance.expovariate(1 / PAUSE_S) * _slowness())
             self.processes.let_continue()
             self._undo(time.monotonic())
 
@@ -113,10 +118,15 @@ class Marathon:
         self._later.append((time.monotonic() + self.chance.uniform(0.1, 3), "server"))
 
     def _unfinished(self) -> int:
-        """Records without a result, which is close enough."""
-        folders = {path.parent for path in self.home.glob("records/*/a*/benchmark/0/alive")}
-        ended = sum((folder / "exit.json").exists() for folder in folders)
-        return len(folders) - ended
+        """Runs that are not final; as many as are allowed while the database cannot be read."""
+        try:
+            installation = build(Settings.from_env(self.settings))
+            try:
+                return installation.world.runs.unfinished()
+            finally:
+                installation.close()
+        except AnubisError:
+            return MOST_RUNS
 
     def _undo(self, now_s: float) -> None:
         due = [each for each in self._later if each[0] <= now_s]
@@ -156,6 +166,11 @@ class Marathon:
         return [f"process {pid} was left: {_words(pid)}" for pid in left_in(self.home)]
 
 
+def _slowness() -> float:
+    """How many times longer a command takes on this machine now: otherwise none would live long enough to do anything."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
 def _words(pid: int) -> str:
     return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
 
@@ -180,6 +195,8 @@ def main() -> int:
     print("ends:", ", ".join(f"{end} {count}" for end, count in sorted(verdict.ends.items())) or "no run")
     if not marathon.disk.is_small:
         print("the disk was not filled: this needs the right to mount")
+    if not marathon.clock.can_step:
+        print("the clock was not stepped: this needs a C compiler")
     if verdict.broken:
         print(*verdict.broken, sep="\n")
         print(f"{len(verdict.broken)} broken promises; the home is {marathon.home}")

@@ -1,5 +1,6 @@
 """Engine ``process``: the contract of engines, and what it promises beyond."""
 
+import errno
 import json
 import os
 import signal
@@ -13,13 +14,14 @@ from pathlib import Path
 import pytest
 
 from anubis.agent import process_tree
+from anubis.engines import process
 from anubis.engines.process import ProcessEngine, ProcessSettings
 from anubis.model.cause import Cause
-from anubis.model.errors import NoCapacityError, StageError
+from anubis.model.errors import FullError, NoCapacityError, RevokedError, StageError
 from anubis.model.hardware import Hardware
 from anubis.model.launch import Launch
 from anubis.model.run import Seen
-from anubis.pipeline.host import agent_record, placements
+from anubis.pipeline.host import agent_record, lock_files, placements
 from anubis.record import layout, liveness
 from anubis.testing import a_descriptor, a_run
 from anubis.testing.contracts.engine import EngineContract, a_launch, start
@@ -384,12 +386,128 @@ def test_a_wall_clock_that_jumps_delays_and_hastens_nothing(an_engine, run, tmp_
 
 
 def test_one_placement_that_cannot_be_observed_hides_no_other(engine, run, monkeypatch):
-    bad, good = start(engine, run, ("true",)), a_run(engine="process")
+    bad, good_run = start(engine, run, ("true",)), a_run(engine="process")
     seen(engine, bad, Seen.ENDED)
-    good = start(engine, good, ("true",))
+    good = until(lambda: _place(engine, good_run), "the first agent has freed the slot")
     seen(engine, good, Seen.ENDED)
     observed = agent_record.observed
     monkeypatch.setattr(
         agent_record, "observed", lambda record: 1 / 0 if str(run.id) in str(record) else observed(record)
     )
     assert set(engine.observe([bad, good])) == {good.name}
+
+
+class StoppedPlacer:
+    """A process that is stopped within ``place``: at this name of the module, before or after it is called."""
+
+    def __init__(self, engine, run, name, folder):
+        self._stopped, self._continue = threading.Event(), threading.Event()
+        self._engine, self._run, self._name = engine, run, name
+        self._command = ("sh", "-c", f"echo executed >> {folder}/executed")
+        self._pool = ThreadPoolExecutor(1)
+
+    def start(self, patch, *, after=False):
+        inner = getattr(process, self._name)
+
+        def stopping(*given):
+            if after:
+                result = inner(*given)
+            self._stopped.set()
+            assert self._continue.wait(60)
+            return result if after else inner(*given)
+
+        patch.setattr(process, self._name, stopping)
+        self._answer = self._pool.submit(start, self._engine, self._run, self._command)
+        assert self._stopped.wait(60)
+        patch.undo()
+
+    def resume(self):
+        """Let it continue; the error of ``place``, None: it returned a placement."""
+        self._continue.set()
+        return self._answer.exception(60)
+
+
+@pytest.fixture(params=[("prepare", False), ("prepare", True), ("_start", False)], ids=str)
+def stopped_placer(request, an_engine, run, tmp_path, monkeypatch):
+    name, after = request.param
+    placer = StoppedPlacer(an_engine(), run, name, tmp_path)
+    placer.start(monkeypatch, after=after)
+    yield placer
+    placer.resume()
+
+
+def test_a_run_that_was_cancelled_is_not_started_by_a_stopped_process(
+    stopped_placer, an_engine, run, tmp_path
+):
+    engine = an_engine()
+    assert engine.revoke(run)
+    assert engine.revoke(run), "again"
+    stopped_placer.resume()
+    until(lambda: _room(engine, ("true",)), "the slot is free")
+    until(lambda: not left_in(tmp_path), "every agent has ended")
+    assert not (tmp_path / "executed").exists()
+    assert not list(tmp_path.glob(f"records/{run.id}/**/{layout.BALLAST}"))
+
+
+def test_the_slot_of_a_stopped_process_is_recovered(stopped_placer, an_engine, run, tmp_path, monkeypatch):
+    engine = an_engine()
+    monkeypatch.setattr(lock_files, "STALLED_S", 0.0)
+    with pytest.raises(RevokedError):
+        until(lambda: _place(engine, run), "the slot is recovered")
+    again = until(lambda: _place(engine, replace(run, attempt=2)), "the next attempt is placed")
+    stopped_placer.resume()
+    assert seen(engine, again, Seen.ENDED).exit_code == 0
+    assert not (tmp_path / "executed").exists(), "the first attempt was never executed"
+
+
+def _place(engine, run):
+    try:
+        return start(engine, run, ("true",))
+    except NoCapacityError:
+        return None
+
+
+def test_a_process_that_is_stopped_after_its_agent_ended_frees_its_slot(
+    an_engine, run, tmp_path, monkeypatch
+):
+    placer = StoppedPlacer(an_engine(), run, "_start", tmp_path)
+    placer.start(monkeypatch, after=True)
+    engine = an_engine()
+    seen(engine, engine.placed(run), Seen.ENDED)
+    monkeypatch.setattr(lock_files, "STALLED_S", 0.0)
+    assert until(lambda: _room(engine, ("true",)), "the slot is recovered")
+    assert placer.resume() is None
+    assert (tmp_path / "executed").read_text() == "executed\n"
+
+
+def test_a_slot_is_not_recovered_while_its_agent_runs(an_engine, run, monkeypatch):
+    engine, other = an_engine(), an_engine()
+    monkeypatch.setattr(lock_files, "STALLED_S", 0.0)
+    placement = start(engine, run, ("sleep", "600"))
+    seen(engine, placement, Seen.RUNNING)
+    for _ in range(3):
+        assert _room(other, ("true",)) is None
+    assert not engine.revoke(run)
+    engine.cancel(placement)
+    assert seen(engine, placement, Seen.ENDED).cause is Cause.CANCELLED
+
+
+def no_space(*_):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_slot_that_cannot_be_noted_on_a_full_disk_fails_the_run_with_that_cause(engine, run, monkeypatch):
+    monkeypatch.setattr(os, "pwrite", no_space)
+    with pytest.raises(StageError) as refused:
+        start(engine, run, ("true",))
+    assert refused.value.cause is Cause.DISK_FULL
+    monkeypatch.undo()
+    assert start(engine, run, ("true",)), "the slot is free again"
+
+
+def test_an_attempt_that_cannot_be_revoked_on_a_full_disk_is_revoked_later(engine, run, monkeypatch):
+    monkeypatch.setattr(os, "link", no_space)
+    with pytest.raises(FullError):
+        engine.revoke(run)
+    monkeypatch.undo()
+    assert engine.revoke(run)

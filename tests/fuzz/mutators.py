@@ -1,6 +1,5 @@
 """Mutations of valid inputs that keep their structure: JSON values, TOML text, lines and binary frames."""
 
-import copy
 import random
 import re
 import struct
@@ -38,7 +37,7 @@ _TOML_TOKENS = (
 
 def mutated_plain(chance: random.Random, value: Any) -> Any:
     """A JSON value with one to four changes somewhere inside."""
-    changed = copy.deepcopy(value)
+    changed = _copied(value)
     for _ in range(chance.choice((1, 1, 1, 2, 4))):
         places = list(_places(changed))
         if not places:
@@ -47,6 +46,13 @@ def mutated_plain(chance: random.Random, value: Any) -> Any:
     if chance.random() < 0.02:
         return chance.choice(ODD)
     return changed
+
+
+def _copied(value: Any) -> Any:
+    """A copy of a JSON value; much faster than ``copy.deepcopy``."""
+    if isinstance(value, dict):
+        return {key: _copied(child) for key, child in value.items()}
+    return [_copied(child) for child in value] if isinstance(value, list) else value
 
 
 def _places(value: Any) -> Any:
@@ -82,9 +88,9 @@ def _change(chance: random.Random, inside: Any, key: Any) -> None:
             (-value, value + 1, value * 10**9, str(value), float(value) if abs(value) < 1e300 else 0)
         )
     elif kind == 6 and isinstance(inside, list):
-        inside.insert(key, copy.deepcopy(chance.choice(inside)))
+        inside.insert(key, _copied(chance.choice(inside)))
     else:
-        inside[key] = copy.deepcopy(chance.choice(ODD))
+        inside[key] = _copied(chance.choice(ODD))
 
 
 def mutated_text(chance: random.Random, text: str) -> str:

@@ -12,6 +12,7 @@ from anubis.agent.extract.emit_lines import Emitted
 from anubis.agent.extract.metric_buffers import MetricBuffers
 from anubis.contracts.records import blocks_of
 from anubis.model.metric import Metric
+from anubis.model.run import Run
 from anubis.pipeline.record_result import result_of
 from anubis.pipeline.stages.collect import _explain
 from anubis.pipeline.summarise import Measured, points_of
@@ -71,6 +72,11 @@ class Bytes:
         return ""
 
 
+@cache
+def _run() -> Run:
+    return a_run()
+
+
 def _dumped(value: Any) -> bytes:
     return json.dumps(value).encode()
 
@@ -111,7 +117,7 @@ def _read_emit(lines: list[bytes], _folder: Path) -> bool:
         parts += [samples.frame(samples.SERIES, _dumped(facts)), samples.block(number, buffer.columns)]
     json.dumps(buffers.counters())
     read = samples.load(Bytes({layout.SAMPLES: b"".join(parts)}))
-    points_of(a_run(), blocks_of(read), [], "f")
+    points_of(_run(), blocks_of(read), [], "f")
     return bool(read)
 
 
@@ -194,7 +200,7 @@ def _read_samples(data: bytes, _folder: Path) -> bool:
     for _ in samples.iterate(files):
         pass
     measured = [Measured(repeat=0, wall_s=1, cpu_s=1, peak_process_bytes=None)]
-    points_of(a_run(), blocks, measured, "f")
+    points_of(_run(), blocks, measured, "f")
     return True
 
 
@@ -252,7 +258,7 @@ def _read_result(files: dict[str, bytes], _folder: Path) -> bool:
         for one in record.executions
         if one.measured
     ]
-    points_of(a_run(), [], measured, record.fingerprint)
+    points_of(_run(), [], measured, record.fingerprint)
     _explain(Metric(name="m"), record)
     tailing.last_repeat(record.files)
     tailing.last_lines(record.files, layout.EVENTS, 3)
@@ -261,7 +267,7 @@ def _read_result(files: dict[str, bytes], _folder: Path) -> bool:
 
 TARGETS = {
     "emit": Target(make=_emit, read=_read_emit),
-    "index": Target(make=_index, read=_read_index, refusals=(DamagedError,)),
+    "index": Target(make=_index, read=_read_index, needs_folder=True, refusals=(DamagedError,)),
     "samples": Target(make=_samples, read=_read_samples, refusals=(DamagedError,)),
     "telemetry": Target(make=_telemetry, read=_read_telemetry, refusals=(DamagedError,)),
     "result": Target(make=_result, read=_read_result),

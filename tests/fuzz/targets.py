@@ -18,5 +18,7 @@ class Target:
     make: Callable[[random.Random], Any]
     #: The input and an empty folder -> whether it was accepted.
     read: Callable[[Any, Path], bool]
+    #: Whether ``read`` uses the folder; otherwise none is created.
+    needs_folder: bool = False
     #: The errors that the code documents for bad input.
     refusals: tuple[type[Exception], ...] = ()

@@ -197,6 +197,6 @@ def _read_archive(data: bytes, folder: Path) -> bool:
 
 
 TARGETS = {
-    "importers": Target(make=_history, read=_import, refusals=(BadInputError,)),
-    "archives": Target(make=_made_archive, read=_read_archive, refusals=(BadInputError,)),
+    "importers": Target(make=_history, read=_import, needs_folder=True, refusals=(BadInputError,)),
+    "archives": Target(make=_made_archive, read=_read_archive, needs_folder=True, refusals=(BadInputError,)),
 }

@@ -22,6 +22,7 @@ from anubis.model.errors import (
     NotifyError,
     PlugInError,
     ReadOnlyError,
+    RevokedError,
     StageError,
     StoreError,
     UndecidedError,
@@ -77,6 +78,9 @@ TYPES = (
         status=503,
         title="The engine has no capacity now",
         members=("again_after_s",),
+    ),
+    ErrorType(
+        error=RevokedError, name="revoked", status=409, title="The attempt was revoked before it started"
     ),
     ErrorType(
         error=StageError, name="stage", status=500, title="A stage cannot continue", members=("cause",)

@@ -16,7 +16,8 @@ class Deliveries(Protocol):
     def claim(self, owner: str, *, now_s: float, lease_s: float, limit: int) -> Sequence[Delivery]:
         """Lease up to ``limit`` due deliveries, at most one for each address: its earliest pending one.
 
-        This keeps the order per address, and an address that does not answer delays no other address.
+        This keeps the order per address, and an address that does not answer delays no other address. Times that are
+        too far ahead do not count: see ``Leases.claim``.
         """
         ...
 

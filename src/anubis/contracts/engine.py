@@ -78,12 +78,20 @@ class Engine(Protocol):
         """Start every replica. Placing one attempt twice starts it once: names derive from run id and attempt.
 
         Raises NoCapacityError when there is no capacity now, NotReadyError while the engine prepares this run or its
-        service does not respond, StageError when the run can never be placed.
+        service does not respond, StageError when the run can never be placed, RevokedError when this attempt was
+        revoked.
         """
         ...
 
     def placed(self, run: Run) -> Placement | None:
         """The placement that another reconciler may have started for this attempt; None: there is certainly none."""
+        ...
+
+    def revoke(self, run: Run) -> bool:
+        """Ensure that this attempt never starts, even if a process that is stopped within ``place`` continues later.
+
+        False if it has started: ``placed`` returns its placement.
+        """
         ...
 
     def observe(self, placements: Sequence[Placement]) -> Mapping[str, Observation]:

@@ -33,6 +33,13 @@ class Leases(Protocol):
         """The owners of the current leases, so that a reconciler can release those of a dead one."""
         ...
 
+    def drivers(self, *, now_s: float, lease_s: float) -> Sequence[str]:
+        """The owners of leases that have not expired: processes that made progress within ``lease_s`` seconds.
+
+        As in ``claim``, a lease that is too long does not count.
+        """
+        ...
+
     def cancelled(self, owner: str) -> Sequence[str]:
         """The runs leased to ``owner`` for which cancellation was requested; does not change anything."""
         ...

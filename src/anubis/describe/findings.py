@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import lru_cache
 
 from anubis.describe.paths import Path, shown
 from anubis.describe.toml.positions import Lines, Scan
@@ -110,9 +111,11 @@ def _limited(problems: list[Problem]) -> tuple[Problem, ...]:
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word most similar to ``word``; None if none is similar."""
-    known = list(known)
-    if len(word) > 100:
-        return None
+    return None if len(word) > 100 else _nearest(word, tuple(known))
+
+
+@lru_cache(maxsize=256)  # the cells of a matrix repeat a mistake
+def _nearest(word: str, known: tuple[str, ...]) -> str | None:
     folded = {name.lower().replace("-", "_"): name for name in known}
     matches = get_close_matches(word.lower().replace("-", "_"), folded, n=1, cutoff=0.6)
     return folded[matches[0]] if matches else None

@@ -34,7 +34,8 @@ from anubis.pipeline.host.container_state import container_of, is_unneeded
 from anubis.pipeline.host.container_tool import ContainerTool, ToolError
 from anubis.pipeline.host.files import check_disk, not_startable, prepare
 from anubis.pipeline.host.images import Image, Images
-from anubis.pipeline.host.placements import HostPlacements
+from anubis.pipeline.host.lock_files import LockFiles
+from anubis.pipeline.host.placements import HostPlacements, check_claim
 from anubis.pipeline.host.resources import Reserved
 from anubis.pipeline.launch import start_agent
 from anubis.record import access, liveness
@@ -97,6 +98,7 @@ class ContainerEngine:
 
     def __init__(self, settings: ContainerSettings) -> None:
         self._settings = settings
+        self._locks = LockFiles(settings.locks)
         self._agent = container_agent.ContainerAgent(settings.folder)
         self._program = container_tool.found(settings.tool, settings.path)
         self._tool = ContainerTool(self._program or settings.tool or container_tool.PROGRAMS[0])
@@ -138,6 +140,7 @@ class ContainerEngine:
         (replica,) = launch.replicas
         record = replica.on_host(replica.record)
         placement = self._placements.of(run, record)
+        check_claim(record)
         if liveness.state(record) != liveness.ABSENT:
             return placement
         settings, hardware = self._settings, run.descriptor.hardware
@@ -145,15 +148,22 @@ class ContainerEngine:
         check_disk(settings.folder, settings.min_free_bytes)
         access.make_folder(str(settings.locks))
         self._reap_once()
-        reserved = resources.reserve(settings.locks, settings.slots, hardware, replica.environment)
+        reserved = None
         try:
+            reserved = resources.reserve(
+                self._locks, record, slots=settings.slots, hardware=hardware, environment=replica.environment
+            )
             self._agent.build()
             self._start(placement, container_run.prepared(replica, image, reserved), image, reserved)
         except OSError as error:
             raise not_startable(error, settings.records) from error
         finally:
-            reserved.close()
+            if reserved:
+                reserved.close()
         return placement
+
+    def revoke(self, run: Run) -> bool:
+        return self._placements.revoke(run)
 
     def observe(self, placements: Sequence[Placement]) -> Mapping[str, Observation]:
         """See the contract. Leaves out also a placement that cannot be observed now."""
@@ -195,6 +205,7 @@ class ContainerEngine:
         settings, name = self._settings, container_of(placement)
         record = prepare(replica)
         agent_record.take_ballast(record)
+        check_claim(str(record))  # it may have been revoked while this process was stopped
         with container_run.variables_file(settings.folder, replica, image) as variables:
             words = container_run.words(
                 self._tool, replica, image, reserved, variables=variables, network=settings.network

@@ -19,7 +19,8 @@ from anubis.model.launch import Launch, Replica
 from anubis.model.run import Observation, Placement, Run, Seen
 from anubis.pipeline.host import agent_record, resources
 from anubis.pipeline.host.files import check_disk, not_startable, prepare
-from anubis.pipeline.host.placements import HostPlacements
+from anubis.pipeline.host.lock_files import LockFiles
+from anubis.pipeline.host.placements import HostPlacements, check_claim
 from anubis.pipeline.launch import HOST_AGENT
 from anubis.record import access, layout, liveness
 from anubis.settings import load, setting
@@ -59,6 +60,7 @@ class ProcessEngine:
 
     def __init__(self, settings: ProcessSettings) -> None:
         self._settings = settings
+        self._locks = LockFiles(settings.folder)
         self._started: dict[str, subprocess.Popen[bytes]] = {}
         self._placements = HostPlacements(self.name, settings.folder, settings.records)
         self.capabilities = Capabilities(
@@ -78,21 +80,34 @@ class ProcessEngine:
         (replica,) = launch.replicas
         placement = self._placements.of(run, replica.record)
         started = self._started.get(placement.name)
+        check_claim(replica.record)
         if liveness.state(replica.record) != liveness.ABSENT or (started and started.poll() is None):
             return placement
         settings, hardware = self._settings, run.descriptor.hardware
         check_disk(settings.folder, settings.min_free_bytes)
-        reserved = resources.reserve(settings.folder, settings.slots, hardware, replica.environment)
+        reserved = None
         try:
+            reserved = resources.reserve(
+                self._locks,
+                replica.record,
+                slots=settings.slots,
+                hardware=hardware,
+                environment=replica.environment,
+            )
             limited = replica.with_options(*reserved.options(), *_memory(hardware))
             record = prepare(limited)
             agent_record.take_ballast(record)
+            check_claim(replica.record)  # it may have been revoked while this process was stopped
             self._started[placement.name] = _start(limited, record, reserved.locks)
         except OSError as error:
             raise not_startable(error, settings.records) from error
         finally:
-            reserved.close()
+            if reserved:
+                reserved.close()
         return placement
+
+    def revoke(self, run: Run) -> bool:
+        return self._placements.revoke(run)
 
     def observe(self, placements: Sequence[Placement]) -> Mapping[str, Observation]:
         """See the contract. Leaves out also a placement that cannot be observed now, for example for lack of memory."""

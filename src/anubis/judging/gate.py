@@ -1,6 +1,6 @@
 """The gate: compares runs of one subject with the earlier level of their series, or with given baseline runs."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -21,6 +21,7 @@ from anubis.judging.baseline import (
     session_sizes,
 )
 from anubis.judging.gate_bounds import BoundedMetric, check_bounds
+from anubis.judging.gate_names import names
 from anubis.judging.rounds import Slot, pairs_of, slots_of
 from anubis.judging.series import in_order, judged_metrics
 from anubis.judging.units import Place, in_unit, joined, place_of
@@ -97,7 +98,9 @@ def compare_sides(
         comparisons += _failures(sides, world)
         groups += _compared_groups(sides, world, min_effect, metrics)
     verdicts = iter(_verdicts(groups, world))
-    for group, name in zip(groups, _names(groups), strict=True):
+    for group, name in zip(
+        groups, names((group.run, group.series_key, group.fingerprint) for group in groups), strict=True
+    ):
         of_group = tuple(next(verdicts) for _ in group.sides)
         effect, interval, count = mean_effect(of_group)
         comparison = Comparison(
@@ -379,23 +382,3 @@ def _note(group: _Group, measured: Mapping[tuple[str, str], set[str]]) -> str:
     if machines - {group.fingerprint}:
         return f"{what} no earlier values on this machine; values of other machines are not compared"
     return f"{what} no earlier values: this is the first measurement"
-
-
-def _names(groups: Sequence[_Group]) -> Iterator[str]:
-    """The display name of each benchmark; parameters or machine are added if several have the same name."""
-    names = Counter(group.run.descriptor.info.name for group in groups)
-    keys = Counter(group.series_key for group in groups)
-    for group in groups:
-        name = group.run.descriptor.info.name
-        parts = _cell(group.run) if names[name] > keys[group.series_key] else []
-        if keys[group.series_key] > 1:
-            parts.append(f"machine {group.fingerprint[:8]}")
-        yield f"{name} ({', '.join(parts)})" if parts else name
-
-
-def _cell(run: Run) -> list[str]:
-    """The matrix coordinates of a run in its family, or its labels if it has no family."""
-    coordinates = {
-        name.rpartition(".")[2]: value for name, value in run.cell.items() if name not in {"round", "file"}
-    }
-    return [f"{name}={value}" for name, value in (coordinates or run.descriptor.info.labels).items()]

@@ -93,6 +93,10 @@ class NotReadyError(AnubisError):
         self.again_after_s = again_after_s
 
 
+class RevokedError(AnubisError):
+    """An attempt of a run was revoked before it started, and can never start; the next attempt can."""
+
+
 class StageError(AnubisError):
     """A stage cannot continue this run: it ends FAILED with this cause."""
 

@@ -62,6 +62,8 @@ class HeldRuns:
         self._max_waiting = max_waiting
         self.keeper = LeaseKeeper(leases, owner, clock, lease_s=lease_s, lost=lost)
         self._by_id: dict[str, Held] = {}
+        #: Runs that were dropped before they were final: their waits continue if they are claimed again.
+        self._dropped: dict[str, Held] = {}
         self._claim_s = self._cancel_s = -LOOK_EVERY_S
         #: Runs whose stage is running or whose answer is not applied yet, under the current or a lost lease.
         self.busy: set[str] = set()
@@ -106,14 +108,20 @@ class HeldRuns:
         for run in self._leases.claim(
             self._owner, now_s=wall_s, lease_s=self._lease_s, limit=limit, without=full
         ):
-            # From here on the monotonic clock counts: later jumps of the wall clock end no wait early or late.
-            since_s = now_s - max(0.0, wall_s - (run.placed_s or run.created_s))
             # A held run can be claimed again: its lease expires in the database if the wall clock jumps.
             # If another owner held it meanwhile, it has changed, and pending answers about it do not count.
             known = self._by_id.get(run.id)
             if known is None or (known.run.status, known.run.attempt) != (run.status, run.attempt):
+                since_s = self._since_s(run, now_s, wall_s)
                 self._by_id[run.id] = Held(run, look_s=now_s, since_s=since_s)
             self.keeper.hold(run.id, now_s)
+
+    def _since_s(self, run: Run, now_s: float, wall_s: float) -> float:
+        """Monotonic time since which the run waits. The wall clock counts only for what happened before the first claim."""
+        known = self._by_id.get(run.id) or self._dropped.pop(run.id, None)
+        if known and known.run.placement == run.placement:
+            return known.since_s
+        return now_s - max(0.0, wall_s - (run.placed_s or run.created_s))
 
     def note_cancellations(self, *, at_once: bool = False) -> bool:
         """Mark the runs whose cancellation was requested, and make them due; whether there were new ones.
@@ -133,14 +141,16 @@ class HeldRuns:
 
     def give_up_lost(self) -> None:
         """Drop the runs whose leases were lost or expired; answers about them are ignored."""
-        lost = [run_id for run_id in self.keeper.lost() if self._by_id.pop(run_id, None)]
+        lost = [run_id for run_id in self.keeper.lost() if run_id in self._by_id]
         if lost:
+            self._dropped.update({run_id: self._by_id.pop(run_id) for run_id in lost})
             log.warning("dropped runs whose leases were lost: %s", ", ".join(lost))
             self._leases.release(self._owner, [run_id for run_id in lost if run_id not in self.busy])
 
     def forget(self, held: Held) -> None:
         """Drop a run that is final or belongs to another owner."""
-        self._by_id.pop(held.run.id, None)
+        if self._by_id.pop(held.run.id, None) and not held.run.status.final:
+            self._dropped[held.run.id] = held
         self.keeper.drop(held.run.id)
 
     def release(self, held: Held) -> None:

@@ -27,6 +27,12 @@ def is_dead(owner: str) -> bool:
     return now is None or start not in {"0", now}
 
 
+def described(owner: str) -> str:
+    """The process of an owner, for messages."""
+    parts = owner.rsplit("/", 4)
+    return f"process {parts[2]} on {parts[0].partition(' ')[0]}" if len(parts) == 5 else owner
+
+
 def _host() -> str:
     """Name of the machine and of its process ids, which containers that share a name do not share."""
     try:

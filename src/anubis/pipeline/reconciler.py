@@ -91,6 +91,8 @@ class Reconciler:
         self._answers: deque[tuple[Held, Run, Answer]] = deque()
         self._away = ""
         self._patience_s = patience_s
+        #: Runs whose stage cannot read or write the store, by run id.
+        self._refused: dict[str, StoreError] = {}
         #: Monotonic time of the first of the turns that failed in succession; None: the last turn succeeded.
         self._away_since_s: float | None = None
 
@@ -161,7 +163,12 @@ class Reconciler:
             self._note_away(error)
             self._give_up_after_patience(error)
             return STORE_AWAY_S
-        self._away, self._away_since_s = "", None
+        ids = {held.run.id for held in self.held}
+        self._refused = {run_id: error for run_id, error in self._refused.items() if run_id in ids}
+        if self._refused:
+            self._give_up_after_patience(next(iter(self._refused.values())))
+        else:
+            self._away, self._away_since_s = "", None
         return wait_s
 
     def _give_up_after_patience(self, error: StoreError) -> None:
@@ -169,7 +176,7 @@ class Reconciler:
         if self._away_since_s is None:
             self._away_since_s = now_s
         if now_s - self._away_since_s >= self._patience_s:
-            raise StoreError(
+            raise type(error)(
                 f"{error.message} (for {self._patience_s:g} s); the runs remain stored and are not lost",
                 remedy=f"{error.remedy or 'repair the database'}; then continue the runs with anubis worker",
             ) from error
@@ -185,7 +192,8 @@ class Reconciler:
     def _note_away(self, error: StoreError) -> None:
         if self._away != str(error):  # one message for each outage
             self._away = str(error)
-            log.warning("%s; trying again every %g s", error, STORE_AWAY_S)
+            span = f" for up to {self._patience_s:g} s" if self._patience_s < math.inf else ""
+            log.warning("%s; trying again every %g s%s", error, STORE_AWAY_S, span)
 
     def _start_due(self) -> None:
         """Start the stages of due runs while the pools of their engines have room."""
@@ -278,6 +286,7 @@ class Reconciler:
     def _settle(self, held: Held, asked: Run, answer: Answer) -> None:
         """Apply one answer, or note when to ask again."""
         now_s, pool = self._clock.monotonic_s(), self._pool(asked.engine)
+        self._refused.pop(asked.id, None)
         if isinstance(answer, Step):
             self._apply(held, answer)
             if asked.status is Status.WATCH and held.run.status is not Status.WATCH:
@@ -288,6 +297,7 @@ class Reconciler:
             held.look_s = pool.full_until_s
         elif isinstance(answer, StoreError):
             self._note_away(answer)
+            self._refused[asked.id] = answer
             held.look_s = now_s + STORE_AWAY_S
         elif answer.elsewhere:
             self._leave(held)

@@ -15,14 +15,13 @@ from anubis.contracts.notifier import Notifier
 from anubis.model.alert import Alert
 from anubis.model.delivery import Delivery, DeliveryStatus, redacted, without_address
 from anubis.model.errors import NotFoundError, NotifyError, PlugInError, StoreError
-from anubis.model.run import Event
+from anubis.model.run import LONGEST_PAUSE_S, Event
 from anubis.pipeline.lease_owner import is_dead, new_owner
 
 log = logging.getLogger(__name__)
 
-#: First and longest pause after a failed attempt, seconds; it doubles in between.
+#: First pause after a failed attempt, seconds; it doubles up to ``LONGEST_PAUSE_S``.
 FIRST_PAUSE_S = 1.0
-LONGEST_PAUSE_S = 300.0
 #: Duration of the lease of a delivery, seconds.
 LEASE_S = 60.0
 #: How long the results of deliveries are kept, seconds; the timelines of runs keep them as events.
@@ -63,6 +62,10 @@ class Relay:
         self._turning = threading.Lock()
         #: The deliveries that have a thread, by number, with the monotonic time of their start.
         self._under_way: dict[int, float] = {}
+        #: Numbers of the deliveries whose attempt has no outcome yet.
+        self._attempts: set[int] = set()
+        #: Failed deliveries, by number: due time as stored, and monotonic time of the next attempt. The wall clock may jump.
+        self._retries_s: dict[int, tuple[float, float]] = {}
         #: Numbers of the deliveries whose thread has ended.
         self._ended: SimpleQueue[int] = SimpleQueue()
 
@@ -77,7 +80,10 @@ class Relay:
             self._deliver_due()
             self._deliveries.forget(before_s=self._clock.now_s() - KEPT_S)
             due_s = self._deliveries.next_due_s()
-        return None if due_s is None else max(0.0, due_s - self._clock.now_s())
+        if due_s is None:
+            return None
+        wait_s = due_s - self._clock.now_s()
+        return wait_s if 0.0 < wait_s <= LONGEST_PAUSE_S else 0.0
 
     def _deliver_due(self) -> None:
         """Start due deliveries and renew the leases of long ones, until none is due or in progress."""
@@ -99,14 +105,23 @@ class Relay:
         if room <= 0:
             return
         for delivery in self._deliveries.claim(self._owner, now_s=now_s, lease_s=self._lease_s, limit=room):
+            number = delivery.no or 0
+            if number in self._attempts:  # its lease expired in the database because the wall clock jumped
+                continue
+            due_s, retry_s = self._retries_s.pop(number, (0.0, 0.0))
+            if delivery.due_s == due_s and retry_s > started_s:
+                self._put_back(delivery, retry_s - started_s)
+                continue
+            self._attempts.add(number)
             # A daemon thread: the program need not wait for receivers; the lease of a dead owner is released.
             threading.Thread(target=self._deliver, args=(delivery,), name=self.name, daemon=True).start()
-            self._under_way[delivery.no or 0] = started_s
+            self._under_way[number] = started_s
 
     def _deliver(self, delivery: Delivery) -> None:
         try:
             alert = self._alert(delivery)
             after = self._attempt(delivery, alert)
+            self._attempts.discard(delivery.no or 0)
             events = [] if after.ended_s is None else [_event(after, alert, after.ended_s)]
             if not self._deliveries.apply(self._owner, after, events):
                 log.warning("another relay took over a delivery to %s", redacted(delivery.to))
@@ -115,6 +130,7 @@ class Relay:
         except Exception:
             log.exception("cannot store the outcome of a delivery, so it is repeated")
         finally:
+            self._attempts.discard(delivery.no or 0)
             self._ended.put(delivery.no or 0)
 
     def _alert(self, delivery: Delivery) -> Alert | None:
@@ -162,7 +178,16 @@ class Relay:
         pause_s = min(FIRST_PAUSE_S * 2.0 ** min(tried.attempts - 1, 30), LONGEST_PAUSE_S)
         wait_s = pause_s if error.again_after_s is None else error.again_after_s
         log.warning("cannot deliver to %s, retrying in %g s: %s", to, wait_s, text)
-        return replace(tried, due_s=self._clock.now_s() + wait_s, error=text)
+        return self._due_after(replace(tried, error=text), wait_s)
+
+    def _put_back(self, delivery: Delivery, wait_s: float) -> None:
+        """Release a delivery that is due only because the wall clock jumped."""
+        self._deliveries.apply(self._owner, self._due_after(delivery, wait_s), [])
+
+    def _due_after(self, delivery: Delivery, wait_s: float) -> Delivery:
+        due_s = self._clock.now_s() + min(wait_s, LONGEST_PAUSE_S)
+        self._retries_s[delivery.no or 0] = due_s, self._clock.monotonic_s() + wait_s
+        return replace(delivery, due_s=due_s)
 
 
 def _event(after: Delivery, alert: Alert | None, now_s: float) -> Event:

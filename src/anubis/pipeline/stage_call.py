@@ -97,8 +97,11 @@ def fail(run: Run, world: World, cause: Cause, reason: str) -> Step:
 
 
 def _call_off(run: Run, world: World) -> Step:
-    """Cancel a run before its placement. If a reconciler placed it and died, the placement is watched until it ends."""
+    """Cancel a run before its placement. If a reconciler placed it and died, the placement is watched until it ends.
+
+    Otherwise the attempt is revoked: a reconciler that is stopped while it places the run cannot start it later.
+    """
     engine = world.engines.get(run.engine)
-    if run.status is Status.PLACE and engine and (placement := engine.placed(run)):
-        return Step(status=Status.WATCH, placement=placement)
+    if run.status is Status.PLACE and engine and not engine.revoke(run):
+        return Step(status=Status.WATCH, placement=engine.placed(run))
     return conclude(run, world.clock.now_s(), Cause.CANCELLED, "cancelled before it started")

@@ -44,7 +44,7 @@ class WorkerLock:
             return True
         self._noted_s = now_s
         _note(self._file)
-        return _is_at(self._path, self._file)
+        return access.is_at(str(self._path), self._file)
 
 
 @contextlib.contextmanager
@@ -74,7 +74,7 @@ def _locked(path: Path) -> int | None:
             stalled = _is_stalled(os.pread(file, _NOTE_BYTES, 0))
             os.close(file)
             return _replaced(path) if stalled else None
-        if _is_at(path, file):
+        if access.is_at(str(path), file):
             _note(file)
             return file
         os.close(file)  # another worker replaced the file meanwhile
@@ -88,14 +88,6 @@ def _replaced(path: Path) -> int:
     _note(file)
     new.replace(path)
     return file
-
-
-def _is_at(path: Path, file: int) -> bool:
-    """Whether this path names the file of the descriptor."""
-    try:
-        return os.path.samestat(path.stat(), os.fstat(file))
-    except FileNotFoundError:
-        return False
 
 
 def _note(file: int) -> None:

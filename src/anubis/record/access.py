@@ -46,3 +46,11 @@ def make_folder(path: str) -> None:
         return
     if is_shared(parent):
         os.chmod(path, SHARED_FOLDER)
+
+
+def is_at(path: str, file: int) -> bool:
+    """Whether this path still names the file of the descriptor, and not a link or another file."""
+    try:
+        return os.path.samestat(os.lstat(path), os.fstat(file))
+    except OSError:
+        return False

@@ -36,8 +36,9 @@ def claim(record: str) -> int | None:
 def revoke(record: str) -> bool:
     """Claim the record for no process: an agent that starts later, or was stopped, never executes the benchmark.
 
-    False if the record is claimed already.
+    Creates a record that does not exist. False if the record is claimed already.
     """
+    access.make_folder(record)
     lock = _link(record, {"revoked": True})
     if lock is None:
         return False
@@ -52,11 +53,7 @@ def is_revoked(record: str) -> bool:
 
 def holds(record: str, lock: int) -> bool:
     """Whether the record is still claimed by the file with this descriptor."""
-    try:
-        named = os.lstat(f"{record}/{layout.ALIVE}")
-    except OSError:
-        return False
-    return os.path.samestat(named, os.fstat(lock))
+    return access.is_at(f"{record}/{layout.ALIVE}", lock)
 
 
 def state(record: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from anubis.model.delivery import Delivery
-from anubis.model.run import Event
+from anubis.model.run import LONGEST_PAUSE_S, Event, longest_lease_s
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import event_words, write_events
 from anubis.store.rows import delivery_of, delivery_values, outcome_values
@@ -28,9 +28,9 @@ class StoredDeliveries:
         self._dictionaries = dictionaries
 
     def claim(self, owner: str, *, now_s: float, lease_s: float, limit: int) -> Sequence[Delivery]:
-        claimed = self._database.lease(
-            "claim_deliveries", owner=owner, now_s=now_s, until_s=now_s + lease_s, most=limit
-        )
+        values = {"owner": owner, "now_s": now_s, "until_s": now_s + lease_s, "most": limit}
+        values |= {"latest_s": now_s + LONGEST_PAUSE_S, "latest_lease_s": now_s + longest_lease_s(lease_s)}
+        claimed = self._database.lease("claim_deliveries", **values)
         if not claimed:
             return []
         rows = self._database.rows("claimed_deliveries", numbers=[row.no for row in claimed])

@@ -64,6 +64,11 @@ class StoredLeases:
     def owners(self) -> Sequence[str]:
         return sorted(row.holder for row in self._database.rows("owners"))
 
+    def drivers(self, *, now_s: float, lease_s: float) -> Sequence[str]:
+        latest_lease_s = now_s + longest_lease_s(lease_s)
+        rows = self._database.rows("drivers", now_s=now_s, latest_lease_s=latest_lease_s)
+        return sorted(row.holder for row in rows)
+
     def cancelled(self, owner: str) -> Sequence[str]:
         return [id_text(row.id) for row in self._database.rows("cancelled", owner=owner)]
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from anubis.contracts.engine import Capabilities, Mounting
-from anubis.model.errors import AnubisError, NoCapacityError
+from anubis.model.errors import AnubisError, NoCapacityError, RevokedError
 from anubis.model.hardware import Strategy
 from anubis.model.launch import Launch
 from anubis.model.run import Observation, Placement, Run, Seen
@@ -41,6 +41,8 @@ class FakeEngine:
         self.log: dict[str, bytes] = {}
         #: Names of placements that are visible only on another machine.
         self.elsewhere: set[str] = set()
+        #: Names of placements that never start.
+        self.revoked: set[str] = set()
 
     def placed(self, run: Run) -> Placement | None:
         placement = self._placement(run)
@@ -51,12 +53,20 @@ class FakeEngine:
         placement = self._placement(run)
         if placement.name in self.launches:
             return placement
+        if placement.name in self.revoked:
+            raise RevokedError(f"placement {placement.name} was revoked")
         running = sum(seen.seen in {Seen.WAITING, Seen.RUNNING} for seen in self.seen.values())
         if self.room is not None and running >= self.room:
             raise NoCapacityError("no capacity is left", again_after_s=1.0, remedy="wait")
         self.launches[placement.name] = launch
         self.seen[placement.name] = Observation(seen=Seen.RUNNING)
         return placement
+
+    def revoke(self, run: Run) -> bool:
+        if self.placed(run):
+            return False
+        self.revoked.add(self._placement(run).name)
+        return True
 
     def observe(self, placements: Sequence[Placement]) -> Mapping[str, Observation]:
         self._raise_trouble()

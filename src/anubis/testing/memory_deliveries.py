@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from anubis.model.delivery import Delivery, DeliveryStatus
-from anubis.model.run import Event
+from anubis.model.run import LONGEST_PAUSE_S, Event, longest_lease_s
 from anubis.testing.memory_state import Lease, MemoryState
 
 
@@ -16,7 +16,7 @@ class FakeDeliveries:
 
     def claim(self, owner: str, *, now_s: float, lease_s: float, limit: int) -> Sequence[Delivery]:
         with self._shelf.lock:
-            ready = [no for no in self._firsts() if self._claimable_s(no) <= now_s]
+            ready = [no for no in self._firsts() if self._is_claimable(no, now_s, lease_s)]
             ready.sort(key=lambda no: (self._shelf.deliveries[no].due_s, no))
             for no in ready[:limit]:
                 self._shelf.delivery_leases[no] = Lease(owner, now_s + lease_s)
@@ -81,6 +81,11 @@ class FakeDeliveries:
             if delivery.status is DeliveryStatus.PENDING:
                 firsts.setdefault(delivery.to, no)
         return list(firsts.values())
+
+    def _is_claimable(self, no: int, now_s: float, lease_s: float) -> bool:
+        due_s, lease = self._shelf.deliveries[no].due_s, self._shelf.delivery_leases.get(no)
+        is_free = lease is None or not now_s < lease.until_s <= now_s + longest_lease_s(lease_s)
+        return is_free and not now_s < due_s <= now_s + LONGEST_PAUSE_S
 
     def _claimable_s(self, no: int) -> float:
         lease = self._shelf.delivery_leases.get(no)

@@ -53,6 +53,12 @@ class FakeLeases:
         with self._shelf.lock:
             return sorted({lease.owner for lease in self._shelf.leases.values()})
 
+    def drivers(self, *, now_s: float, lease_s: float) -> Sequence[str]:
+        latest_s = now_s + longest_lease_s(lease_s)
+        with self._shelf.lock:
+            leases = self._shelf.leases.values()
+            return sorted({lease.owner for lease in leases if now_s < lease.until_s <= latest_s})
+
     def cancelled(self, owner: str) -> Sequence[str]:
         with self._shelf.lock:
             held = [run_id for run_id in self._shelf.leases if self._holds(owner, run_id)]

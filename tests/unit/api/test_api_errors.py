@@ -26,6 +26,7 @@ EXAMPLES = [
     errors.LeaseLostError("another has it"),
     errors.ElsewhereError("it is on machine b"),
     NoCapacityError("all slots are busy", again_after_s=2.5),
+    errors.RevokedError("it was cancelled"),
     StageError("no such image", cause=Cause.TIMEOUT, remedy="name another"),
     NotifyError("refused", permanent=True),
     NotifyError("busy", again_after_s=30.0),

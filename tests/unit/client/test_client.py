@@ -14,6 +14,7 @@ from anubis.contracts.runs import RunQuery
 from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.status import Status
 from anubis.pipeline.lease_owner import new_owner
+from anubis.record import liveness
 from anubis.settings import Settings
 from anubis.submission.person import person
 from anubis.testing.builders import NOW_S, a_descriptor, a_point, a_run
@@ -170,6 +171,13 @@ def test_the_folder_of_a_record_may_have_a_name_that_is_not_text(tmp_path):
         assert client.records.folder(run.id) == folder
 
 
+def test_a_run_that_was_cancelled_before_it_was_placed_has_no_record(settings):
+    (run,) = stored(settings, {})
+    liveness.revoke(str(settings.records / run.id / "a1" / "benchmark" / "0"))
+    with Client.open(settings) as client, pytest.raises(NotFoundError, match="no record"):
+        client.records.folder(run.id)
+
+
 @pytest.fixture
 def started(monkeypatch):
     """The home folders in which a worker was started."""
@@ -178,12 +186,13 @@ def started(monkeypatch):
     return homes
 
 
-def waiting(settings, owner=None):
-    """Store a run that waits, leased to this owner."""
+def waiting(settings, owner=None, *, ago_s=0.0):
+    """Store a run that waits, leased to this owner so many seconds ago."""
     installation = build(settings)
     installation.world.runs.add([(a_run(), "text")], [])
     if owner:
-        installation.world.leases.claim(owner, now_s=NOW_S + 1, lease_s=1e9, limit=1)
+        claimed_s = installation.world.clock.now_s() - ago_s
+        installation.world.leases.claim(owner, now_s=claimed_s, lease_s=settings.lease_s, limit=1)
     installation.close()
 
 
@@ -206,6 +215,12 @@ def test_a_run_that_a_process_drives_is_left_to_it(client, settings, started):
     waiting(settings, new_owner())
     assert not client.workers.pick_up()
     assert started == []
+
+
+def test_a_run_whose_driver_is_stopped_is_picked_up_when_the_lease_has_expired(client, settings, started):
+    waiting(settings, new_owner(), ago_s=settings.lease_s + 1)
+    assert client.workers.pick_up()
+    assert started == [settings.home]
 
 
 def test_a_command_succeeds_also_where_no_worker_can_be_started(client, settings, monkeypatch):

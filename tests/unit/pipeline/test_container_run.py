@@ -32,6 +32,10 @@ def tool(tmp_path):
     return program
 
 
+def a_reservation(**given):
+    return Reserved(files=None, record="/record", **given)
+
+
 def a_replica(**role):
     return Replica(
         role=Role(name="benchmark", command=("train",), image="team/image:1", **role),
@@ -45,7 +49,7 @@ def a_replica(**role):
 
 
 def words(tool, tmp_path, replica, reserved=None, network="", image=IMAGE):
-    reserved = reserved or Reserved(paths=[tmp_path / "slot-0.lock"])
+    reserved = reserved or a_reservation(paths=[tmp_path / "slot-0.lock"])
     return container_run.words(tool, replica, image, reserved, variables=tmp_path / "v.json", network=network)
 
 
@@ -109,7 +113,7 @@ def test_a_container_runs_as_the_user_who_owns_the_record(tool, monkeypatch):
 
 
 def test_the_options_of_the_agent(tmp_path):
-    reserved = Reserved(paths=[tmp_path / "slot-0.lock", tmp_path / "cpu-1.lock"], cpus=["1"], gpus=[])
+    reserved = a_reservation(paths=[tmp_path / "slot-0.lock", tmp_path / "cpu-1.lock"], cpus=["1"], gpus=[])
     replica = container_run.prepared(a_replica(), IMAGE, reserved)
     assert after("--locks", replica.argv) == ["/anubis/locks/slot-0.lock:/anubis/locks/cpu-1.lock"]
     assert after("--image", replica.argv) + after("--image-digest", replica.argv) == [
@@ -122,9 +126,9 @@ def test_the_options_of_the_agent(tmp_path):
 
 def test_without_a_command_there_must_be_an_entry_point(tmp_path):
     replica = replace(a_replica(), role=Role(name="benchmark", command=(), image="i"), argv=("p", "--"))
-    assert container_run.prepared(replica, IMAGE, Reserved()).argv[-3:] == ("--", "/entry", "x")
+    assert container_run.prepared(replica, IMAGE, a_reservation()).argv[-3:] == ("--", "/entry", "x")
     with pytest.raises(StageError) as refused:
-        container_run.prepared(replica, replace(IMAGE, entry_point=(), command=()), Reserved())
+        container_run.prepared(replica, replace(IMAGE, entry_point=(), command=()), a_reservation())
     assert refused.value.cause is Cause.NO_ENTRY_POINT
 
 

@@ -158,3 +158,19 @@ def test_a_run_that_another_owner_moved_before_the_loss_was_noticed_is_held_as_i
     assert after[run.id].run.status is Status.COLLECT
     assert not hand.has(before[run.id]), "answers to what was asked before are dropped"
     assert after[unchanged.id] is before[unchanged.id]
+
+
+@pytest.mark.parametrize("jump_s", [-3600.0, 3600.0])
+def test_a_run_that_is_claimed_again_has_waited_as_long_as_before(house, hand, jump_s):
+    """For example after this process was stopped for longer than a lease, and the wall clock was set meanwhile."""
+    add(house, a_run(created_s=house.clock.now_s() - 5.0))
+    claim(house, hand)
+    (first,) = hand
+    house.clock.advance(31.0)
+    hand.give_up_lost()
+    assert not len(hand)
+    house.clock.jump(jump_s)
+    claim(house, hand)
+    (again,) = hand
+    assert again is not first
+    assert again.since_s == first.since_s

@@ -5,7 +5,7 @@ import socket
 import subprocess
 import sys
 
-from anubis.pipeline.lease_owner import is_dead, new_owner
+from anubis.pipeline.lease_owner import described, is_dead, new_owner
 
 
 def test_this_process_is_alive():
@@ -58,3 +58,8 @@ def test_where_the_kernel_does_not_name_the_process_ids_the_name_of_the_machine_
     monkeypatch.setattr("anubis.pipeline.lease_owner._PROCESS_IDS", tmp_path / "missing")
     assert new_owner().startswith(f"{socket.gethostname()}/")
     assert not is_dead(new_owner())
+
+
+def test_an_owner_is_described_by_its_process():
+    assert described(new_owner()) == f"process {os.getpid()} on {socket.gethostname()}"
+    assert described("another form") == "another form"

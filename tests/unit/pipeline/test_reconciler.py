@@ -8,7 +8,7 @@ import pytest
 from anubis.model.alert import AlertState
 from anubis.model.cause import Cause
 from anubis.model.descriptor import OnContamination
-from anubis.model.errors import NoCapacityError, PlugInError, StageError, StoreError
+from anubis.model.errors import FullError, NoCapacityError, PlugInError, StageError, StoreError
 from anubis.model.hardware import Hardware
 from anubis.model.points import OWN_METRICS
 from anubis.model.run import Event as RunEvent
@@ -812,3 +812,37 @@ def test_an_answer_that_cannot_be_applied_affects_no_other_run(house, reconciler
     turn(reconciler, house)
     assert house.runs.get(good.id).status is Status.WATCH
     assert house.runs.get(bad.id).status is Status.FETCH
+
+
+def test_a_driver_does_not_wait_forever_for_a_disk_that_a_stage_cannot_write(
+    house, new_reconciler, monkeypatch, caplog
+):
+    """The database may answer meanwhile: the disk may be full for large files only, or be that of the records."""
+    reconciler = new_reconciler("me", patience_s=20.0)
+    run = a_run()
+    add(house, run)
+    monkeypatch.setitem(STAGES, Status.FETCH, lambda run, world: _raise(FullError("the disk is full")))
+    house.clock.meanwhile = lambda: house.threads.run("stage fake")
+    with pytest.raises(FullError, match=r"the disk is full \(for 20 s\)"):
+        reconciler.drive(until=lambda: False)
+    assert caplog.text.count("the disk is full; trying again every 1 s for up to 20 s") == 1
+
+
+def test_the_wait_for_a_disk_counts_from_its_last_failure(house, new_reconciler, monkeypatch):
+    reconciler = new_reconciler("me", patience_s=20.0)
+    run = a_run()
+    add(house, run)
+    outcomes = [*[FullError("full")] * 12, None, *[FullError("full")] * 12, None]
+
+    def fetch(run, world):
+        if error := outcomes.pop(0) if outcomes else None:
+            raise error
+        return Step(status=Status.FETCH, again_after_s=1.0)
+
+    monkeypatch.setitem(STAGES, Status.FETCH, fetch)
+    house.clock.meanwhile = lambda: house.threads.run("stage fake")
+    reconciler.drive(until=lambda: not outcomes)
+
+
+def _raise(error):
+    raise error

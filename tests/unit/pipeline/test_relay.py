@@ -396,3 +396,79 @@ def test_a_notifier_that_cannot_be_loaded_is_tried_again_and_delays_no_other(off
     office.clock.advance(10.0)
     assert relay.turn() is None
     assert (len(office.mail.told), len(office.chat.told)) == (1, 1)
+
+
+def failed_once(office, **error):
+    """The relay after an attempt that failed."""
+    office.mail.trouble = NotifyError("no answer", **error)
+    office.raise_alert(1, MAIL)
+    wait_s = office.relay.turn()
+    office.mail.trouble = None
+    return wait_s
+
+
+@pytest.mark.parametrize("jump_s", [-86_400.0, -3600.0, 3600.0, 86_400.0])
+def test_a_wall_clock_that_jumps_neither_hastens_nor_delays_the_next_attempt(office, jump_s):
+    assert failed_once(office, again_after_s=40.0) == 40.0
+    office.clock.jump(jump_s)
+    while (wait_s := office.relay.turn()) == 0.0:
+        pass
+    assert (wait_s, office.mail.told) == (40.0, [])
+    office.clock.advance(39.0)
+    assert (office.relay.turn(), office.mail.told) == (1.0, [])
+    office.clock.advance(1.0)
+    assert office.relay.turn() is None
+    assert len(office.mail.told) == 1
+
+
+def test_a_clock_that_is_set_back_delays_no_delivery_of_a_new_relay(office):
+    failed_once(office, again_after_s=40.0)
+    office.clock.jump(-3600.0)
+    assert office.new_relay().turn() is None
+    assert len(office.mail.told) == 1
+
+
+def test_a_receiver_that_asks_for_an_hour_gets_it(office):
+    assert failed_once(office, again_after_s=3600.0) == 300.0
+    for _ in range(11):
+        office.clock.advance(300.0)
+        assert (office.relay.turn(), office.mail.told) == (300.0, [])
+    office.clock.advance(300.0)
+    assert office.relay.turn() is None
+    assert len(office.mail.told) == 1
+
+
+def test_a_state_that_comes_during_a_failed_attempt_is_sent_at_once(office, monkeypatch):
+    def notify(to, alert):
+        monkeypatch.undo()
+        office.raise_alert(1, MAIL, state=AlertState.RESOLVED)
+        raise NotifyError("slow down", again_after_s=200.0)
+
+    monkeypatch.setattr(office.mail, "notify", notify)
+    office.raise_alert(1, MAIL)
+    while office.relay.turn() == 0.0:
+        pass
+    assert [state for _, _, state in office.mail.told] == [AlertState.RESOLVED]
+
+
+def test_a_delivery_under_way_is_not_started_again_when_the_clock_jumps(office):
+    stuck = Stuck()
+    relay = office.new_relay(notifiers={"mailto": stuck}, lease_s=0.3)
+    office.raise_alert(1, MAIL)
+    claims, claim = [], office.store.deliveries.claim
+
+    def claimed(owner, **given):
+        found = claim(owner, **given)
+        claims.append(len(found))
+        if len(claims) == 3:
+            stuck.let_go.set()
+        return found
+
+    office.store.deliveries.claim = claimed
+    turn = threading.Thread(target=relay.turn)
+    turn.start()
+    assert stuck.entered.wait(60)
+    office.clock.jump(3600.0)
+    turn.join(60)
+    assert sum(claims) > 1, "its lease expired"
+    assert len(stuck.told) == 1

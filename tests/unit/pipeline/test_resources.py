@@ -6,6 +6,7 @@ import pytest
 
 from anubis.model.errors import NoCapacityError
 from anubis.pipeline.host import resources
+from anubis.pipeline.host.lock_files import LockFiles
 
 
 @pytest.fixture
@@ -13,9 +14,9 @@ def take(tmp_path):
     """Takes resources; the caller gets their names and what is reserved, which a test closes as an agent does that ends."""
 
     def taking(names, count, kind="gpu"):
-        reserved = resources.Reserved()
+        reserved = resources.Reserved(files=LockFiles(tmp_path), record="/record")
         try:
-            return reserved.take(tmp_path, kind, names, count), reserved
+            return reserved.take(kind, names, count), reserved
         except NoCapacityError:
             reserved.close()
             raise

@@ -11,6 +11,7 @@ from anubis.model.errors import (
     ElsewhereError,
     NoCapacityError,
     NotReadyError,
+    RevokedError,
     StageError,
     StoreError,
 )
@@ -176,3 +177,25 @@ def test_the_longest_wait_for_a_machine_is_measured_by_the_monotonic_clock(house
     assert answers[run.id].status is Status.WATCH
     answers = watch.watch("fake", [run], house.world, {run.id: 61.0})
     assert answers[run.id].cause is Cause.NO_CAPACITY
+
+
+def test_a_cancelled_run_that_was_never_placed_cannot_start_later(house):
+    run = a_run(status=Status.PLACE, cancel_requested=True)
+    assert answer(run, house.world).status is Status.CANCELLED
+    with pytest.raises(RevokedError):
+        house.engine.place(run, None)
+
+
+def test_a_cancelled_run_that_was_placed_is_watched(house):
+    run = a_run(status=Status.PLACE, cancel_requested=True)
+    placement = house.engine.place(run, None)
+    step = answer(run, house.world)
+    assert (step.status, step.placement) == (Status.WATCH, placement)
+
+
+def test_a_revoked_attempt_is_followed_by_the_next_one(house):
+    run = a_run(status=Status.PLACE)
+    house.engine.revoke(run)
+    step = answer(run, house.world)
+    assert (step.status, step.next_attempt) == (Status.PLACE, True)
+    assert [event.kind for event in step.events] == ["revoked"]

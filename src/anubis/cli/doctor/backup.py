@@ -1,6 +1,7 @@
 """``anubis backup``."""
 
 import os
+import time
 from pathlib import Path
 
 import click
@@ -9,6 +10,7 @@ from anubis.cli import terminal
 from anubis.cli.params import json_option
 from anubis.cli.views import json_output, units
 from anubis.model.errors import BadInputError
+from anubis.pipeline.lease_owner import described, is_dead
 from anubis.pipeline.worker import only_worker
 from anubis.settings import Settings
 from anubis.store.sql import sqlite_backups as backups
@@ -42,6 +44,7 @@ def backup(*, file: Path, restore: bool, as_json: bool) -> None:
     with only_worker(settings.home) as lock:
         if lock is None:
             raise BadInputError("a worker is active", remedy="wait for it, or stop it, then try again")
+        _check_drivers(database)
         kept = backups.restore(database, file)
     if as_json:
         json_output.show({"restored": str(database), "replaced": str(kept) if kept else None})
@@ -49,3 +52,14 @@ def backup(*, file: Path, restore: bool, as_json: bool) -> None:
         terminal.line(f"restored {database}")
         if kept:
             terminal.line(f"the replaced database is {kept}")
+
+
+def _check_drivers(database: Path) -> None:
+    """Raises BadInputError if a process drives runs of this database: it would continue with the replaced one."""
+    owners = backups.lease_owners(database, time.time())
+    if living := [described(owner) for owner in owners if not is_dead(owner)]:
+        raise BadInputError(
+            f"runs of this database are in progress: they are driven by {', '.join(living)}",
+            remedy="wait until they are final, or end the process; if it is stopped or on another machine, its leases "
+            "expire after ANUBIS_LEASE_S seconds",
+        )

@@ -32,7 +32,7 @@ def follow(client: "Client", runs: Sequence[Run], *, cancels: bool) -> list[Run]
         ):
             return client.runs.wait(ids, view.changed)
     except BaseException as error:  # if this command ends before its runs, a worker continues them
-        with suppress(StoreError):  # the first error is the one to report
+        with suppress(StoreError, OSError):  # the first error is the one to report
             client.workers.start()
         if isinstance(error, KeyboardInterrupt):
             _note_how_to_watch(client, ids)

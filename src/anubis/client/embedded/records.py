@@ -11,6 +11,7 @@ from anubis.contracts.records import RecordKey, RoleFiles
 from anubis.late import late
 from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.run import Run
+from anubis.record import liveness
 from anubis.record.environment import RecordedEnvironment, recorded
 from anubis.wiring import Installation
 
@@ -44,7 +45,12 @@ class Records(protocol.Records):
         if run.attempt not in self._world.records.attempts(run.id):
             return None
         address = urlsplit(self._world.records.url(RecordKey(run.id, run.attempt)))
-        return Path(os.fsdecode(unquote_to_bytes(address.path))) if address.scheme == "file" else None
+        if address.scheme != "file":
+            return None
+        folder = os.fsdecode(unquote_to_bytes(address.path))
+        # The record of a run that was cancelled before it was placed contains only the revoked claim.
+        never_placed = run.placed_s is None and liveness.is_revoked(folder)
+        return None if never_placed else Path(folder)
 
     def files(self, run: Run) -> RoleFiles:
         return RoleFiles(self._world.records, RecordKey(run.id, run.attempt))

@@ -29,13 +29,17 @@ class Workers(protocol.Workers):
         return self._is_started
 
     def pick_up(self) -> bool:
-        world = self._installation.world
         try:
-            if self._is_started or any(not is_dead(owner) for owner in world.leases.owners()):
-                return False
-            return self.start()
+            return not self._is_started and not self._is_driven() and self.start()
         except (StoreError, OSError):  # the command that was called has done what it could
             return False
+
+    def _is_driven(self) -> bool:
+        """Whether a process holds a lease. A process that is stopped lives but does not renew its leases."""
+        world = self._installation.world
+        lease_s = self._installation.settings.lease_s
+        owners = world.leases.drivers(now_s=world.clock.now_s(), lease_s=lease_s)
+        return any(not is_dead(owner) for owner in owners)
 
     def run(self) -> bool:
         home, unfinished = self._installation.settings.home, self._installation.world.runs.unfinished

@@ -84,9 +84,9 @@ class Workers(Protocol):
         ...
 
     def pick_up(self) -> bool:
-        """Start a worker if there are unfinished runs that no living process drives; whether one was started.
+        """Start a worker if there are unfinished runs that no process drives; whether one was started.
 
-        Does nothing where no worker can be started, for example on a read-only disk.
+        A process that is stopped no longer drives its runs when their leases have expired. Does nothing where no worker can be started, for example on a read-only disk.
         """
         ...
 

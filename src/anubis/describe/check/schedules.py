@@ -6,6 +6,7 @@ after the change, a repeated time is due once.
 
 import re
 from datetime import UTC, datetime, tzinfo
+from functools import cache
 from zoneinfo import ZoneInfo, available_timezones
 
 from cronsim import CronSim, CronSimError
@@ -103,7 +104,13 @@ def check_timezone(timezone: str) -> Remark | None:
     try:
         zone(timezone)
     except (LookupError, ValueError, OSError):
-        close = did_you_mean(timezone, sorted(available_timezones()))
+        close = did_you_mean(timezone, _timezones())
         remedy = close if close.startswith("did") else 'write an IANA name such as "Europe/Berlin"'
         return Remark(message=f"unknown time zone {timezone[:60]!r}", remedy=remedy)
     return None
+
+
+@cache
+def _timezones() -> list[str]:
+    """The names of all time zones; listing them reads hundreds of files."""
+    return sorted(available_timezones())

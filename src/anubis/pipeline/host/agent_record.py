@@ -31,6 +31,12 @@ def take_ballast(record: Path) -> None:
             os.posix_fallocate(file.fileno(), 0, BALLAST_BYTES)
 
 
+def drop_ballast(record: Path) -> None:
+    """Free the reserved disk space."""
+    with contextlib.suppress(OSError):  # it is gone, or the benchmark replaced it
+        (record / layout.BALLAST).unlink()
+
+
 def observed(record: Path) -> Observation | None:
     """The state of the agent according to its record; None: the agent has not started yet.
 
@@ -61,10 +67,20 @@ def give_up(record: Path, reason: str) -> Observation | None:
 
     None: it has appeared meanwhile.
     """
-    _drop_ballast(record)
-    if record.exists() and not liveness.revoke(str(record)):
+    if record.exists() and not revoke(record):
         return observed(record)
     return _lost(record, reason)
+
+
+def revoke(record: Path) -> bool:
+    """Ensure that an agent that has not appeared never executes the benchmark; False: it has appeared.
+
+    An agent that a stopped process starts later finds the claim revoked, and ends.
+    """
+    is_revoked = liveness.revoke(str(record)) or liveness.is_revoked(str(record))
+    if is_revoked:
+        drop_ballast(record)
+    return is_revoked
 
 
 def cancel(record: Path) -> None:
@@ -88,13 +104,13 @@ def _result(record: Path) -> RecordResult | None:
 def _ended(record: Path, result: RecordResult) -> Observation:
     if result.is_damaged:
         process_tree.end_orphans(str(record))
-    _drop_ballast(record)
+    drop_ballast(record)
     return Observation(seen=Seen.ENDED, exit_code=result.exit_code, reason=result.reason, cause=result.cause)
 
 
 def _lost(record: Path, reason: str = "") -> Observation:
     left = process_tree.end_orphans(str(record))
-    _drop_ballast(record)
+    drop_ballast(record)
     if not reason:
         is_revoked = liveness.is_revoked(str(record))
         reason = (
@@ -104,11 +120,6 @@ def _lost(record: Path, reason: str = "") -> Observation:
         )
     ended = f"; processes it left behind were killed: {left}" if left else ""
     return Observation(seen=Seen.LOST, reason=reason + ended)
-
-
-def _drop_ballast(record: Path) -> None:
-    with contextlib.suppress(OSError):  # it is gone, or the benchmark replaced it
-        (record / layout.BALLAST).unlink()
 
 
 def _insist(record: Path) -> None:

@@ -11,7 +11,8 @@ from anubis.model.errors import StageError
 from anubis.model.launch import Mount, Replica
 from anubis.pipeline.host.container_tool import ContainerTool
 from anubis.pipeline.host.images import Image
-from anubis.pipeline.host.resources import Reserved, cpus, take_lock
+from anubis.pipeline.host.lock_files import take_lock
+from anubis.pipeline.host.resources import Reserved, cpus
 
 #: Folder in a container with everything of Anubis.
 INSIDE = "/anubis"

@@ -32,7 +32,7 @@ def is_unneeded(container: str, records: Path) -> bool:
     if match is None or not layout.is_run_id(match[1]):
         return False
     record = Path(layout.role_folder(str(records), match[1], int(match[2])))
-    return not record.exists() or (record / layout.EXIT).exists()
+    return not record.exists() or (record / layout.EXIT).exists() or liveness.is_revoked(str(record))
 
 
 def wait_for_agent(tool: ContainerTool, placement: Placement) -> None:

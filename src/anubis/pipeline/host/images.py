@@ -16,7 +16,7 @@ from typing import Any
 from anubis.model.cause import Cause
 from anubis.model.errors import NotReadyError, StageError
 from anubis.pipeline.host.container_tool import ContainerTool, last_line
-from anubis.pipeline.host.resources import take_lock
+from anubis.pipeline.host.lock_files import take_lock
 from anubis.record import access
 
 #: Other runs that need an image whose pull failed get the same answer for this long; seconds.

@@ -5,8 +5,10 @@ import time
 from functools import cached_property
 from pathlib import Path
 
+from anubis.model.errors import RevokedError, disk_error
 from anubis.model.run import Placement, Run
-from anubis.record import layout
+from anubis.pipeline.host import agent_record
+from anubis.record import layout, liveness
 from anubis.record.files import FolderFiles
 
 #: An agent of another process that has not appeared this long after it was first observed has failed to start.
@@ -35,6 +37,14 @@ class HostPlacements:
         record = layout.role_folder(str(self._records), run.id, run.attempt)
         return self.of(run, record) if Path(record).exists() else None
 
+    def revoke(self, run: Run) -> bool:
+        """Ensure that this attempt never starts; False if it has started. Raises StoreError."""
+        record = layout.role_folder(str(self._records), run.id, run.attempt)
+        try:
+            return agent_record.revoke(Path(record))
+        except OSError as error:
+            raise disk_error(f"{record} cannot be written", error) from error
+
     def is_here(self, placement: Placement) -> bool:
         """Whether it was placed on this machine and home folder: several of them can share a database."""
         return self._here.items() <= placement.details.items()
@@ -60,3 +70,10 @@ class HostPlacements:
     @cached_property
     def _here(self) -> dict[str, str]:
         return {"host": socket.gethostname(), "folder": str(self._folder.resolve())}
+
+
+def check_claim(record: str) -> None:
+    """Raises RevokedError if the attempt with this record was revoked."""
+    if liveness.is_revoked(record):
+        agent_record.drop_ballast(Path(record))
+        raise RevokedError(f"the claim of {record} was revoked before its agent had started")

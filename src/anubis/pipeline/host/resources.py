@@ -4,7 +4,6 @@ Each is a lock file that the agent holds, so the kernel frees it when the agent 
 in a container, through a lock of the mounted file.
 """
 
-import fcntl
 import math
 import os
 import re
@@ -15,7 +14,7 @@ from pathlib import Path
 from anubis.model.cause import Cause
 from anubis.model.errors import NoCapacityError, StageError
 from anubis.model.hardware import Hardware
-from anubis.record import access
+from anubis.pipeline.host.lock_files import LockFiles
 
 #: Folder in the home folder with the lock files, which all engines of this machine share.
 FOLDER = "process"
@@ -44,6 +43,9 @@ def gpus(driver: Path = _NVIDIA) -> list[str]:
 class Reserved:
     """What one run has for itself on this machine while its locks are held."""
 
+    files: LockFiles
+    #: The record of the run.
+    record: str
     #: Open lock files and their paths. The first is that of the slot.
     locks: list[int] = field(default_factory=list)
     paths: list[Path] = field(default_factory=list)
@@ -51,16 +53,16 @@ class Reserved:
     cpus: list[str] | None = None
     gpus: list[str] | None = None
 
-    def add(self, path: Path) -> bool:
-        """Lock a file; False if another process holds the lock."""
-        lock = take_lock(path)
+    def add(self, name: str) -> bool:
+        """Take the lock of this name; False if another run has it. Raises OSError."""
+        lock = self.files.take(name, self.record)
         if lock is None:
             return False
         self.locks.append(lock)
-        self.paths.append(path)
+        self.paths.append(self.files.path(name))
         return True
 
-    def take(self, folder: Path, kind: str, names: Sequence[str], count: int) -> list[str]:
+    def take(self, kind: str, names: Sequence[str], count: int) -> list[str]:
         """The first ``count`` of the named resources that no other run has.
 
         Raises NoCapacityError if not enough are free.
@@ -70,7 +72,7 @@ class Reserved:
             if len(taken) == count:
                 break
             file = re.sub(r"[^\w-]", "_", f"{kind}-{name}")
-            if self.add(folder / f"{file}.lock"):
+            if self.add(file):
                 taken.append(name)
         if len(taken) < count:
             raise NoCapacityError(
@@ -91,14 +93,17 @@ class Reserved:
         return words if self.cpus is None else [*words, "--cpus", ",".join(self.cpus)]
 
 
-def reserve(folder: Path, slots: int, hardware: Hardware, environment: Mapping[str, str]) -> Reserved:
+def reserve(
+    files: LockFiles, record: str, *, slots: int, hardware: Hardware, environment: Mapping[str, str]
+) -> Reserved:
     """Reserve a slot, and the CPUs and GPUs that are requested, as far as this machine has them.
 
-    The caller closes the result. Raises NoCapacityError, and StageError if ``environment`` excludes requested GPUs.
+    The caller closes the result. Raises NoCapacityError, OSError, and StageError if ``environment`` excludes requested
+    GPUs.
     """
-    reserved = Reserved()
+    reserved = Reserved(files=files, record=record)
     try:
-        if not any(reserved.add(folder / f"slot-{number}.lock") for number in range(slots)):
+        if not any(reserved.add(f"slot-{number}") for number in range(slots)):
             raise NoCapacityError(
                 f"all {slots} slots of this machine are in use",
                 again_after_s=1.0,
@@ -106,9 +111,9 @@ def reserve(folder: Path, slots: int, hardware: Hardware, environment: Mapping[s
             )
         if hardware.gpus is not None and hardware.gpus <= len(gpus()):
             names = _allowed_gpus(environment, hardware.gpus)
-            reserved.gpus = reserved.take(folder, "gpu", names, hardware.gpus)
+            reserved.gpus = reserved.take("gpu", names, hardware.gpus)
         if hardware.cpus is not None and hardware.cpus <= len(cpus()):
-            reserved.cpus = reserved.take(folder, "cpu", cpus(), math.ceil(hardware.cpus))
+            reserved.cpus = reserved.take("cpu", cpus(), math.ceil(hardware.cpus))
     except BaseException:
         reserved.close()
         raise
@@ -128,14 +133,3 @@ def _allowed_gpus(environment: Mapping[str, str], count: int) -> list[str]:
             remedy="change one of them",
         )
     return names
-
-
-def take_lock(path: Path) -> int | None:
-    """The descriptor of a lock file that is now locked; None if another process holds the lock."""
-    lock = access.create(str(path), os.O_RDWR | os.O_CLOEXEC)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(lock)
-        return None
-    return lock

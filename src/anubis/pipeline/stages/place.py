@@ -2,7 +2,7 @@
 
 from anubis.contracts.world import World
 from anubis.model.cause import Cause
-from anubis.model.errors import NoCapacityError, NotReadyError, StageError
+from anubis.model.errors import NoCapacityError, NotReadyError, RevokedError, StageError
 from anubis.model.run import Event, Run, Step
 from anubis.model.status import Status
 from anubis.pipeline.launch import launch_of
@@ -28,9 +28,11 @@ def place(run: Run, world: World, waited_s: float) -> Step:
             digest=world.environments.digest,
         )
         placement = engine.place(run, launch)
+    except RevokedError as error:
+        return _again(run, world, error.message)
     except (NoCapacityError, NotReadyError) as error:
         max_wait_s = run.descriptor.hardware.max_wait_s
-        if max_wait_s is None or waited_s <= max_wait_s or engine.placed(run):
+        if max_wait_s is None or waited_s <= max_wait_s or not engine.revoke(run):
             if isinstance(error, NotReadyError):
                 return Step(status=Status.PLACE, reason=error.message, again_after_s=error.again_after_s)
             raise
@@ -45,3 +47,9 @@ def place(run: Run, world: World, waited_s: float) -> Step:
         message=f"{message}, {about}" if about else message,
     )
     return Step(status=Status.WATCH, placement=placement, events=(event,))
+
+
+def _again(run: Run, world: World, reason: str) -> Step:
+    """Place the run in a new attempt."""
+    event = Event(run_id=run.id, kind="revoked", time_s=world.clock.now_s(), message=reason)
+    return Step(status=Status.PLACE, reason=reason, events=(event,), next_attempt=True)

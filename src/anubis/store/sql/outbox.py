@@ -85,8 +85,12 @@ def _delivery_leases() -> dict[str, Executable]:
         .where(
             _pending,
             _first,
-            deliveries.c.due_s <= given("now_s"),
-            or_(deliveries.c.until_s.is_(None), deliveries.c.until_s <= given("now_s")),
+            or_(deliveries.c.due_s <= given("now_s"), deliveries.c.due_s > given("latest_s")),
+            or_(
+                deliveries.c.until_s.is_(None),
+                deliveries.c.until_s <= given("now_s"),
+                deliveries.c.until_s > given("latest_lease_s"),
+            ),
         )
         .order_by(deliveries.c.due_s, deliveries.c.no)
         .limit(given("most"))

@@ -317,6 +317,11 @@ SELECT DISTINCT runs.holder
 FROM runs 
 WHERE runs.status < 100 AND runs.holder IS NOT NULL
 
+-- name: drivers
+SELECT DISTINCT runs.holder 
+FROM runs 
+WHERE runs.status < 100 AND runs.holder IS NOT NULL AND NOT (runs.ready_s <= :now_s OR runs.ready_s > :latest_lease_s)
+
 -- name: cancelled
 SELECT runs.id 
 FROM runs 
@@ -547,7 +552,7 @@ WITH ready AS
 FROM deliveries 
 WHERE deliveries.status = 0 AND NOT (EXISTS (SELECT * 
 FROM deliveries AS earlier 
-WHERE earlier.status = 0 AND earlier.address = deliveries.address AND earlier.no < deliveries.no)) AND deliveries.due_s <= :now_s AND (deliveries.until_s IS NULL OR deliveries.until_s <= :now_s) ORDER BY deliveries.due_s, deliveries.no
+WHERE earlier.status = 0 AND earlier.address = deliveries.address AND earlier.no < deliveries.no)) AND (deliveries.due_s <= :now_s OR deliveries.due_s > :latest_s) AND (deliveries.until_s IS NULL OR deliveries.until_s <= :now_s OR deliveries.until_s > :latest_lease_s) ORDER BY deliveries.due_s, deliveries.no
  LIMIT :most OFFSET 0)
  UPDATE deliveries SET holder=:owner, until_s=:until_s WHERE deliveries.no IN (SELECT ready.no 
 FROM ready) RETURNING no

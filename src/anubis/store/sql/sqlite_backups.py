@@ -1,11 +1,13 @@
 """Checks, copies and restores the database of an installation, also a damaged one."""
 
 import contextlib
+import fcntl
 import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import quote
 from uuid import UUID
 
 from anubis.model.errors import BadInputError, DamagedDatabaseError, disk_error
@@ -17,6 +19,8 @@ from anubis.store.sql.sqlite_reading import explained
 MOST_PROBLEMS = 20
 _PART = ".part"
 _LOGS = ("-wal", "-shm")
+#: The bytes of a database that SQLite locks; they need not exist.
+_SHARED_FIRST, _SHARED_SIZE = 0x40000002, 510
 
 
 def path_of(database_url: str) -> Path:
@@ -80,7 +84,7 @@ def backup(path: Path, file: Path) -> None:
 def restore(path: Path, file: Path) -> Path | None:
     """Put a backup in the place of the database; where the replaced database is now, None if there was none.
 
-    No process may have the database open.
+    Raises BadInputError if another process has the database open.
     """
     check(file)
     with _reading(file) as connection:
@@ -92,12 +96,44 @@ def restore(path: Path, file: Path) -> Path | None:
         backup(file, part)
         with closing(sqlite3.connect(part)) as restored:
             restored.execute("PRAGMA journal_mode = WAL")
-        kept = _moved_aside(path)
-        part.replace(path)
+        with _exclusive(path):
+            kept = _moved_aside(path)
+            part.replace(path)
     finally:
         for name in (part, *(part.with_name(part.name + log) for log in _LOGS)):
             name.unlink(missing_ok=True)
     return kept
+
+
+def lease_owners(path: Path, now_s: float) -> list[str]:
+    """The owners of leases that have not expired; none if the database cannot be read."""
+    statement = "SELECT DISTINCT holder FROM runs WHERE holder IS NOT NULL AND ready_s > ? ORDER BY holder"
+    try:
+        with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as connection:
+            return [owner for (owner,) in connection.execute(statement, (now_s,))]
+    except sqlite3.Error:
+        return []
+
+
+@contextlib.contextmanager
+def _exclusive(path: Path) -> Iterator[None]:
+    """Keep other processes from opening a database. Raises BadInputError if one has it open.
+
+    In WAL mode every connection holds a shared lock on these bytes as long as it is open
+    (https://www.sqlite.org/walformat.html#file_locks, src/os.h: SHARED_FIRST, SHARED_SIZE).
+    """
+    if not path.exists():
+        yield
+        return
+    with path.open("r+b") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, _SHARED_SIZE, _SHARED_FIRST)
+        except (BlockingIOError, PermissionError):
+            raise BadInputError(
+                f"another process has the database {path} open",
+                remedy="end all commands, also those that are stopped (fuser lists them), then try again",
+            ) from None
+        yield
 
 
 def _moved_aside(path: Path) -> Path | None:

@@ -134,9 +134,9 @@ def _adding(upsert: Callable[..., Any]) -> dict[str, Executable]:
 def _leases() -> dict[str, Executable]:
     held = and_(_unfinished, runs.c.holder == given("owner"))
     free = {"holder": null(), "ready_s": runs.c.due_s}
+    is_ready = or_(runs.c.ready_s <= given("now_s"), runs.c.ready_s > given("latest_lease_s"))
 
     def claim(*conditions: ColumnElement[bool]) -> Executable:
-        is_ready = or_(runs.c.ready_s <= given("now_s"), runs.c.ready_s > given("latest_lease_s"))
         is_due = or_(runs.c.due_s <= given("now_s"), runs.c.due_s > given("latest_s"))
         ready = (
             select(runs.c.no)
@@ -167,6 +167,9 @@ def _leases() -> dict[str, Executable]:
         "release": update(runs).where(held, among(runs.c.id, "ids")).values(free).returning(runs.c.id),
         "release_all": update(runs).where(held).values(free).returning(runs.c.id),
         "owners": select(runs.c.holder).where(_unfinished, runs.c.holder.is_not(None)).distinct(),
+        "drivers": select(runs.c.holder)
+        .where(_unfinished, runs.c.holder.is_not(None), not_(is_ready))
+        .distinct(),
         "cancelled": select(runs.c.id).where(held, runs.c.cancel == literal_column("1")),
         "apply": update(runs)
         .where(runs.c.id == given("run_id"), held)

@@ -115,6 +115,18 @@ class OutboxContract:
             DeliveryStatus.PENDING,
         ]
 
+    def test_a_time_before_the_clock_was_set_back_does_not_count(self, store: Any) -> None:
+        run = added(store, a_run())
+        queued(store, a_delivery(run))
+        (delivery,) = taken(store)
+        assert taken(store, "two") == []
+        assert taken(store, "two", now_s=NOW_S - 3600) == [delivery]
+        store.deliveries.apply("two", replace(delivery, due_s=NOW_S + 3600), [])
+        (again,) = taken(store, "three")
+        assert again.no == delivery.no
+        store.deliveries.apply("three", replace(again, due_s=NOW_S + 300), [])
+        assert taken(store, "four") == []
+
 
 class DeliveryLeaseContract:
     """Leases of deliveries, and the results written under them."""

@@ -14,6 +14,7 @@ import pytest
 from anubis.contracts.engine import Capabilities
 from anubis.contracts.environments import SubmittedEnvironment
 from anubis.model.descriptor import Measure
+from anubis.model.errors import RevokedError
 from anubis.model.launch import Bundle, Launch, Role
 from anubis.model.run import Placement, Run, Seen
 from anubis.pipeline.launch import launch_of
@@ -86,6 +87,22 @@ class EngineContract:
         assert engine.placed(run) == placement
         assert engine.placed(a_run(engine=engine.name)) is None
         ended(placement)
+
+    def test_a_revoked_attempt_never_starts(self, engine: Any, run: Run) -> None:
+        assert engine.revoke(run)
+        try:
+            placement = start(engine, run, self.command)
+        except RevokedError:
+            return
+        assert engine.observe([placement])[placement.name].seen is Seen.LOST
+
+    def test_an_attempt_that_has_ended_is_not_revoked(
+        self, engine: Any, run: Run, ended: Callable[[Placement], None]
+    ) -> None:
+        placement = start(engine, run, self.command)
+        ended(placement)
+        assert not engine.revoke(run)
+        assert engine.placed(run) == placement
 
     def test_placements_are_observed_in_bulk(
         self, engine: Any, run: Run, ended: Callable[[Placement], None]

@@ -109,6 +109,19 @@ class LeaseContract:
         with pytest.raises(LeaseLostError):
             store.leases.apply("one", run, Step(status=Status.PLACE), now_s=NOW_S)
 
+    def test_only_owners_of_valid_leases_drive(self, store: Any) -> None:
+        added(store, a_run())
+        claimed(store)
+        for at_s, expected in (
+            (NOW_S, ["one"]),
+            (NOW_S + LEASE_S - 1, ["one"]),
+            (NOW_S + LEASE_S, []),  # expired
+            (NOW_S - 3600, []),  # the clock was set back
+        ):
+            assert store.leases.drivers(now_s=at_s, lease_s=LEASE_S) == expected
+        store.leases.release("one")
+        assert store.leases.drivers(now_s=NOW_S, lease_s=LEASE_S) == []
+
     def test_a_final_run_is_left_alone(self, store: Any) -> None:
         run = finished(store, a_run())
         assert store.leases.owners() == []
