@@ -91,7 +91,7 @@ class EngineContract:
     def test_a_revoked_attempt_never_starts(self, engine: Any, run: Run) -> None:
         assert engine.revoke(run)
         try:
-            placement = start(engine, run, self.command)
+            placement = start(engine, run, self.command, image=self.image)
         except RevokedError:
             return
         assert engine.observe([placement])[placement.name].seen is Seen.LOST
@@ -99,7 +99,7 @@ class EngineContract:
     def test_an_attempt_that_has_ended_is_not_revoked(
         self, engine: Any, run: Run, ended: Callable[[Placement], None]
     ) -> None:
-        placement = start(engine, run, self.command)
+        placement = start(engine, run, self.command, image=self.image)
         ended(placement)
         assert not engine.revoke(run)
         assert engine.placed(run) == placement
