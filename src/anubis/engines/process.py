@@ -23,7 +23,7 @@ from anubis.model.errors import NoCapacityError, StageError
 from anubis.model.hardware import Hardware, Strategy
 from anubis.model.launch import Launch, Replica
 from anubis.model.run import Observation, Placement, Run, Seen
-from anubis.pipeline.host import agent_record, resources
+from anubis.pipeline.host import agent_record, data_links, resources
 from anubis.pipeline.host.files import not_startable, prepare
 from anubis.pipeline.launch import HOST_AGENT
 from anubis.record import access, layout, liveness
@@ -74,6 +74,7 @@ class ProcessEngine:
             mounting=Mounting(
                 agent=HOST_AGENT, records=str(settings.records), scripts=str(settings.folder / "scripts")
             ),
+            data=True,
             gpus=len(resources.gpus()),
             cpus=len(resources.cpus()),
             memory_gb=math.inf,
@@ -93,6 +94,7 @@ class ProcessEngine:
         locks = [self._take_slot()]
         try:
             limited = self._limited(replica, run.descriptor.hardware, locks)
+            data_links.put(replica.mounts, self._settings.folder, locks)
             record = prepare(limited)
             agent_record.take_ballast(record)
             self._started[placement.name] = _start(limited, record, locks)
