@@ -10,12 +10,14 @@ from anubis.model.run import FETCHED_EVENT, Event, Run, Step
 from anubis.model.server import DataSource
 from anubis.model.status import Status
 from anubis.pipeline.run_data import fetched_data, is_writable, sources_of
+from anubis.pipeline.stages.watch import Pause
 
-#: Pause between two looks at datasets that are being fetched, seconds.
-LOOK_S = 0.25
+#: Pause between two looks at datasets that are being fetched, and before the next one after the progress was stored;
+#: seconds.
+LOOK_S, STORED_S = 0.25, 1.0
 
 
-def fetch(run: Run, world: World) -> Step:
+def fetch(run: Run, world: World) -> Step | Pause:
     """Check that the script archive is stored, and fetch the datasets; the step says how far they are.
 
     The datasets are fetched by threads of the cache: the stage never waits for them. Raises StageError.
@@ -34,7 +36,10 @@ def fetch(run: Run, world: World) -> Step:
     writable = is_writable(run, world) if sources else False
     found = [(source, world.datasets.fetch(source, writable=writable)) for source in sources]
     if any(isinstance(answer, FetchProgress) for _, answer in found):
-        return Step(status=Status.FETCH, again_after_s=LOOK_S, reason=_progress(found))
+        reason = _progress(found)
+        if reason == run.reason:
+            return Pause(again_after_s=LOOK_S)
+        return Step(status=Status.FETCH, again_after_s=STORED_S if run.reason else LOOK_S, reason=reason)
     return Step(status=Status.PLACE, events=tuple(_events(run, found, world)))
 
 
