@@ -2,6 +2,8 @@
 
 from anubis.datasets.cached import CachedDatasets
 from anubis.datasets.limits import FetchSettings
+from anubis.model.dataset import FetchProgress
+from anubis.model.server import DataSource
 from anubis.sources.file import FileSource
 from anubis.sources.http import HttpSource
 from anubis.sources.web import Web
@@ -17,3 +19,18 @@ def cache_in(folder, **changes):
     settings = settings_in(folder, **changes)
     web = HttpSource(Web(link_local=False, patience_s=settings.patience_s))
     return CachedDatasets(settings, {"file": FileSource(), "http": web})
+
+
+def fetched(cache, src, *, writable=True, **more):
+    """The dataset of a source, as soon as it is here; or the error."""
+    source = DataSource(src=src, path="/data", **more)
+    while isinstance(answer := cache.fetch(source, writable=writable), FetchProgress):
+        for active in list(cache._active.values()):
+            assert active.ended.wait(60)
+    return answer
+
+
+def content(cache, dataset, *, writable=True):
+    """The bytes of all files of a dataset, by path, as a benchmark reads them."""
+    top = cache.folder(dataset.digest, writable=writable)
+    return {file.path: (top / file.path if file.path else top).read_bytes() for file in dataset.files}
