@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 
 import pytest
 
@@ -44,7 +43,7 @@ def test_a_damaged_file_is_found_and_fetched_again(anubis, fetched):
     sha256 = hashlib.sha256(CONTENT["two"]).hexdigest()
     [stored] = anubis.home.glob(f"data/files/*/{sha256}")
     assert anubis("data", "verify").returncode == 0
-    os.chmod(stored, 0o600)
+    stored.chmod(0o600)
     stored.write_bytes(b"23")
     verified = anubis.json("data", "verify", fetched, code=1)
     assert verified == {"datasets": [{"digest": fetched, "damaged": ["two"]}]}

@@ -6,6 +6,7 @@ from anubis.model.dataset import FetchProgress
 from anubis.model.server import DataSource
 from anubis.sources.file import FileSource
 from anubis.sources.http import HttpSource
+from anubis.sources.network import NetworkSettings
 from anubis.sources.web import Web
 
 
@@ -17,7 +18,7 @@ def settings_in(folder, **changes):
 def cache_in(folder, **changes):
     """A cache that reads files of this machine and loopback servers."""
     settings = settings_in(folder, **changes)
-    web = HttpSource(Web(link_local=False, patience_s=settings.patience_s))
+    web = HttpSource(Web(NetworkSettings(patience_s=settings.patience_s)))
     return CachedDatasets(settings, {"file": FileSource(), "http": web})
 
 

@@ -12,14 +12,16 @@ from urllib.request import getproxies_environment, proxy_bypass
 import urllib3
 from urllib3 import connection, connectionpool, exceptions
 
+from anubis.contracts.source import ByteStream
 from anubis.model.address import shown_address
 from anubis.model.cause import Cause
 from anubis.model.errors import SourceError
-from anubis.sources.addresses import is_local, refuse_local
+from anubis.sources.network import NetworkSettings, is_local, refuse_local
 
 MOST_REDIRECTS = 10
 #: Parallel connections to one server that are kept.
 _KEPT_CONNECTIONS = 64
+_OK, _PART, _OUT_OF_RANGE = 200, 206, 416
 _REDIRECTS = (301, 302, 303, 307, 308)
 _TEMPORARY = (408, 425, 429)
 _CAUSES = {
@@ -60,10 +62,9 @@ class _GuardedTlsPool(connectionpool.HTTPSConnectionPool):
 class Web:
     """Sends GET requests. Thread-safe."""
 
-    def __init__(self, *, link_local: bool, patience_s: float) -> None:
-        """``link_local``: the addresses of descriptors may be link-local; those of redirects never are."""
-        self._link_local = link_local
-        self._timeout = urllib3.Timeout(connect=min(patience_s, 10.0), read=patience_s)
+    def __init__(self, settings: NetworkSettings) -> None:
+        self._link_local = settings.link_local
+        self._timeout = urllib3.Timeout(connect=min(settings.patience_s, 10.0), read=settings.patience_s)
 
     @cached_property
     def _open(self) -> urllib3.PoolManager:
@@ -95,6 +96,33 @@ class Web:
             seen.add(after)
             url = after
         raise _redirects(url, f"redirects more than {MOST_REDIRECTS} times")
+
+    def open(self, url: str, version: str, start: int, stop: int | None) -> ByteStream:
+        """The bytes from ``start`` to before ``stop`` (None: the end) of a file that has this ``version``.
+
+        Raises SourceError.
+        """
+        whole = start == 0 and stop is None
+        headers = {} if whole else {"Range": f"bytes={start}-{'' if stop is None else stop - 1}"}
+        if not whole and version and not version.startswith("W/"):  # RFC 9110, section 13.1.5
+            headers["If-Range"] = version
+        response = self.get(url, headers)
+        changed = version and version_of(response) != version
+        if response.status == _OUT_OF_RANGE or (response.status in (_OK, _PART) and changed):
+            response.close()
+            raise SourceError(
+                f"{shown_address(url)} was replaced while it was fetched", cause=Cause.DATA_CHANGED
+            )
+        if response.status == _OK and not whole:
+            response.close()
+            raise SourceError(
+                f"{shown_address(url)} no longer answers requests for a part of the file",
+                cause=Cause.DATA_UNAVAILABLE,
+                temporary=True,
+            )
+        if response.status not in (_OK, _PART):
+            raise refused(url, response)
+        return Body(response, url)
 
     def _send(self, url: str, headers: dict[str, str], *, link_local: bool) -> urllib3.BaseHTTPResponse:
         plain, credentials = _without_user(url)
@@ -182,6 +210,11 @@ def unreachable(url: str, error: Exception) -> SourceError:
     elif isinstance(error, exceptions.TimeoutError | TimeoutError):
         reason = "no answer in time"
     return SourceError(f"{shown_address(url)}: {reason}", cause=Cause.DATA_UNAVAILABLE, temporary=True)
+
+
+def version_of(response: urllib3.BaseHTTPResponse) -> str:
+    """The ETag (quoted) or else the time of the last change."""
+    return response.headers.get("etag") or response.headers.get("last-modified") or ""
 
 
 def total_bytes(response: urllib3.BaseHTTPResponse) -> int | None:

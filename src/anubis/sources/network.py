@@ -1,15 +1,36 @@
-"""Network addresses that must not be reached: link-local ones, and those at which clouds give credentials to a machine."""
+"""What sources on a network share: timeouts, and the addresses that must not be reached.
+
+These are link-local addresses, and those at which clouds give credentials to a machine.
+"""
 
 import ipaddress
+from dataclasses import dataclass
 
 from anubis.model.cause import Cause
 from anubis.model.errors import SourceError
+from anubis.settings import setting
 
 #: Metadata services outside the link-local networks: AWS (IPv6), Alibaba, Azure, Oracle.
 _METADATA = {
     ipaddress.ip_address(text)
     for text in ("fd00:ec2::254", "fd00:ec2::23", "100.100.100.200", "168.63.129.16", "192.0.0.192")
 }
+
+
+def _allow(text: str) -> bool:
+    if text not in ("allow", "refuse"):
+        raise ValueError("allow or refuse")
+    return text == "allow"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkSettings:
+    """Settings of sources on a network."""
+
+    #: `allow`: descriptors may name link-local addresses, among them the metadata services of clouds; redirects never lead there; `allow` or `refuse`; `refuse`
+    link_local: bool = setting("ANUBIS_DATA_LINK_LOCAL", default=False, read=_allow)
+    #: Longest time without data from a server; seconds
+    patience_s: float = setting("ANUBIS_DATA_PATIENCE_S", default=30.0, least=0.1)
 
 
 def is_local(host: str) -> bool:
