@@ -1,8 +1,8 @@
 """A cache of datasets with real sources, and quick settings."""
 
+from anubis.contracts.datasets import FetchProgress
 from anubis.datasets.cached import CachedDatasets
 from anubis.datasets.limits import FetchSettings
-from anubis.model.dataset import FetchProgress
 from anubis.model.server import DataSource
 from anubis.sources.file import FileSource
 from anubis.sources.http import HttpSource

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from anubis.api.json_values import Json
-from anubis.model.dataset import Dataset, DatasetFile, FetchProgress, StoredDataset
+from anubis.contracts.datasets import Dataset, DatasetFile, FetchProgress, StoredDataset
 
 
 def dataset_to_json(stored: StoredDataset, *, with_files: bool = False) -> Json:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from typing import Protocol
+from urllib.parse import urlsplit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,3 +48,12 @@ class Source(Protocol):
         Raises a SourceError with cause DATA_CHANGED if the source no longer has the version of ``file``.
         """
         ...
+
+
+def shown_address(url: str) -> str:
+    """The address without user, password, query and fragment, which may be secret."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "an invalid address"
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"

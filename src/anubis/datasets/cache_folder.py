@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from anubis.model.address import shown_address
-from anubis.model.dataset import Dataset, DatasetFile, FetchProgress
+from anubis.contracts.datasets import Dataset, DatasetFile, FetchProgress
+from anubis.contracts.source import shown_address
 from anubis.model.server import DataSource
 from anubis.record import access
 

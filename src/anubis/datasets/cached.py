@@ -5,6 +5,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from anubis.contracts.datasets import Dataset, FetchProgress, StoredDataset
 from anubis.contracts.source import Source
 from anubis.datasets import fetching, maintenance, trees
 from anubis.datasets.cache_folder import CacheFolder, Entry, key_of
@@ -12,7 +13,6 @@ from anubis.datasets.limits import FetchSettings
 from anubis.datasets.space import check_space, full
 from anubis.datasets.transfer_control import AbandonedError, Transfer
 from anubis.model.cause import Cause
-from anubis.model.dataset import Dataset, FetchProgress, StoredDataset
 from anubis.model.errors import AnubisError, PlugInError, StageError
 from anubis.model.server import DataSource
 

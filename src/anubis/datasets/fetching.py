@@ -11,15 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from anubis.contracts.source import RemoteFile, Source
+from anubis.contracts.datasets import Dataset, DatasetFile
+from anubis.contracts.source import RemoteFile, Source, shown_address
 from anubis.datasets.cache_folder import CacheFolder, Entry, dataset_of, key_of
 from anubis.datasets.download import SHA256, Downloaded, download
 from anubis.datasets.space import check_space, full
 from anubis.datasets.transfer_control import Transfer
 from anubis.datasets.unpacking import unpack
-from anubis.model.address import shown_address
 from anubis.model.cause import Cause
-from anubis.model.dataset import Dataset, DatasetFile
 from anubis.model.errors import SourceError
 from anubis.model.server import DataSource
 from anubis.record import access

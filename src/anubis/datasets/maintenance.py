@@ -7,9 +7,9 @@ import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from anubis.contracts.datasets import Dataset, FetchProgress, StoredDataset
 from anubis.datasets import trees
 from anubis.datasets.cache_folder import CacheFolder
-from anubis.model.dataset import Dataset, FetchProgress, StoredDataset
 from anubis.model.errors import BadInputError, disk_error
 
 #: Files that belong to no dataset are deleted this long after they were stored: they may belong to one that is being

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from anubis.contracts.datasets import FetchProgress
 from anubis.contracts.source import ByteStream
 from anubis.datasets.limits import FetchSettings
 from anubis.model.cause import Cause
-from anubis.model.dataset import FetchProgress
 from anubis.model.errors import SourceError
 
 T = TypeVar("T")

@@ -12,8 +12,8 @@ from array import array
 from collections.abc import Sequence
 from pathlib import Path
 
+from anubis.contracts.datasets import Dataset
 from anubis.datasets.cache_folder import CacheFolder
-from anubis.model.dataset import Dataset
 from anubis.record import access
 
 #: Everyone may read trees: the home folder is private, but the user in a container may be another one.

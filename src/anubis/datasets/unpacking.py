@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from anubis.contracts.datasets import Dataset, DatasetFile
 from anubis.datasets.cache_folder import CacheFolder, dataset_of
 from anubis.datasets.download import SHA256, Digests
 from anubis.datasets.space import check_space
 from anubis.datasets.transfer_control import Transfer
 from anubis.model.cause import Cause
-from anubis.model.dataset import Dataset, DatasetFile
 from anubis.model.errors import SourceError
 from anubis.record import access
 

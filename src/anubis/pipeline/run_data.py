@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from anubis.contracts.datasets import Dataset
+from anubis.contracts.source import shown_address
 from anubis.contracts.world import World
-from anubis.model.address import shown_address
-from anubis.model.dataset import Dataset
 from anubis.model.descriptor import Descriptor
 from anubis.model.launch import Mount
 from anubis.model.run import FETCHED_EVENT, Run

@@ -11,9 +11,8 @@ from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
-from anubis.contracts.source import ByteStream, RemoteFile
+from anubis.contracts.source import ByteStream, RemoteFile, shown_address
 from anubis.contracts.world import Surroundings
-from anubis.model.address import shown_address
 from anubis.model.cause import Cause
 from anubis.model.errors import SourceError
 from anubis.settings import load

@@ -9,9 +9,8 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any
 
-from anubis.contracts.source import ByteStream, RemoteFile
+from anubis.contracts.source import ByteStream, RemoteFile, shown_address
 from anubis.contracts.world import Surroundings
-from anubis.model.address import shown_address
 from anubis.model.cause import Cause
 from anubis.model.errors import BadInputError, SourceError
 from anubis.settings import load

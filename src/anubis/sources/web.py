@@ -12,8 +12,7 @@ from urllib.request import getproxies_environment, proxy_bypass
 import urllib3
 from urllib3 import connection, connectionpool, exceptions
 
-from anubis.contracts.source import ByteStream
-from anubis.model.address import shown_address
+from anubis.contracts.source import ByteStream, shown_address
 from anubis.model.cause import Cause
 from anubis.model.errors import SourceError
 from anubis.sources.network import NetworkSettings, is_local, refuse_local

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from anubis.contracts.engine import Capabilities, Engine
 from anubis.contracts.notifier import Notifier
-from anubis.model.address import shown_address
+from anubis.contracts.source import shown_address
 from anubis.model.descriptor import DEFAULT_ENGINE, SINGLE_RUN, Descriptor, Isolate
 from anubis.model.errors import PlugInError
 from anubis.model.hardware import LOCAL

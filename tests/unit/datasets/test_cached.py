@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from anubis.contracts.datasets import Dataset, FetchProgress
 from anubis.datasets import cached, transfer_control
 from anubis.model.cause import Cause
-from anubis.model.dataset import Dataset, FetchProgress
 from anubis.model.errors import PlugInError, StageError
 from anubis.model.server import DataSource
 from support.datasets import cache_in, content, fetched

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from anubis.contracts.datasets import Dataset, DatasetFile, FetchProgress
 from anubis.contracts.engine import Mounting
-from anubis.model.dataset import Dataset, DatasetFile, FetchProgress
 from anubis.model.descriptor import Data
 from anubis.model.hardware import Hardware, Strategy
 from anubis.model.launch import Mount

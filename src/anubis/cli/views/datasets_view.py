@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from anubis.cli import terminal
 from anubis.cli.views import tables, units
-from anubis.model.dataset import FetchProgress, StoredDataset
+from anubis.contracts.datasets import FetchProgress, StoredDataset
 
 #: Digits of a digest in a table.
 _DIGITS = 12

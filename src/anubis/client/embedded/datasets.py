@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from anubis.client.protocol import tools as protocol
+from anubis.contracts.datasets import Dataset, StoredDataset
 from anubis.contracts.runs import RunQuery
-from anubis.model.dataset import Dataset, StoredDataset
 from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.server import DataSource
 from anubis.model.status import Status

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
+from anubis.contracts.datasets import StoredDataset
 from anubis.contracts.garbage import Garbage
 from anubis.contracts.runs import RunQuery
-from anubis.model.dataset import StoredDataset
 from anubis.model.problem import Problem
 from anubis.model.run import Run
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from anubis.contracts.datasets import Dataset, FetchProgress
 from anubis.contracts.world import World
 from anubis.model.cause import Cause
-from anubis.model.dataset import Dataset, FetchProgress
 from anubis.model.errors import NotFoundError, StageError
 from anubis.model.run import FETCHED_EVENT, Event, Run, Step
 from anubis.model.server import DataSource
