@@ -157,3 +157,13 @@ def test_two_processes_share_one_download(anubis, server, target):
     server.released.set()
     assert [driver.wait(60) for driver in drivers] == [0, 0]
     assert len(server.of("/train.bin")) == 1
+
+
+def test_runs_with_other_content_are_another_series_where_asked(anubis, server, target):
+    for path, content in (("/a", b"one"), ("/mirror", b"one"), ("/a", b"two")):
+        server.files[path] = content
+        anubis.write("first.toml", "true", more=source(f"{server.url}{path}", target, compare="content"))
+        assert anubis("run", "first.toml").returncode == 0
+    rows = [row for row in anubis.json("series") if row["metric"] == "wall_time"]
+    assert len({row["series_key"] for row in rows}) == 1
+    assert sorted(row["n"] for row in rows) == [1, 2]

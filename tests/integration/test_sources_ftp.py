@@ -12,6 +12,7 @@ from anubis.model.cause import Cause
 from anubis.model.errors import StageError
 from anubis.sources.ftp import FtpSource
 from anubis.sources.network import NetworkSettings
+from anubis.testing.contracts.source import CONTENT, ServedFile, SourceContract
 from support.datasets import cache_in, content, fetched
 
 with warnings.catch_warnings():  # pyftpdlib imports asyncore
@@ -129,3 +130,14 @@ def test_refusals(cache, server):
     assert (wrong.cause, "wrong" in str(wrong)) == (Cause.DATA_FORBIDDEN, False)
     assert failure(cache, "ftp://127.0.0.1:9/x").cause is Cause.DATA_UNAVAILABLE
     assert failure(cache, "ftp://169.254.169.254/x").cause is Cause.DATA_ADDRESS
+
+
+class TestFtp(SourceContract):
+    @pytest.fixture
+    def served(self, server, folder):
+        path = folder / "file"
+        path.write_bytes(CONTENT)
+        source = FtpSource(NetworkSettings(patience_s=5))
+        return ServedFile(
+            source=source, url=f"{server}/file", missing=f"{server}/missing", replace=path.write_bytes
+        )

@@ -11,6 +11,7 @@ from anubis.model.cause import Cause
 from anubis.model.errors import StageError
 from anubis.sources.network import NetworkSettings
 from anubis.sources.s3 import S3Source
+from anubis.testing.contracts.source import CONTENT, ServedFile, SourceContract
 from support.datasets import cache_in, content, fetched
 
 LARGE = random.Random(3).randbytes(18 << 20)
@@ -113,3 +114,14 @@ def test_a_service_that_is_down(tmp_path, monkeypatch):
     cache = cache_in(tmp_path)
     cache._sources["s3"] = S3Source(NetworkSettings(patience_s=5))
     assert failure(cache, "s3://data/x") is Cause.DATA_UNAVAILABLE
+
+
+class TestS3(SourceContract):
+    @pytest.fixture
+    def served(self, bucket):
+        def put(content):
+            return bucket.put_object(Bucket="data", Key="file", Body=content)
+
+        put(CONTENT)
+        source = S3Source(NetworkSettings(patience_s=5))
+        return ServedFile(source=source, url="s3://data/file", missing="s3://data/missing", replace=put)

@@ -21,6 +21,7 @@ from anubis.model.errors import (
     NotifyError,
     PlugInError,
     ReadOnlyError,
+    SourceError,
     StageError,
     StoreError,
     UndecidedError,
@@ -76,6 +77,13 @@ TYPES = (
         status=503,
         title="The engine has no capacity now",
         members=("again_after_s",),
+    ),
+    ErrorType(
+        error=SourceError,
+        name="source",
+        status=502,
+        title="Data cannot be fetched",
+        members=("cause", "temporary", "again_after_s"),
     ),
     ErrorType(
         error=StageError, name="stage", status=500, title="A stage cannot continue", members=("cause",)
@@ -165,4 +173,5 @@ _READERS: Mapping[str, Any] = {
     "again_after_s": lambda value: value,
     "cause": Cause,
     "permanent": bool,
+    "temporary": bool,
 }

@@ -27,6 +27,7 @@ from anubis.model.alert import Alert, AlertKind, AlertState
 from anubis.model.identity import series_key
 from anubis.model.points import Point, PointBlock
 from anubis.model.run import Run
+from anubis.model.server import Compare
 from anubis.model.status import Status
 from anubis.model.verdict import Comparison, CrossedBound, Sides
 from anubis.reporting.gate_report import BenchmarkComparison, Report
@@ -362,7 +363,12 @@ def _note(group: _Group, measured: Mapping[tuple[str, str], set[str]], *, is_giv
         )
     machines = set[str]().union(*(measured.get((group.series_key, metric), set()) for metric in missing))
     if machines - {group.fingerprint}:
-        return f"{what} no earlier values on this machine; values of other machines are not compared"
+        place = "on this machine; values of other machines are not compared"
+        if any(source.compare is Compare.CONTENT for source in group.run.descriptor.data.sources):
+            place = (
+                "on this machine with these data; values of other machines and of other data are not compared"
+            )
+        return f"{what} no earlier values {place}"
     return f"{what} no earlier values: this is the first measurement"
 
 

@@ -1,5 +1,6 @@
 """The datasets of a run: which it needs, and which it was given."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,8 @@ from anubis.contracts.world import World
 from anubis.model.descriptor import Descriptor
 from anubis.model.launch import Mount
 from anubis.model.run import FETCHED_EVENT, Run
-from anubis.model.server import DataSource
+from anubis.model.server import Compare, DataSource
+from anubis.record.reading import Record
 from anubis.submission.bundle import SERVER
 
 
@@ -74,3 +76,16 @@ def data_of(run: Run, world: World) -> RunData | None:
         if rows
         else None
     )
+
+
+def fingerprint_of(run: Run, record: Record) -> str:
+    """The fingerprint of the points of a run: of its machine, and of the datasets whose content must be equal."""
+    digests = record.data_digests
+    compared = [
+        digests[index] if index < len(digests) else ""
+        for index, source in enumerate(sources_of(run.descriptor))
+        if source.compare is Compare.CONTENT
+    ]
+    if not compared or not record.fingerprint:
+        return record.fingerprint
+    return hashlib.blake2b(" ".join([record.fingerprint, *compared]).encode(), digest_size=16).hexdigest()
