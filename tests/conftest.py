@@ -1,5 +1,6 @@
 import itertools
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,11 @@ pytest_plugins = ["pytester", "support.skips"]
 settings.register_profile("fixed", deadline=None, derandomize=True, database=None)
 settings.register_profile("random", deadline=None, derandomize=False, database=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+
+# Commands started by nohup, or by a shell in the background, ignore these signals, and so would every program that they start.
+for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 INTEGRATION = Path(__file__).parent / "integration"
 _counter = itertools.count()

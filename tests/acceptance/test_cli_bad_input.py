@@ -118,15 +118,6 @@ def test_a_file_where_a_run_is_expected_is_named(anubis, verb):
     assert "anubis run A B" in ended.stderr
 
 
-def test_a_wrong_override_is_not_blamed_on_the_file(anubis):
-    (anubis.folder / "good.toml").write_text(GOOD)
-    ended = anubis("run", "good.toml", "--set", "measure.repeat=3")
-    assert ended.returncode == 2
-    assert "the overrides are not valid for good.toml" in ended.stderr
-    assert "measure.repeat" in ended.stderr
-    assert "a name and a value with = between them" in anubis("run", "good.toml", "--set", "x").stderr
-
-
 def test_a_file_that_is_missing_does_not_hide_the_others(anubis):
     (anubis.folder / "good.toml").write_text(GOOD)
     ended = anubis("validate", "good.toml", "missing.toml")
@@ -138,6 +129,17 @@ def test_a_file_that_is_missing_does_not_hide_the_others(anubis):
         False,
     ]
     assert "No such file" in anubis("validate", "missing.toml", "--resolved").stderr
+
+
+def test_a_wrong_override_is_not_blamed_on_the_file(anubis):
+    (anubis.folder / "good.toml").write_text(GOOD)
+    for command in (["validate", "--resolved"], ["run"], ["check"]):
+        ended = anubis(*command, "good.toml", "--set", "measure.repeat=3")
+        assert ended.returncode == 2
+        assert "the overrides are not valid for good.toml" in ended.stderr
+        assert "not a valid descriptor" not in ended.stderr
+        assert "measure.repeat" in ended.stderr
+    assert "a name and a value with = between them" in anubis("run", "good.toml", "--set", "x").stderr
 
 
 def test_shell_syntax_without_a_shell_is_explained(anubis):

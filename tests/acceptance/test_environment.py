@@ -115,6 +115,16 @@ def test_a_descriptor_names_what_it_inherits_nevertheless(anubis, shell):
     assert anubis("logs").stdout == "14 *** False\n"
 
 
+def test_a_named_variable_that_is_not_set_or_cannot_be_masked_is_a_warning(anubis, shell):
+    shell(SHORT_TOKEN="1234567", LONG_TOKEN="12345678")
+    more = '[env]\ninherit = ["UNSET_TOKEN", "SHORT_TOKEN", "LONG_TOKEN"]'
+    ended = anubis("run", anubis.write("env.toml", "true", more=more), "--rounds", "2")
+    assert ended.returncode == 0
+    assert ended.stderr.count("UNSET_TOKEN is not set here") == 1
+    assert ended.stderr.count("SHORT_TOKEN has fewer than 8 bytes and is not masked") == 1
+    assert "LONG_TOKEN" not in ended.stderr
+
+
 def test_an_operator_restricts_what_is_inherited(anubis, shell):
     shell(ANUBIS_INHERIT="PATH, LC_*", LC_ALL="C.UTF-8", OTHER="1", HF_TOKEN="hf-0123456789")
     assert anubis("run", anubis.write("env.toml", PRINT)).returncode == 0

@@ -31,6 +31,27 @@ def seen(tmp_path_factory):
     return command
 
 
+def test_series_to_choose_from_say_how_they_differ(anubis):
+    for batch in (16, 32):
+        file = anubis.write(
+            "bench.toml",
+            "echo loss=1",
+            more=f"""[env.vars]
+BATCH = "{batch}"
+[[output.metrics]]
+name = "loss"
+units = "none"
+pattern = "loss=(.*)"
+""",
+        )
+        assert anubis("run", file).returncode == 0
+    ended = anubis("series", "show", "bench", "--metric", "loss")
+    assert ended.returncode == 2
+    assert "(env.vars.BATCH=16)" in ended.stderr
+    key = ended.stderr.partition("--series: ")[2].split()[0]
+    assert anubis("series", "show", "bench", "--metric", "loss", "--series", key).returncode == 0
+
+
 def test_series_are_listed(seen):
     lines = seen("series").stdout.splitlines()
     assert lines[0].split() == [

@@ -101,7 +101,7 @@ def _noise(verdict: Verdict) -> str:
     text = f"Runs differ by {percent(verdict.noise_floor)} % (one standard deviation{_split(verdict)})"
     if verdict.detectable is not None and math.isfinite(verdict.detectable):
         runs = f"{verdict.n_baseline}+{verdict.n_contender}"
-        text += f"; with {runs} runs, a {percent(verdict.detectable)} % change is detected with 80 % power"
+        text += f"; with {runs} runs, a change of {percent(verdict.detectable)} % is detected with 80 % power"
     if verdict.sessions is not None and verdict.sessions[0] < FEWEST_SESSIONS:
         text += (
             f". The noise between sessions is not part of this: the baseline has {verdict.sessions[0]} of the"

@@ -117,6 +117,20 @@ def json_option(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts.")(function)
 
 
+def overrides_option(meaning: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """``--set PATH=VALUE``: fields of the descriptor to override."""
+    return click.option(
+        "--set", "overrides", type=PAIR, multiple=True, metavar="PATH=VALUE", help=f"{meaning}; repeatable."
+    )
+
+
+def labels_option(meaning: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """``--label KEY=VALUE``: only what has these labels."""
+    return click.option(
+        "--label", "labels", type=PAIR, multiple=True, metavar="KEY=VALUE", help=f"{meaning}; repeatable."
+    )
+
+
 def mean_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """``--mean``: the geometric mean, also over metrics that have no common unit or direction."""
     return click.option(
@@ -135,14 +149,7 @@ def run_filters(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--commit", metavar="COMMIT", help="Only runs of this commit or version; a prefix is sufficient."
         ),
-        click.option(
-            "--label",
-            "labels",
-            type=PAIR,
-            multiple=True,
-            metavar="KEY=VALUE",
-            help="Only runs with this label; repeatable.",
-        ),
+        labels_option("Only runs with this label"),
         click.option(
             "--status",
             "statuses",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anubis.cli.errors import warned
-from anubis.cli.params import PAIR, mapping
+from anubis.cli.params import mapping, overrides_option
 from anubis.late import late
 from anubis.model.errors import BadInputError
 from anubis.model.run import Run
@@ -73,14 +73,7 @@ def options(function: Callable[..., Any]) -> Callable[..., Any]:
                 metavar="N",
                 help="Execute COMMAND N times in each run (default: once).",
             ),
-            click.option(
-                "--set",
-                "overrides",
-                type=PAIR,
-                multiple=True,
-                metavar="PATH=VALUE",
-                help="Override a field of every descriptor, for example measure.repeats=10; repeatable.",
-            ),
+            overrides_option("Override a field of every descriptor, for example measure.repeats=10"),
             click.option(
                 "--script",
                 type=click.Path(path_type=Path),

@@ -21,7 +21,12 @@ def digest(descriptor: Descriptor) -> str:
 
 
 def series_key(descriptor: Descriptor) -> str:
-    """SHA-256 of what makes two runs comparable, 64 hex digits.
+    """SHA-256 of the comparable part, 64 hex digits."""
+    return digest(comparable(descriptor))
+
+
+def comparable(descriptor: Descriptor) -> Descriptor:
+    """The part of a descriptor that must be equal for two runs to be compared.
 
     Left out are the subject and the code under test (which a series compares), the schedule, free text, notifications,
     limits of time and cost, inherited secrets, the number of repeats, and the metrics (each metric has its own series, so adding a metric
@@ -29,7 +34,7 @@ def series_key(descriptor: Descriptor) -> str:
     is left out: stage collect adds the content to the fingerprint of the points.
     """
     info, hardware = descriptor.info, descriptor.hardware
-    kept = replace(
+    return replace(
         descriptor,
         spec_version="1.0",
         info=Info(name=info.name, labels=info.labels, execution_engine=info.execution_engine),
@@ -44,7 +49,6 @@ def series_key(descriptor: Descriptor) -> str:
         notify=(),
         matrix=None,
     )
-    return hashlib.sha256(canonical(kept).encode()).hexdigest()
 
 
 def _compared(source: DataSource) -> DataSource:

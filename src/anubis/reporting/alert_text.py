@@ -4,11 +4,11 @@
 plain text only keeps it on one line.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from anubis.analysis.quantities import effect_between, levels_text, percent
+from anubis.analysis.quantities import apart, effect_between, levels_text, percent
 from anubis.model.alert import SEVERITY_ORDER, Alert, AlertKind, AlertRow, AlertState
 from anubis.reporting.markup import code, one_line, person, short_subject
 
@@ -35,28 +35,25 @@ class Line:
     """One changed metric as the cells of a table row, without markup."""
 
     metric: str
-    #: ``912.4 -> 871.9 img/s``
+    #: ``912.4 -> 871.9 img/s``; of a crossed threshold the value alone: ``871.9 img/s``.
     levels: str
-    #: ``-4.4 % [-5.8, -3.1]``
+    #: ``-4.4 % [-5.8, -3.1]``; empty for a threshold, whose note contains it.
     effect: str
     #: Points before and after: ``10+10``.
     points: str
-    #: ``1.1 %``, or text that it is not known yet.
+    #: ``1.1 %``, or text that it is not known yet; empty for a threshold.
     noise: str
     kind: str
     note: str
 
     def text(self) -> str:
         """The line as plain text, in the form of every verdict."""
-        parts = [
-            self.metric,
-            self.levels,
-            self.effect,
-            f"n={self.points} points",
-            f"noise {self.noise}",
-            self.kind.upper(),
-        ]
-        return "  ".join(parts) + (f" ({self.note})" if self.note else "")
+        if self.effect:
+            figures = [self.levels, self.effect, f"n={self.points} points", f"noise {self.noise}"]
+        else:
+            figures = [self.levels]
+        text = "  ".join([self.metric, *figures, self.kind.upper()])
+        return text + (f" ({self.note})" if self.note else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +90,8 @@ def title(alert: Alert, max_chars: int = 150, *, with_state: bool = True) -> str
     text = " ".join(word for word in words if word)
     if rows := _most_severe_first(alert):
         first, others = rows[0], len(rows) - 1
-        text += f": {one_line(first.metric, 60)} {percent(first.effect, sign=True)} %"
+        change = first.note if _is_bound(first) else f"{percent(first.effect, sign=True)} %"
+        text += f": {one_line(first.metric, 60)} {change}"
         text += f" and {others} more" if others else ""
     return one_line(text, max_chars)
 
@@ -107,7 +105,7 @@ def lines(alert: Alert) -> tuple[list[Line], int]:
 def sentences(alert: Alert, mark: Mark = one_line) -> list[str]:
     """The state of the alert, the range of subjects and how to read the figures."""
     texts = [_state(alert, mark), _range(alert, mark)]
-    if alert.rows:
+    if not all(_is_bound(row) for row in alert.rows):
         texts.append(
             "In brackets: the 95 % interval of the effect. n: points before + after. Noise: one standard deviation"
             " between runs."
@@ -130,26 +128,42 @@ def next_steps(alert: Alert) -> list[NextStep]:
         bisect = f"anubis bisect --alert {alert.id}"
         steps.append(NextStep(command=bisect, purpose="find the commit inside the range"))
     accept = f"anubis alerts accept {alert.id} --why '...'"
-    return [
-        *steps,
-        NextStep(command=accept, purpose="the change is intended: make the new level the baseline"),
-    ]
+    if all(_is_bound(row) for row in alert.rows):
+        purpose = "the value is correct: close the alert, and change the bound in the descriptor"
+    else:
+        purpose = "the change is intended: make the new level the baseline"
+    return [*steps, NextStep(command=accept, purpose=purpose)]
 
 
-def text(alert: Alert) -> str:
-    """The complete notification as plain text."""
+def decisions(alert: Alert) -> list[NextStep]:
+    """Commands for a person who reads the complete alert: the next steps and the other decisions."""
+    steps = next_steps(alert)[1:]
+    if not is_open(alert):
+        return steps
+    for verb, options, purpose in (
+        ("ack", "", "you are working on it"),
+        ("mute", " --for 7d", "send no notices for a week"),
+        ("resolve", "", "it is over or was wrong"),
+    ):
+        command = f"anubis alerts {verb} {alert.id}{options} --why '...'"
+        steps.append(NextStep(command=command, purpose=purpose))
+    return steps
+
+
+def text(alert: Alert, steps: Sequence[NextStep] | None = None) -> str:
+    """The complete notification as plain text, with the next steps or with ``steps``."""
     shown, more = lines(alert)
     body = [f"  {line.text()}" for line in shown]
     if more:
         body.append(f"  and {more} more")
-    steps = next_steps(alert)
-    width = max(len(step.command) for step in steps)
+    steps = next_steps(alert) if steps is None else steps
+    width = max((len(step.command) for step in steps), default=0)
     commands = [f"  {step.command:{width}}  {step.purpose}" for step in steps]
     parts = [
         title(alert),
         "\n".join(body),
         "\n".join(sentences(alert)),
-        "\n".join(["What to do next:", *commands]),
+        "\n".join(["What to do next:", *commands]) if commands else "",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -173,13 +187,25 @@ def _most_severe_first(alert: Alert) -> list[AlertRow]:
     return sorted(alert.rows, key=lambda row: (SEVERITY_ORDER.index(row.kind), -abs(row.effect), row.metric))
 
 
+def _is_bound(row: AlertRow) -> bool:
+    """Whether the row is a crossed threshold: its ``before`` is a bound and no measured level."""
+    return row.kind is AlertKind.THRESHOLD
+
+
 def _line(row: AlertRow) -> Line:
+    units = one_line(row.units, 20)
+    if _is_bound(row):
+        levels, effect, noise = apart(row.after, row.before, units)[0], "", ""
+    else:
+        levels = levels_text(row.before, row.after, units)
+        effect = effect_between(row.before, row.after, row.effect, row.interval, ESTIMATOR)
+        noise = "not known yet" if row.noise_floor is None else f"{percent(row.noise_floor)} %"
     return Line(
         metric=one_line(row.metric, 80),
-        levels=levels_text(row.before, row.after, one_line(row.units, 20)),
-        effect=effect_between(row.before, row.after, row.effect, row.interval, ESTIMATOR),
+        levels=levels,
+        effect=effect,
         points=f"{row.n_before}+{row.n_after}",
-        noise="not known yet" if row.noise_floor is None else f"{percent(row.noise_floor)} %",
+        noise=noise,
         kind=str(row.kind),
         note=one_line(row.note),
     )

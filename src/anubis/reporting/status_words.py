@@ -1,4 +1,4 @@
-"""The words for run statuses in everything that people read; JSON has the names of the statuses, which are stable."""
+"""The words for run statuses and events in everything that people read; JSON has their names, which are stable."""
 
 from collections.abc import Mapping
 
@@ -15,3 +15,13 @@ WORDS: Mapping[Status, str] = {
     Status.FAILED: "failed",
     Status.CANCELLED: "cancelled",
 }
+
+_EVENT_WORDS = {
+    "cancel_requested": "cancelling",
+    "contaminated": "disturbed",
+}
+
+
+def event_word(kind: str) -> str:
+    """The word of an event kind."""
+    return _EVENT_WORDS.get(kind, kind.replace("_", " "))

@@ -52,9 +52,12 @@ class S3Source:
                 return None if found.version == version else (found,)
             key += "/"
         try:
-            return tuple(self._below(bucket, key))
+            files = tuple(self._below(bucket, key))
         except (self._exceptions.BotoCoreError, self._exceptions.ClientError) as error:
             raise self._failed(url, error) from error
+        if not files:
+            raise SourceError(f"there are no objects at {shown_address(url)}", cause=Cause.DATA_NOT_FOUND)
+        return files
 
     def open(self, file: RemoteFile, start: int, stop: int | None) -> ByteStream:
         bucket, key = _parts(file.url)

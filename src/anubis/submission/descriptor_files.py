@@ -51,11 +51,7 @@ def read(
     content, title, own_folder = _content(file)
     reading = describe.read(content, filename=title, overrides=overrides)
     if reading.descriptor is None:
-        overridden = overrides and describe.read(content, filename=title).descriptor
-        message = (
-            f"the overrides are not valid for {title}" if overridden else f"{title} is not a valid descriptor"
-        )
-        raise BadInputError(message, problems=reading.problems, file=title)
+        raise invalid(content, title, overrides, reading.problems)
     if warned:
         for problem in reading.problems:
             warned(Path(title), problem)
@@ -71,6 +67,17 @@ def read(
             script=script,
             overrides=overrides,
         )
+
+
+def invalid(
+    content: bytes | str, title: str, overrides: Mapping[str, str], problems: Sequence[Problem]
+) -> BadInputError:
+    """The error of a descriptor that cannot be read: the overrides are the cause if it is valid without them."""
+    overridden = overrides and describe.read(content, filename=title).descriptor
+    message = (
+        f"the overrides are not valid for {title}" if overridden else f"{title} is not a valid descriptor"
+    )
+    return BadInputError(message, problems=problems, file=title)
 
 
 def _stored(folder: Path) -> str:

@@ -4,7 +4,9 @@ import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from anubis.agent.execute.masking import SHORTEST
 from anubis.contracts.engine import Capabilities, Engine
+from anubis.contracts.environments import SubmittedEnvironment
 from anubis.contracts.notifier import Notifier
 from anubis.contracts.source import shown_address
 from anubis.model.descriptor import DEFAULT_ENGINE, SINGLE_RUN, Descriptor, Isolate
@@ -93,6 +95,17 @@ def only_recorded(descriptor: Descriptor, engine: Engine) -> Iterator[Problem]:
     if descriptor.custom_params is not None and not can.custom_params:
         message = f'engine "{engine.name}" does not use this section: it is only recorded'
         yield _warning(_refusal("custom_params", message, ""))
+
+
+def not_inherited(descriptor: Descriptor, environment: SubmittedEnvironment) -> Iterator[Problem]:
+    """Variables in ``env.inherit`` that are not set, or too short to be masked, as warnings."""
+    for name in descriptor.env.inherit:
+        value = environment.variables.get(name)
+        if value is None:
+            yield _warning(_refusal("env.inherit", f"{name} is not set here, so it is not inherited", ""))
+        elif len(value.encode(errors="surrogateescape")) < SHORTEST:
+            message = f"the value of {name} has fewer than {SHORTEST} bytes and is not masked in the output"
+            yield _warning(_refusal("env.inherit", message, ""))
 
 
 def _missing(path: str, message: str, name: str, known: Mapping[str, object], error: KeyError) -> Problem:

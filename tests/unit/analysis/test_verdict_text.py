@@ -86,7 +86,7 @@ def test_values_are_written_as_people_read_them(value, text):
     [
         (
             {},
-            "Runs differ by 1.2 % (one standard deviation); with 10+10 runs, a 1.6 % change is detected with 80 % power",
+            "Runs differ by 1.2 % (one standard deviation); with 10+10 runs, a change of 1.6 % is detected with 80 % power",
         ),
         ({}, "accept the contender as the new baseline"),
         ({"judgement": Judgement.IMPROVED}, "hold the gain"),

@@ -53,11 +53,31 @@ def test_a_missing_noise_floor_is_not_zero():
     assert shown[0].noise == "not known yet"
 
 
-def test_a_threshold_says_its_bound_and_no_interval():
-    row = a_row(kind=AlertKind.THRESHOLD, interval=None, note="below the minimum of 900 img/s")
-    said = alert_text.text(an_alert(kind=AlertKind.THRESHOLD, rows=(row,)))
-    assert "-4.4 %  n=" in said
-    assert "THRESHOLD (below the minimum of 900 img/s)" in said
+def test_a_threshold_is_the_value_and_the_bound_without_a_level_before():
+    row = a_row(kind=AlertKind.THRESHOLD, interval=None, note="below its minimum of 900 img/s", n_before=0)
+    alert = an_alert(kind=AlertKind.THRESHOLD, rows=(row,))
+    said = alert_text.text(alert)
+    assert "throughput  871.9 img/s  THRESHOLD (below its minimum of 900 img/s)" in said
+    assert "912.4" not in said
+    assert "In brackets" not in said
+    assert "change the bound in the descriptor" in said
+    assert alert_text.title(alert).endswith("throughput below its minimum of 900 img/s")
+
+
+def test_a_threshold_beside_a_regression_keeps_the_words_of_a_level_shift():
+    bound = a_row(metric="loss", kind=AlertKind.THRESHOLD, interval=None, note="above its maximum of 1")
+    said = alert_text.text(an_alert(rows=(a_row(), bound)))
+    assert "In brackets" in said
+    assert "make the new level the baseline" in said
+
+
+def test_a_reader_of_an_open_alert_sees_every_decision():
+    commands = [step.command for step in alert_text.decisions(ALERT)]
+    assert [command.split()[2] for command in commands] == ["--alert", "accept", "ack", "mute", "resolve"]
+    assert f"anubis alerts mute {ALERT.id} --for 7d --why '...'" in commands
+    assert "alerts show" not in alert_text.text(ALERT, alert_text.decisions(ALERT))
+    resolved = an_alert(state=AlertState.RESOLVED)
+    assert "What to do next" not in alert_text.text(resolved, alert_text.decisions(resolved))
 
 
 def test_a_failure_without_rows_says_why_and_where_to_look():

@@ -69,7 +69,7 @@ def show(*, alert_id: str, as_json: bool) -> None:
             }
         )
         return
-    terminal.line(alert_text.text(alert), nl=False)
+    terminal.line(alert_text.text(alert, alert_text.decisions(alert)), nl=False)
     terminal.line()
     terminal.line(terminal.style("history", bold=True))
     for event in trail:

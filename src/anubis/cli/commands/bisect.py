@@ -10,7 +10,7 @@ import click
 from anubis.analysis.quantities import effect_text
 from anubis.cli import exit_codes, terminal
 from anubis.cli.home import open_client
-from anubis.cli.params import PAIR, SHARE, json_option, mapping
+from anubis.cli.params import SHARE, json_option, mapping, overrides_option
 from anubis.cli.views import comparison_view, json_output, units
 from anubis.cli.views.follow import follow
 from anubis.late import late
@@ -60,14 +60,7 @@ _COLOURS = {"good": "green", "bad": "red", "skipped": "yellow"}
     help="Repository of the commits (default: that of FILE).",
 )
 @click.option("--all-parents", is_flag=True, help="Search merged branches too.")
-@click.option(
-    "--set",
-    "overrides",
-    type=PAIR,
-    multiple=True,
-    metavar="PATH=VALUE",
-    help="Override a field of the descriptor; repeatable.",
-)
+@overrides_option("Override a field of the descriptor")
 @json_option
 def bisect(
     *,

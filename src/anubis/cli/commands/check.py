@@ -8,7 +8,7 @@ import click
 
 from anubis.cli import exit_codes, terminal
 from anubis.cli.home import open_client
-from anubis.cli.params import PAIR, REF, SHARE, Renamed, json_option, mapping, mean_option
+from anubis.cli.params import PAIR, REF, SHARE, Renamed, json_option, mapping, mean_option, overrides_option
 from anubis.cli.select.gate_sides import NEWEST, Asked, sides_of
 from anubis.cli.views import gate_view, json_output
 from anubis.cli.views.gate_view import FailOn
@@ -38,14 +38,7 @@ def _side_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 metavar="N",
                 help="Run FILE N times first (default: once).",
             ),
-            click.option(
-                "--set",
-                "overrides",
-                type=PAIR,
-                multiple=True,
-                metavar="PATH=VALUE",
-                help="Override a field of FILE, for example info.labels.branch=topic; repeatable.",
-            ),
+            overrides_option("Override a field of FILE, for example info.labels.branch=topic"),
             click.option(
                 "--script", type=click.Path(path_type=Path), metavar="DIR|FILE", help="Code of FILE."
             ),

@@ -8,7 +8,7 @@ import click
 from anubis.cli import terminal
 from anubis.cli.families import Key, cells_of, files_of, key_text, two_files
 from anubis.cli.home import open_client
-from anubis.cli.params import PAIR, REF, SHARE, json_option, mapping, mean_option
+from anubis.cli.params import REF, SHARE, json_option, labels_option, mapping, mean_option
 from anubis.cli.select import refs
 from anubis.cli.views import comparison_view, json_output
 from anubis.cli.views.comparison_view import exit_code, judged, show
@@ -26,14 +26,7 @@ PAGE = 1000
 @click.command()
 @click.argument("baseline", type=REF, required=False, metavar="[BASELINE]")
 @click.argument("contender", type=REF, required=False, metavar="[CONTENDER]")
-@click.option(
-    "--label",
-    "labels",
-    type=PAIR,
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Restrict sides that are given as labels; repeatable.",
-)
+@labels_option("Restrict sides that are given as labels")
 @click.option("--metric", "metrics", multiple=True, help="Judge only this metric; repeatable.")
 @click.option(
     "--min-effect",

@@ -9,7 +9,7 @@ from anubis.api.problems import problem_to_json
 from anubis.api.runs import run_to_json
 from anubis.cli import errors, exit_codes, terminal
 from anubis.cli.home import open_client
-from anubis.cli.params import PAIR, json_option, mapping, ref_argument
+from anubis.cli.params import json_option, mapping, overrides_option, ref_argument
 from anubis.cli.views import json_output, status_text
 from anubis.cli.views.follow import follow
 from anubis.cli.views.outcome import show_outcome
@@ -21,14 +21,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @ref_argument
-@click.option(
-    "--set",
-    "overrides",
-    type=PAIR,
-    multiple=True,
-    metavar="PATH=VALUE",
-    help="Override a field in addition to the overrides of the run; repeatable.",
-)
+@overrides_option("Override a field in addition to the overrides of the run")
 @click.option(
     "--folder",
     type=click.Path(path_type=Path, exists=True, file_okay=False),

@@ -1,6 +1,6 @@
 """``anubis series``: all points of each metric over time, on each kind of machine."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,7 +9,8 @@ from anubis.api.alerts import alert_to_json
 from anubis.cli import terminal
 from anubis.cli.home import open_client
 from anubis.cli.listing import ListGroup
-from anubis.cli.params import PAIR, Renamed, json_option, mapping
+from anubis.cli.params import Renamed, json_option, labels_option, mapping
+from anubis.cli.select.series_choice import not_one
 from anubis.cli.select.unknown_names import unknown_name
 from anubis.cli.views import alerts_view, json_output, series_view, tables
 from anubis.late import late
@@ -27,14 +28,7 @@ else:  # numpy and scipy
 def _narrowing(function: Callable[..., Any]) -> Callable[..., Any]:
     for decorate in reversed(
         (
-            click.option(
-                "--label",
-                "labels",
-                type=PAIR,
-                multiple=True,
-                metavar="KEY=VALUE",
-                help="Only benchmarks with this label; repeatable.",
-            ),
+            labels_option("Only benchmarks with this label"),
             click.option(
                 "--machine", default="", metavar="ID", help="Only this machine, by its fingerprint."
             ),
@@ -101,7 +95,9 @@ def show(
     """Draw one series, and list its changes of level."""
     overviews = _matching(benchmark, metric, labels, machine, key, newest=series_overview.MOST_RUNS)
     if len(overviews) != 1:
-        raise _unknown(benchmark, metric, labels) or _not_one(overviews, benchmark)
+        with open_client() as client:
+            newest = [each.points[-1] for each in overviews]
+            raise _unknown(benchmark, metric, labels) or not_one(client, newest, benchmark)
     (one,) = overviews
     if as_json:
         json_output.show(api_series.series_to_json(one))
@@ -157,22 +153,3 @@ def _unknown(
 ) -> NotFoundError | None:
     with open_client() as client:
         return unknown_name(client, benchmark=benchmark, metric=metric, labels=mapping(labels))
-
-
-def _not_one(overviews: "Sequence[SeriesOverview]", benchmark: str) -> NotFoundError:
-    if not overviews:
-        return NotFoundError(
-            f"no series matches benchmark {benchmark!r}", remedy="list them with anubis series"
-        )
-    points = [one.points[-1] for one in overviews]
-    for option, values in (
-        ("--metric", {point.metric for point in points}),
-        ("--series", {point.series_key[:8] for point in points}),
-        ("--machine", {point.fingerprint[:8] for point in points}),
-    ):
-        if len(values) > 1:
-            return NotFoundError(
-                f"{benchmark} has {len(overviews)} matching series",
-                remedy=f"choose with {option}: {', '.join(sorted(values))}",
-            )
-    return NotFoundError(f"{benchmark} has values in several units", remedy="see anubis history")

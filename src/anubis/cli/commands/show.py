@@ -19,6 +19,7 @@ from anubis.model.run import Event
 from anubis.record.environment import RecordedEnvironment
 from anubis.record.reading import Record
 from anubis.reporting.markup import person
+from anubis.reporting.status_words import event_word
 
 if TYPE_CHECKING:
     from anubis import describe
@@ -106,12 +107,16 @@ def _section(title: str, lines: Iterable[str]) -> None:
 
 def _timeline(events: Sequence[Event], created_s: float) -> Iterator[str]:
     """Time, time since submission, kind and message of each event; its data follow the message."""
-    width = max((len(event.kind) for event in events), default=0)
+    width = max((len(event_word(event.kind)) for event in events), default=0)
     room = terminal.width()
     for event in events:
         since = units.duration(max(0.0, event.time_s - created_s))
-        head = f"{units.exact_moment(event.time_s)[11:]}  {'+' + since:>11}  {event.kind:{width}}  "
-        details = ", ".join(f"{key}={value}" for key, value in flat(event.data) if value not in event.message)
+        head = (
+            f"{units.exact_moment(event.time_s)[11:]}  {'+' + since:>11}  {event_word(event.kind):{width}}  "
+        )
+        details = ", ".join(
+            _detail(key, value) for key, value in flat(event.data) if value not in event.message
+        )
         who = f"by {person(event.actor)}" if event.actor else ""
         for text in (", ".join(part for part in (event.message, who) if part), details):
             for line in tables.folded(text, None if room is None else room - len(head) - 2) if text else ():
@@ -119,6 +124,10 @@ def _timeline(events: Sequence[Event], created_s: float) -> Iterator[str]:
                 head = " " * len(head)
         if head.strip():
             yield head.rstrip()
+
+
+def _detail(key: str, value: str) -> str:
+    return f"round={int(value) + 1}" if key == "cell.round" else f"{key}={value}"
 
 
 def _executions(ended: Mapping[str, Any]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from anubis.cli import errors, exit_codes, terminal
-from anubis.cli.params import PAIR, json_option, mapping
+from anubis.cli.params import json_option, mapping, overrides_option
 from anubis.cli.views import json_output, tables, units
 from anubis.late import late
 from anubis.model.errors import BadInputError
@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from anubis import describe, wiring
     from anubis.api import descriptors as api_descriptors
     from anubis.describe.check import schedules
-    from anubis.submission import refusals
+    from anubis.submission import descriptor_files, refusals
 else:  # pydantic, the store
     api_descriptors = late("anubis.api.descriptors")
     describe = late("anubis.describe")
+    descriptor_files = late("anubis.submission.descriptor_files")
     refusals = late("anubis.submission.refusals")
     schedules = late("anubis.describe.check.schedules")
     wiring = late("anubis.wiring")
@@ -34,9 +35,7 @@ else:  # pydantic, the store
 
 @click.command()
 @click.argument("files", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="FILE...")
-@click.option(
-    "--set", "overrides", type=PAIR, multiple=True, metavar="PATH=VALUE", help="Override a field; repeatable."
-)
+@overrides_option("Override a field")
 @click.option(
     "--upgrade", is_flag=True, help="Print the file in the spelling of version 1.0; comments are kept."
 )
@@ -158,7 +157,7 @@ def _show_resolved(file: Path, overrides: dict[str, str], *, as_json: bool) -> N
     content = read_file(file)
     reading = describe.read(content, filename=str(file), overrides=overrides)
     if reading.descriptor is None:
-        raise BadInputError(f"{file} is not a valid descriptor", problems=reading.problems, file=str(file))
+        raise descriptor_files.invalid(content, str(file), overrides, reading.problems)
     values = describe.resolved(content, overrides=overrides)
     if as_json:
         json_output.show_list(map(api_descriptors.resolved_to_json, values))

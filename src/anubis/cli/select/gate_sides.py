@@ -90,10 +90,12 @@ def _baseline(
     if asked.baseline:
         return [client.runs.get(run_id) for run_id in refs.expand(client, asked.baseline)]
     if asked.labels:
-        words = " and ".join(f"{key}={value}" for key, value in asked.labels.items())
+        words = "the label " + " and ".join(f"{key}={value}" for key, value in asked.labels.items())
         return _newest(client, names, contender, RunQuery(labels=dict(asked.labels)), words)
     if asked.subject:
-        return _newest(client, names, contender, RunQuery(subject=asked.subject), asked.subject)
+        return _newest(
+            client, names, contender, RunQuery(subject=asked.subject), f"the subject {asked.subject}"
+        )
     return None
 
 

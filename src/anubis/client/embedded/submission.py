@@ -1,9 +1,10 @@
 """Submission of descriptor files to this installation."""
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from anubis.contracts.world import World
 from anubis.describe.drafting import DescriptorText
 from anubis.model.problem import Problem
 from anubis.model.run import Run
@@ -11,7 +12,7 @@ from anubis.submission import script_archive
 from anubis.submission.descriptor_files import submissions_of
 from anubis.submission.environment import adding
 from anubis.submission.person import person
-from anubis.submission.refusals import only_recorded
+from anubis.submission.refusals import not_inherited, only_recorded
 from anubis.submission.submit import runs_of
 from anubis.wiring import Installation
 
@@ -40,11 +41,16 @@ def submit(
     )
     adding.add(world, runs, events)
     if warned:
-        for problem in dict.fromkeys(
-            p for run, _ in runs for p in only_recorded(run.descriptor, world.engines[run.engine])
-        ):
+        found = (problem for run, _ in runs for problem in _remarks(world, run))
+        for problem in dict.fromkeys(found):
             warned(Path(str(files[0])), problem)
     return [run for run, _ in runs]
+
+
+def _remarks(world: World, run: Run) -> Iterator[Problem]:
+    yield from only_recorded(run.descriptor, world.engines[run.engine])
+    if run.descriptor.env.inherit:
+        yield from not_inherited(run.descriptor, world.environments.current(run.descriptor))
 
 
 def _store_script(installation: Installation, path: Path) -> str:

@@ -58,8 +58,7 @@ class SourceContract:
 
     def test_a_missing_file_is_not_tried_again(self, served: ServedFile) -> None:
         with pytest.raises(SourceError) as raised:
-            if not served.source.find(served.missing):  # a folder without files
-                raise SourceError("no files", cause=Cause.DATA_NOT_FOUND)
+            served.source.find(served.missing)
         assert (raised.value.cause, raised.value.temporary) == (Cause.DATA_NOT_FOUND, False)
 
 
