@@ -80,7 +80,10 @@ class Datasets(Protocol):
         ...
 
     def folder(self, digest: str, *, writable: bool) -> Path | None:
-        """The file or folder with the content of a dataset that was fetched; None: it is not (or no longer) here."""
+        """The file or folder with the content of a dataset that was fetched; None: it must be fetched again.
+
+        Checks that no benchmark has changed it.
+        """
         ...
 
     def find(self, ref: str = "") -> Sequence[StoredDataset]:

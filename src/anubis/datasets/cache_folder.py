@@ -65,6 +65,8 @@ class CacheFolder:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        #: The dataset that was read last: stages fetch and place ask for the same one.
+        self._last: Dataset | None = None
 
     def make(self) -> None:
         for name in ("files", "sets", "index", "parts", "trees", "locks"):
@@ -99,12 +101,21 @@ class CacheFolder:
     def take(self, path: Path, sha256: str) -> None:
         """Move a file with this digest into the cache."""
         target = self.file(sha256)
-        access.make_folder(str(target.parent))
         path.chmod(_READ_ONLY)
-        path.replace(target)
+        try:
+            path.replace(target)
+        except FileNotFoundError:
+            access.make_folder(str(target.parent))
+            path.replace(target)
 
     def dataset(self, digest: str) -> Dataset | None:
         """The dataset with this digest; None: it is not stored."""
+        if (last := self._last) and last.digest == digest and self._set(digest).exists():
+            return last
+        self._last = self._dataset(digest)
+        return self._last
+
+    def _dataset(self, digest: str) -> Dataset | None:
         plain = read_json(self._set(digest))
         if plain is None:
             return None
@@ -115,6 +126,7 @@ class CacheFolder:
         )
 
     def put_dataset(self, dataset: Dataset) -> None:
+        self._last = None  # its versions may differ
         rows = [[file.path, file.sha256, file.size_bytes, file.version] for file in dataset.files]
         write_json(self._set(dataset.digest), {"digest": dataset.digest, "files": rows})
 

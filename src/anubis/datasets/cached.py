@@ -74,9 +74,11 @@ class CachedDatasets:
 
     def folder(self, digest: str, *, writable: bool) -> Path | None:
         dataset = self._cache.dataset(digest)
-        if dataset is None or not trees.is_intact(self._cache, dataset, writable=writable):
-            return None
-        return self._cache.tree(digest, writable=writable)
+        tree = self._cache.tree(digest, writable=writable)
+        if dataset is None or trees.is_intact(self._cache, dataset, writable=writable):
+            return tree if dataset else None
+        trees.mark_damaged(tree)
+        return None
 
     def find(self, ref: str = "") -> Sequence[StoredDataset]:
         return maintenance.find(self._cache, ref)
@@ -96,11 +98,14 @@ class CachedDatasets:
         maintenance.export(self._cache, dataset, target)
 
     def _ready(self, source: DataSource, writable: bool) -> Dataset | None:
-        """A dataset with a declared digest that is complete; nothing is asked over the network."""
+        """A dataset with a declared digest that is complete; nothing is asked over the network.
+
+        Whether the tree is damaged is checked by ``folder``, when the run starts: another run may damage it until then.
+        """
         key = key_of(source)
         entry: Entry | None = self._cache.entry(key)
         dataset = self._cache.dataset(entry.digest) if entry else None
-        if dataset is None or not trees.is_intact(self._cache, dataset, writable=writable):
+        if dataset is None or not trees.is_built(self._cache.tree(dataset.digest, writable=writable)):
             return None
         self._cache.used(key)
         return dataset

@@ -31,6 +31,16 @@ def is_intact(cache: CacheFolder, dataset: Dataset, *, writable: bool) -> bool:
         return False
 
 
+def is_built(tree: Path) -> bool:
+    """Whether a tree exists and was not found damaged."""
+    return _stat_file(tree).exists()
+
+
+def mark_damaged(tree: Path) -> None:
+    """Note that the tree must be built again."""
+    _stat_file(tree).unlink(missing_ok=True)
+
+
 def build(cache: CacheFolder, dataset: Dataset, *, writable: bool) -> None:
     """Make the tree of a dataset from the files of the cache; replaces a damaged one. Raises OSError."""
     tree = cache.tree(dataset.digest, writable=writable)
@@ -60,7 +70,7 @@ def _write_state(tree: Path, state: bytes) -> None:
 
 def remove(tree: Path) -> None:
     """Delete a tree, although its folders are read-only; no error if it does not exist."""
-    _stat_file(tree).unlink(missing_ok=True)
+    mark_damaged(tree)
     if not tree.is_dir() or tree.is_symlink():
         tree.unlink(missing_ok=True)
         return

@@ -3,6 +3,7 @@
 import base64
 import re
 import time
+from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Any
@@ -82,7 +83,9 @@ class Web:
         allowed = self._link_local
         for _ in range(MOST_REDIRECTS + 1):
             response = self._send(url, sent, link_local=allowed)
-            target = response.headers.get("location") if response.status in _REDIRECTS else None
+            if response.status not in _REDIRECTS:
+                return response
+            target = response.headers.get("location")
             if target is None:
                 return response
             response.drain_conn()
@@ -125,8 +128,9 @@ class Web:
 
     def _send(self, url: str, headers: dict[str, str], *, link_local: bool) -> urllib3.BaseHTTPResponse:
         plain, credentials = _without_user(url)
-        host = urlsplit(plain).hostname or ""
-        if urlsplit(plain).scheme not in ("http", "https") or not host:
+        parts = urlsplit(plain)
+        host = parts.hostname or ""
+        if parts.scheme not in ("http", "https") or not host:
             raise SourceError(f"{shown_address(url)} is not an http or https address", cause=Cause.DATA)
         if not link_local:
             refuse_local(host, host)
@@ -143,13 +147,30 @@ class Web:
         except (exceptions.HTTPError, OSError, ValueError) as error:
             raise unreachable(url, error) from None
 
+    @cached_property
+    def _proxies(self) -> Mapping[str, urllib3.ProxyManager]:
+        """The proxies of the environment by scheme."""
+        addresses = {
+            name: url if "://" in url else f"http://{url}" for name, url in getproxies_environment().items()
+        }
+        return {
+            name: urllib3.ProxyManager(url, maxsize=_KEPT_CONNECTIONS, proxy_headers=_proxy_headers(url))
+            for name, url in addresses.items()
+            if name in ("http", "https")
+        }
+
     def _pools(self, url: str, *, link_local: bool) -> urllib3.PoolManager:
         """The connections for this address, through the proxy of the environment where there is one."""
-        parts = urlsplit(url)
-        proxy = getproxies_environment().get(parts.scheme)
-        if proxy and not proxy_bypass(parts.netloc):
-            return urllib3.ProxyManager(proxy if "://" in proxy else f"http://{proxy}")
+        if self._proxies:
+            parts = urlsplit(url)
+            if (proxy := self._proxies.get(parts.scheme)) and not proxy_bypass(parts.netloc):
+                return proxy
         return self._open if link_local else self._guarded
+
+
+def _proxy_headers(proxy: str) -> dict[str, str]:
+    user = urllib3.util.parse_url(proxy).auth
+    return dict(urllib3.make_headers(proxy_basic_auth=user)) if user else {}
 
 
 class Body:
