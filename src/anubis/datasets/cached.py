@@ -4,17 +4,25 @@ import logging
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from anubis.contracts.datasets import Dataset, FetchProgress, StoredDataset
 from anubis.contracts.source import Source
-from anubis.datasets import fetching, maintenance, trees
+from anubis.datasets import trees
 from anubis.datasets.cache_folder import CacheFolder, Entry, key_of
 from anubis.datasets.limits import FetchSettings
 from anubis.datasets.space import check_space, full
 from anubis.datasets.transfer_control import AbandonedError, Transfer
+from anubis.late import late
 from anubis.model.cause import Cause
 from anubis.model.errors import AnubisError, PlugInError, StageError
 from anubis.model.server import DataSource
+
+if TYPE_CHECKING:
+    from anubis.datasets import fetching, maintenance
+else:  # archives, which most commands do not need
+    fetching = late("anubis.datasets.fetching")
+    maintenance = late("anubis.datasets.maintenance")
 
 log = logging.getLogger(__name__)
 
