@@ -18,6 +18,7 @@ GENERATE = BENCHES.parent / "docs" / "generate.py"
 COMMANDS = {
     "detection": ["detection"],
     "curves": ["detection", "--curves"],
+    "robustness": ["detection", "--robustness"],
     "gate": ["bench_gate.py"],
     "store": ["bench_store.py"],
     "scale": ["bench_scale.py"],

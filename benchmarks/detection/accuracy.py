@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 
-from corpus import UNIT, Case, injected, labelled, repeated
+from corpus import UNIT, Case, histories_of, injected, labelled, repeated
 from peers import NAMES, Peers
 from score import TOLERANCE, Tally, tally, total
 
@@ -49,7 +49,15 @@ def ours_injected(seed: int, folder: Path | None, per_cell: int) -> dict:
     rows: dict[str, Tally] = {}
     for (_, scenario), one in cells.items():
         rows[scenario] = rows.get(scenario, Tally()) + one
-    return {"f1": whole, "kinds": kinds, "strict": strict, "scenarios": rows, **_labels(cases, verdicts)}
+    unstable = sum(verdict.instability is not None for verdict in verdicts) / len(verdicts)
+    return {
+        "f1": whole,
+        "kinds": kinds,
+        "strict": strict,
+        "scenarios": rows,
+        "unstable": unstable,
+        **_labels(cases, verdicts),
+    }
 
 
 def _labels(cases: Sequence[Case], verdicts: Sequence) -> dict:
@@ -98,8 +106,16 @@ def ci_f1(folder: Path, find: Callable[[list[Case]], Sequence[Sequence[int]]]) -
     return total(by_cell(cases, find(cases)).values())
 
 
+def unstable_histories(folder: Path) -> tuple[int, int]:
+    """How many of all real CI histories, labelled or not, are called unstable, and their number."""
+    histories = [Series(values=tuple(map(float, values))) for values in histories_of(folder)]
+    verdicts = judge_many(histories, min_effect=MIN_EFFECT)
+    return sum(verdict.instability is not None for verdict in verdicts), len(histories)
+
+
 def ours_ci(cases: list[Case]) -> list[list[int]]:
-    return find_changes([series_of(case) for case in cases], min_effect=MIN_EFFECT)
+    verdicts = judge_many([series_of(case) for case in cases], min_effect=MIN_EFFECT)
+    return [[change.index for change in verdict.changes] for verdict in verdicts]
 
 
 def large_enough(values: Sequence[float], places: Sequence[int]) -> list[int]:

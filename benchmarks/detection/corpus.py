@@ -13,6 +13,8 @@ LENGTH = 200
 SERIES_PER_CELL = 40
 #: One unit of noise on the scale of values: y = LEVEL * exp(UNIT * (noise + signal)).
 LEVEL, UNIT = 100.0, 0.02
+#: Minimum number of points of a labelled series whose residuals are used as noise.
+FEWEST_RESIDUALS = 30
 DATA_VARIABLE = "ANUBIS_DETECTION_DATA"
 
 
@@ -35,14 +37,19 @@ def data_folder(given: str | None = None) -> Path | None:
     return folder if (folder / "ci_labels.json").is_file() else None
 
 
-def real_blocks(folder: Path) -> np.ndarray:
-    """Log residuals of one labelled series around the medians of its segments, unit variance, zero mean."""
-    known = json.loads((folder / "known_series.json").read_text())["otava/tigerbeetle"]
-    logs = np.log(np.asarray(known["v"], dtype=float))
-    edges = [0, *sorted(known["sure"] + known["maybe"]), len(logs)]
-    parts = [logs[a:b] - np.median(logs[a:b]) for a, b in itertools.pairwise(edges)]
-    residuals = np.concatenate(parts)
-    return (residuals - residuals.mean()) / residuals.std()
+def real_residuals(folder: Path) -> list[np.ndarray]:
+    """Log residuals of every labelled series around the medians of its segments, zero mean and unit variance each."""
+    known = json.loads((folder / "known_series.json").read_text())
+    series = [(one["v"], one["sure"] + one["maybe"]) for one in known.values()]
+    series += [(case.values, [*case.sure, *case.maybe]) for case in labelled(folder)]
+    found = []
+    for values, labels in series:
+        logs = np.log(np.asarray(values, dtype=float))
+        edges = [0, *sorted(labels), len(logs)]
+        residuals = np.concatenate([logs[a:b] - np.median(logs[a:b]) for a, b in itertools.pairwise(edges)])
+        if len(residuals) >= FEWEST_RESIDUALS and residuals.std() > 0:
+            found.append((residuals - residuals.mean()) / residuals.std())
+    return found
 
 
 def noises(folder: Path | None) -> dict[str, Callable[[np.random.Generator, int], np.ndarray]]:
@@ -51,12 +58,12 @@ def noises(folder: Path | None) -> dict[str, Callable[[np.random.Generator, int]
         "gauss": lambda random, n: random.standard_normal(n),
         "lognormal": _lognormal,
         "student t3": lambda random, n: random.standard_t(3, n) / np.sqrt(3),
-        "AR(1) .3": _autoregressive,
+        "AR(1) .3": autoregressive,
         "bimodal": _bimodal,
     }
     if folder is not None:
-        residuals = real_blocks(folder)
-        kinds["real"] = lambda random, n: _blocks(random, n, residuals)
+        pool = real_residuals(folder)
+        kinds["real"] = lambda random, n: _blocks(random, n, pool[int(random.integers(len(pool)))])
     return kinds
 
 
@@ -66,7 +73,7 @@ def _lognormal(random: np.random.Generator, n: int, sigma: float = 0.6) -> np.nd
     return (raw - mean) / (mean * np.sqrt(np.expm1(sigma**2)))
 
 
-def _autoregressive(random: np.random.Generator, n: int, rho: float = 0.3) -> np.ndarray:
+def autoregressive(random: np.random.Generator, n: int, rho: float = 0.3) -> np.ndarray:
     shocks = random.standard_normal(n) * np.sqrt(1 - rho**2)
     result = np.empty(n)
     last = random.standard_normal()
@@ -192,3 +199,8 @@ def labelled(folder: Path) -> Iterator[Case]:
             tuple(label["maybe"]),
             None if errors is None else np.asarray(errors, dtype=float),
         )
+
+
+def histories_of(folder: Path) -> list[list[float]]:
+    """The values of all real CI histories, labelled or not."""
+    return [one["v"] for one in json.loads((folder / "ci_series.json").read_text())]

@@ -171,7 +171,7 @@ def test_a_baseline_that_does_not_exist_is_refused_before_anything_is_measured(a
         assert anubis.json("history") == [], "nothing was run"
     bench.measure("0", 10, rounds=2)
     assert (
-        "no successful run of noisy has branch=main"
+        "no successful run of noisy has the label branch=main"
         in anubis("check", file, "--baseline-label", "branch=main").stderr
     )
     answer = anubis.json("check", file, "--baseline", "@last~1,@last")

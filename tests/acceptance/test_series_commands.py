@@ -1,5 +1,7 @@
 """``anubis series``: histories drawn, listed and judged again."""
 
+import re
+
 import pytest
 
 from support.command import Command
@@ -125,4 +127,23 @@ def test_everything_is_judged_again_in_one_command(seen):
 
 def test_an_empty_home_has_no_series(anubis):
     assert anubis("series").stdout == "no series\n"
+    assert anubis("series", "analyse").stdout == "no alert changed\n"
+
+
+def test_a_series_without_a_stable_level_says_so_and_raises_no_alert(anubis):
+    levels = [1.0] * 12 + [1.25] * 12
+    (anubis.folder / "modes.csv").write_text(HEADER + history("fft", "time", levels * 5))
+    assert anubis("import", "modes.csv").returncode == 0
+
+    assert anubis("series").stdout.splitlines()[1].split()[-1] == "unstable"
+    shown = anubis("series", "show", "fft").stdout
+    assert re.search(
+        r"unstable: alternates between \S+ m?s \(50 % of the points\) and 1\.2\d+ s \(50 %\)",
+        " ".join(shown.split()),
+    )
+    assert "what differs between runs at these levels" in " ".join(shown.split())
+    found = anubis.json("series", "show", "fft")
+    assert (found["state"], found["changes"]) == ("unstable", [])
+    assert found["instability"]["kind"] == "modes"
+    assert [round(mode["level"], 2) for mode in found["instability"]["modes"]] == [1.0, 1.25]
     assert anubis("series", "analyse").stdout == "no alert changed\n"

@@ -123,7 +123,10 @@ def test_every_detector_gets_the_same_series(detection):
     assert {counts[0] for counts in peers.asked.values()} == {max(bar.series for bar in bars)}
 
     peers = RecordingPeers()
-    bars = [*detection.spikes(peers, ("otava",), 2), *detection.delays(peers, ("otava",), 2)]
+    bars = [
+        *detection.spikes(None, peers, ("otava",), 2),
+        *detection.delays(peers, ("otava",), 2, 100),
+    ]
     assert set(peers.asked["otava"]) == {bar.series for bar in bars}
 
 

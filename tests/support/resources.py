@@ -16,7 +16,7 @@ from anubis.model.problem import Problem, Severity
 from anubis.model.run import Event, Placement
 from anubis.model.series import ChangeKind, ChangePoint, ChangeState, SeriesVerdict
 from anubis.model.status import Status
-from anubis.model.verdict import Comparison, CrossedBound, Judgement
+from anubis.model.verdict import Comparison, CrossedBound, FalseRate, Judgement
 from anubis.reporting.gate_report import BenchmarkComparison, Report
 from anubis.testing.builders import NOW_S, a_descriptor, a_run
 from support.alerts import a_verdict, an_alert
@@ -129,7 +129,8 @@ REPORT = Report(
         BenchmarkComparison(
             benchmark="bert", baseline="", contender="c0ffee", failure="it failed", note="no history"
         ),
-    )
+    ),
+    controls=FalseRate(count=20, false=1, interval=(0.001, 0.249), published=0.05, is_above=False),
 )
 ALERT = an_alert(why="meant", actor="me", muted_until_s=NOW_S + 60, told=AlertState.CONFIRMED, ordered=True)
 CHANGE = ChangePoint(

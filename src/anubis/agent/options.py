@@ -56,6 +56,8 @@ class Options:
     memory_bytes: int = 0
     #: Variables of the benchmark, separated by spaces, whose values are replaced by *** in its output.
     masked: str = ""
+    #: Start every execution with the same layout of memory instead of a random one.
+    fixed_layout: bool = False
     #: Read the whole output again instead of continuing where the last extraction stopped.
     fresh: bool = False
 
@@ -83,8 +85,8 @@ class Options:
                 self.command = words[at + 1 :]
                 return
             name = word[2:].replace("-", "_")
-            if name == "fresh" and word == "--fresh":
-                self.fresh = True
+            if name in _FLAGS and word.startswith("--"):
+                setattr(self, name, True)
                 at += 1
                 continue
             if not word.startswith("--") or (name != "options" and name not in NAMES):
@@ -130,5 +132,6 @@ class Options:
         setattr(self, name, value)
 
 
-#: Every option.
+#: Every option, and those without a value on a command line.
 NAMES = frozenset(Options.__annotations__)
+_FLAGS = frozenset(name for name in NAMES if type(getattr(Options, name)) is bool)

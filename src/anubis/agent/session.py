@@ -25,6 +25,7 @@ from anubis.agent.execute.capture import Capture
 from anubis.agent.execute.child import CannotStartError
 from anubis.agent.execute.execution import Execution, Family
 from anubis.agent.execute.limits import Limits
+from anubis.agent.execute.padding import offset_of
 from anubis.agent.observe.kernel import MemoryGroup, peak_of
 from anubis.record import access, layout, liveness
 from anubis.record.files import replace
@@ -200,7 +201,8 @@ class Session:
         kills_before = self._memory.kills()
         try:
             environment = self._environment(repeat)
-            execution.start(self._command(environment), environment, self._options.cwd, self._limits)
+            offset = 0 if self._options.fixed_layout else offset_of(self._options.seed, repeat)
+            execution.start(self._command(environment), environment, self._options.cwd, self._limits, offset)
         except CannotStartError as error:
             from anubis.agent.execute import failure_cause
 

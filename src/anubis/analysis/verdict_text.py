@@ -107,7 +107,19 @@ def _noise(verdict: Verdict) -> str:
             f". The noise between sessions is not part of this: the baseline has {verdict.sessions[0]} of the"
             f" {FEWEST_SESSIONS} sessions that its estimate needs, so a difference may be one of the machine's state"
         )
-    return text + ". "
+    return f"{text}. {_slot(verdict)}"
+
+
+def _slot(verdict: Verdict) -> str:
+    """The effect of the slot, where it matters."""
+    if verdict.slot_effect is None:
+        return ""
+    return f"The second run of a round is {slot_text(verdict.slot_effect)}; this is not part of the effect or of the noise. "
+
+
+def slot_text(effect: float) -> str:
+    """``3.1 % lower than the first``."""
+    return f"{percent(abs(effect))} % {'higher' if effect > 0 else 'lower'} than the first"
 
 
 def _split(verdict: Verdict) -> str:

@@ -9,7 +9,7 @@ from anubis.analysis.verdict_text import bound_text
 from anubis.api.json_values import Json
 from anubis.api.verdicts import verdict_from_json, verdict_to_json
 from anubis.model.plain import from_plain
-from anubis.model.verdict import Comparison, CrossedBound, Verdict
+from anubis.model.verdict import Comparison, CrossedBound, FalseRate, Verdict
 from anubis.reporting.gate_report import BenchmarkComparison, Report, title, verdicts, what_decides
 
 
@@ -22,13 +22,18 @@ def report_to_json(report: Report) -> Json:
         "mean_interval": mean.mean_interval,
         "mean_count": mean.mean_count,
         "to_decide": what_decides(report),
+        "controls": asdict(report.controls) if report.controls else None,
         "weighings": [_benchmark_to_json(benchmark) for benchmark in report.comparisons],
     }
 
 
 def report_from_json(plain: Mapping[str, Any]) -> Report:
     """The report; the means of single benchmarks are computed again from their verdicts."""
-    return Report(comparisons=tuple(map(_benchmark_from_json, plain["weighings"])))
+    controls = plain.get("controls")
+    return Report(
+        comparisons=tuple(map(_benchmark_from_json, plain["weighings"])),
+        controls=from_plain(FalseRate, controls) if controls else None,
+    )
 
 
 def overall(report: Report) -> Comparison:

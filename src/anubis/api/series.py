@@ -33,6 +33,7 @@ def series_row_to_json(series: SeriesOverview) -> Json:
         "noise_within": series.noise_within,
         "detectable": verdict.detectable,
         "state": series.state.value,
+        "instability": None if verdict.instability is None else asdict(verdict.instability),
         "last_change": _change_to_json(series, changes[-1]) if changes else None,
         "suspected": None if verdict.suspected is None else _change_to_json(series, verdict.suspected),
     }

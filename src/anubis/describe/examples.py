@@ -85,6 +85,7 @@ EXAMPLES: dict[str, Any] = {
     "measure.warmups": 1,
     "measure.timeout_s": 7200.0,
     "measure.isolate": "process",
+    "measure.fixed_layout": True,
     "measure.on_contamination": "void",
     **_under("output.metrics[]", _METRIC),
     **_under("server.hardware", _HARDWARE),

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 
+from anubis.analysis.instability_text import instability_text
 from anubis.judging.series import RECENT, subject_range
 from anubis.model.alert import SEVERITY_ORDER, Alert, AlertKind, AlertRow, AlertState
 from anubis.model.points import Point
@@ -103,6 +104,9 @@ def _update(
     now_s: float,
     waits: Callable[[Alert], bool],
 ) -> None:
+    if judged.verdict.instability is not None:
+        _note_instability(judged, alerts)
+        return
     changes = [*judged.verdict.changes, *([judged.verdict.suspected] if judged.verdict.suspected else [])]
     current_ids: set[str] = set()
     for number, change in enumerate(changes):
@@ -127,6 +131,24 @@ def _update(
             and any(_is_of(row, judged) for row in alert.rows)
         ):
             alerts[alert.id] = _without(alert, judged, now_s)
+
+
+def _note_instability(judged: JudgedSeries, alerts: dict[str, Alert]) -> None:
+    """A series without a stable level opens and resolves no alert; its rows in open alerts say why."""
+    for alert in list(alerts.values()):
+        if alert.state in OPEN and any(_is_of(row, judged) for row in alert.rows):
+            rows = tuple(
+                replace(row, note=_unstable_note(judged)) if _is_of(row, judged) else row
+                for row in alert.rows
+            )
+            alerts[alert.id] = replace(alert, rows=rows)
+
+
+def _unstable_note(judged: JudgedSeries) -> str:
+    """Why the series is unstable; empty if it is not."""
+    if judged.verdict.instability is not None:
+        return f"unstable: {instability_text(judged.verdict.instability, judged.points[-1].units)}"
+    return "unstable: its level also changes while the subject stays the same" if judged.unstable else ""
 
 
 def _reverts(later: ChangePoint, earlier: ChangePoint) -> bool:
@@ -229,7 +251,7 @@ def _row(judged: JudgedSeries, change: ChangePoint) -> AlertRow:
         n_before=change.n_before,
         n_after=change.n_after,
         noise_floor=change.noise_floor,
-        note="unstable: its level also changes while the subject stays the same" if judged.unstable else "",
+        note=_unstable_note(judged),
     )
 
 

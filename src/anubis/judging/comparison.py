@@ -4,41 +4,54 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from anubis.analysis.samples.compare import compare_many
+from anubis.judging.rounds import Slot, pairs_of, slots_of
 from anubis.judging.units import in_unit
 from anubis.model.points import Point
+from anubis.model.run import Run
 from anubis.model.verdict import Comparison, Sides
 
 
 def compare_points(
-    baseline: Sequence[Point], contender: Sequence[Point], *, min_effect: float = 0.02
+    baseline: Sequence[Point],
+    contender: Sequence[Point],
+    *,
+    min_effect: float = 0.02,
+    runs: Sequence[Run] = (),
 ) -> Comparison:
     """A verdict for every metric that both sides measured, in the order of the metrics of the baseline.
 
     Each run contributes one value, its point, because repeats inside a run are not independent. With several metrics
-    the p values are adjusted for their number.
+    the p values are adjusted for their number. ``runs`` are those of both sides: of those that were measured in the
+    same round the differences are compared.
     """
     about = {point.metric: point for point in (*baseline, *contender)}
     units = {metric: point.units for metric, point in about.items()}
-    old, new = _values(baseline, units), _values(contender, units)
+    old, new = _by_metric(baseline, units), _by_metric(contender, units)
+    slots = slots_of(runs)
     return compare_many(
-        Sides(
-            metric=metric,
-            baseline=tuple(old[metric]),
-            contender=tuple(new[metric]),
-            units=about[metric].units,
-            better=about[metric].better,
-            min_effect=min_effect,
-        )
-        for metric in old
-        if metric in new
+        _sides(about[metric], old[metric], new[metric], min_effect, slots) for metric in old if metric in new
     )
 
 
-def _values(points: Sequence[Point], units: Mapping[str, str]) -> dict[str, list[float]]:
-    """The values of each metric in its unit."""
+def _sides(
+    about: Point, old: Sequence[Point], new: Sequence[Point], min_effect: float, slots: Mapping[str, Slot]
+) -> Sides:
+    together = pairs_of([point.run_id for point in old], [point.run_id for point in new], slots)
+    return Sides(
+        metric=about.metric,
+        baseline=tuple(point.value for point in old),
+        contender=tuple(point.value for point in new),
+        units=about.units,
+        better=about.better,
+        min_effect=min_effect,
+        pairs=together.positions,
+        contender_second=together.contender_second,
+    )
+
+
+def _by_metric(points: Sequence[Point], units: Mapping[str, str]) -> dict[str, list[Point]]:
+    """The points of each metric in its unit."""
     by_metric: dict[str, list[Point]] = defaultdict(list)
     for point in points:
         by_metric[point.metric].append(point)
-    return {
-        metric: [point.value for point in in_unit(own, units[metric])] for metric, own in by_metric.items()
-    }
+    return {metric: in_unit(own, units[metric]) for metric, own in by_metric.items()}

@@ -13,6 +13,8 @@ from anubis.analysis.samples.pairs import compare_pairs
 from anubis.analysis.samples.ranks import Shift
 from anubis.analysis.samples.scale import Scale, scale_of
 from anubis.analysis.samples.sessions import FEWEST_SESSIONS, against_history
+from anubis.analysis.samples.slots import without_slot
+from anubis.analysis.verdict_text import slot_text
 from anubis.contracts.runs import RunRow
 from anubis.contracts.world import World
 from anubis.judging.alert_rules import most_severe
@@ -100,24 +102,39 @@ def _evidence(
         history = _history(alert, row, world)
         what = f"{len(points)} run{'s' * (len(points) != 1)} against {len(history)} points of the history"
         return _Evidence(shift=_from_history(history, list(points.values()), alpha), what=what)
-    rounds: dict[int, dict[str, float]] = defaultdict(dict)
+    rounds: dict[int, dict[str, RunRow]] = defaultdict(dict)
     for one in runs:
         if one.id in points:
-            rounds[one.cell[ROUND]][one.cell[SIDE]] = points[one.id].value
+            rounds[one.cell[ROUND]][one.cell[SIDE]] = one
     pairs = [(sides[BASELINE], sides[CONTENDER]) for sides in rounds.values() if len(sides) == 2]
-    return _Evidence(shift=_paired(row, pairs, alpha), what=f"{len(pairs)} pair{'s' * (len(pairs) != 1)}")
+    values = [(points[old.id].value, points[new.id].value) for old, new in pairs]
+    return _paired(row, values, [_order(new) > _order(old) for old, new in pairs], alpha)
 
 
-def _paired(row: AlertRow, pairs: Sequence[tuple[float, float]], alpha: float) -> Shift | None:
-    """The location of the differences within pairs, as ratios."""
+def _order(run: RunRow) -> tuple[float, str]:
+    """The run of a pair with the smaller value was measured first."""
+    return run.created_s if run.placed_s is None else run.placed_s, run.id
+
+
+def _paired(
+    row: AlertRow, pairs: Sequence[tuple[float, float]], contender_second: Sequence[bool], alpha: float
+) -> _Evidence:
+    """The location of the differences within pairs, as ratios, without the effect of the slot."""
+    what = f"{len(pairs)} pair{'s' * (len(pairs) != 1)}"
     if not pairs:
-        return None
+        return _Evidence(shift=None, what=what)
     old, new = zip(*pairs, strict=True)
     scale = scale_of(old, new)
-    differences = [scale.value(after) - scale.value(before) for before, after in pairs]
+    slots = without_slot(
+        [scale.value(after) - scale.value(before) for before, after in pairs], contender_second
+    )
+    if slots.effect is not None:
+        what += (
+            f", without the effect of their order: the second run is {slot_text(scale.effect(slots.effect))}"
+        )
     noise = None if row.noise_floor is None else sqrt(2) * scale.distance(row.noise_floor)
-    shift = compare_pairs(differences, noise=noise, freedom=max(row.n_before - 1, 0), alpha=alpha)
-    return None if shift is None else _as_ratios(shift, scale)
+    shift = compare_pairs(slots.differences, noise=noise, freedom=max(row.n_before - 1, 0), alpha=alpha)
+    return _Evidence(shift=None if shift is None else _as_ratios(shift, scale), what=what)
 
 
 def _from_history(history: Sequence[Point], again: Sequence[Point], alpha: float) -> Shift | None:

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from math import inf, isfinite, nextafter
 
 from anubis.analysis.quantities import effect_text
@@ -20,16 +21,17 @@ from anubis.judging.baseline import (
     session_sizes,
 )
 from anubis.judging.gate_bounds import BoundedMetric, check_bounds
-from anubis.judging.rounds import Round, pairs, rounds_of
+from anubis.judging.rounds import Slot, pairs_of, slots_of
 from anubis.judging.series import in_order, judged_metrics
 from anubis.judging.units import Place, in_unit, joined, place_of
+from anubis.judging.unstable_history import with_unstable_histories
 from anubis.model.alert import Alert, AlertKind, AlertState
 from anubis.model.identity import series_key
 from anubis.model.points import Point, PointBlock
 from anubis.model.run import Run
 from anubis.model.server import Compare
 from anubis.model.status import Status
-from anubis.model.verdict import Comparison, CrossedBound, Sides
+from anubis.model.verdict import Comparison, CrossedBound, Sides, Verdict
 from anubis.reporting.gate_report import BenchmarkComparison, Report
 from anubis.reporting.markup import short_subject
 from anubis.reporting.status_words import WORDS
@@ -70,6 +72,8 @@ class _Group:
     #: Runs of the baseline during which the machine was disturbed.
     disturbed: set[str] = field(default_factory=set)
     note: str = ""
+    #: Whether the baseline runs were given; else it is the history.
+    is_given: bool = False
 
     @property
     def all_points(self) -> list[Point]:
@@ -93,7 +97,7 @@ def compare_sides(
     for sides in gate_sides:
         comparisons += _failures(sides, world)
         groups += _compared_groups(sides, world, min_effect, metrics)
-    verdicts = iter(compare_many(side for group in groups for side in group.sides).verdicts)
+    verdicts = iter(_verdicts(groups, world))
     for group, name in zip(groups, _names(groups), strict=True):
         of_group = tuple(next(verdicts) for _ in group.sides)
         effect, interval, count = mean_effect(of_group)
@@ -115,6 +119,20 @@ def compare_sides(
             )
         )
     return Report(comparisons=tuple(comparisons))
+
+
+def _verdicts(groups: Sequence[_Group], world: World) -> Sequence[Verdict]:
+    """The verdicts of all sides. A metric with an unstable history is compared with all of its levels."""
+    verdicts = compare_many(side for group in groups for side in group.sides).verdicts
+    following, all_notes = iter(verdicts), []
+    for group in groups:
+        found = list(islice(following, len(group.sides)))
+        if group.is_given:
+            continue
+        group.sides, notes = with_unstable_histories(group.sides, found, group.points, world)
+        group.note = "; ".join(filter(None, (group.note, *notes)))
+        all_notes += notes
+    return compare_many(side for group in groups for side in group.sides).verdicts if all_notes else verdicts
 
 
 def _failures(sides: GateSides, world: World) -> Iterator[BenchmarkComparison]:
@@ -152,7 +170,7 @@ def _compared_groups(
         blocks, {(g.series_key, g.fingerprint): _contender_runs(g) for g in groups}, alerts
     )
     baselines = before if sides.baseline is None else _given_levels(sides.baseline, groups, world, units)
-    rounds = rounds_of([*sides.contender, *(sides.baseline or ())])
+    slots = slots_of([*sides.contender, *(sides.baseline or ())])
     measured: dict[tuple[str, str], set[str]] = defaultdict(set)
     for block in blocks:
         measured[block.series_key, block.metric].add(block.fingerprint)
@@ -160,13 +178,14 @@ def _compared_groups(
     earlier = {place_of(block) for block in blocks if not own.issuperset(block.run_ids)}
     for group in groups:
         place = (group.series_key, group.fingerprint)
+        group.is_given = baselines is not before
         group.same_subject = {metric for metric in group.points if (*place, metric) in earlier}
-        _add_sides(group, baselines, before, min_effect, rounds)
+        _add_sides(group, baselines, before, min_effect, slots)
         bounds = check_bounds(_bounded_metrics(group, baselines, before))
         group.crossed = bounds.crossed
         notes = [
-            _note(group, measured, is_given=baselines is not before),
-            _not_checked(bounds.without_noise),
+            _note(group, measured),
+            bounds.note,
             _open_alerts(group, alerts),
         ]
         group.note = "; ".join(note for note in notes if note)
@@ -264,7 +283,7 @@ def _add_sides(
     baselines: dict[Key, Level],
     before: dict[Key, Level],
     min_effect: float | None,
-    rounds: Mapping[str, Round],
+    slots: Mapping[str, Slot],
 ) -> None:
     declared = {metric.name: metric for metric in group.run.descriptor.output.metrics}
     for name, points in group.points.items():
@@ -281,6 +300,7 @@ def _add_sides(
         group.baseline_subjects = max(group.baseline_subjects, baseline.subjects)
         ordered, sizes = session_sizes(points)
         group.disturbed |= baseline.disturbed
+        together = pairs_of(baseline.run_ids, [point.run_id for point in ordered], slots)
         group.sides.append(
             Sides(
                 metric=name,
@@ -292,7 +312,8 @@ def _add_sides(
                 history=noise,
                 baseline_sessions=baseline.sessions,
                 contender_sessions=sizes if baseline.sessions else (),
-                pairs=pairs(baseline.run_ids, [point.run_id for point in ordered], rounds),
+                pairs=together.positions,
+                contender_second=together.contender_second,
             )
         )
 
@@ -340,20 +361,14 @@ def _open_alerts(group: _Group, alerts: Iterable[Alert]) -> str:
     return "; ".join(parts)
 
 
-def _not_checked(metrics: Sequence[str]) -> str:
-    if not metrics:
-        return ""
-    return f"sigma of {', '.join(metrics)} was not checked: it needs at least {ROBUST_FROM} earlier values"
-
-
-def _note(group: _Group, measured: Mapping[tuple[str, str], set[str]], *, is_given: bool) -> str:
+def _note(group: _Group, measured: Mapping[tuple[str, str], set[str]]) -> str:
     """The metrics that were not compared, and why; empty if all were. ``measured``: series and metric -> machines."""
     compared = {side.metric for side in group.sides}
     missing = [metric for metric in group.points if metric not in compared]
     if not missing:
         return ""
     what = f"{len(missing)} metrics have" if len(missing) > 1 else f"{missing[0]} has"
-    if is_given:
+    if group.is_given:
         return f"{what} no value in the baseline on this machine"
     if again := [metric for metric in missing if metric in group.same_subject]:
         what = f"{len(again)} metrics have" if len(again) > 1 else f"{again[0]} has"

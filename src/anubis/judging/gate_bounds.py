@@ -34,6 +34,14 @@ class CheckedBounds:
     #: Metrics whose ``sigma`` could not be checked, because the noise of their baseline is not known.
     without_noise: tuple[str, ...]
 
+    @property
+    def note(self) -> str:
+        """Which bounds were not checked, and why; empty if all were."""
+        if not self.without_noise:
+            return ""
+        names = ", ".join(self.without_noise)
+        return f"sigma of {names} was not checked: it needs at least {ROBUST_FROM} earlier values"
+
 
 def check_bounds(bounded: Iterable[BoundedMetric]) -> CheckedBounds:
     """Check the bounds of each metric. A bound is a rule about the median, without a test of significance."""

@@ -84,11 +84,13 @@ def judged_metrics(descriptor: Descriptor, metrics: Sequence[str]) -> list[str]:
 
 
 def is_unstable(points: Sequence[Point], verdict: SeriesVerdict) -> bool:
-    """Whether the level changed among the recent points while the subject stayed the same (a failed A/A comparison).
+    """Whether the series has no stable level, or its level changed while the subject stayed the same.
 
-    The change counts only if its whole range of possible positions has one subject. Such a series reflects its machine
+    The latter is a failed A/A comparison among the recent points. The change counts only if its whole range of possible positions has one subject. Such a series reflects its machine
     or environment rather than its subject. It is stable again after ``RECENT`` points without such a change.
     """
+    if verdict.instability is not None:
+        return True
     for change in verdict.changes:
         subjects = {point.subject for point in points[change.earliest - 1 : change.latest + 1]}
         if change.index >= len(points) - RECENT and len(subjects) == 1 and "" not in subjects:

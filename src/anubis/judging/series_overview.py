@@ -19,6 +19,7 @@ from anubis.judging.series import is_unstable, series_of, session_units, subject
 from anubis.model.alert import Alert
 from anubis.model.delivery import Delivery
 from anubis.model.errors import ConflictError
+from anubis.model.labels import is_control
 from anubis.model.points import OWN_METRICS, Point, PointBlock
 from anubis.model.run import Event
 from anubis.model.series import SeriesVerdict
@@ -35,7 +36,7 @@ class SeriesState(StrEnum):
     STABLE = "stable"
     #: Its newest points lie outside the prediction interval of its level, but are too few to confirm a change.
     SUSPECTED = "suspected"
-    #: Its level changes while the subject stays the same: it reflects the environment and raises no alerts.
+    #: It has no stable level, or its level changes while the subject stays the same: it raises no alerts.
     UNSTABLE = "unstable"
 
 
@@ -67,9 +68,13 @@ def series_overviews(
 ) -> list[SeriesOverview]:
     """Every series of one benchmark or of all, judged by the points of its ``newest`` runs.
 
-    The metrics that the agent adds to every run are included only if ``metric`` names them or there are no others.
+    Controls are left out. The metrics that the agent adds to every run are included only if ``metric`` names them or there are no others.
     """
-    rows = {row.series_key: row for row in world.points.series() if benchmark in {None, row.benchmark}}
+    rows = {
+        row.series_key: row
+        for row in world.points.series()
+        if benchmark in {None, row.benchmark} and not is_control(row.labels)
+    }
     metrics = {key: {metric} if metric else _shown(row.metrics) for key, row in rows.items()}
     names = sorted(set().union(*metrics.values()))
     measured = [

@@ -135,6 +135,9 @@ class Measure:
     isolate: Isolate = Isolate.PROCESS
     #: Treatment of repeats during which the machine was throttled or shared: left out, kept and marked, or the run fails.
     on_contamination: OnContamination = OnContamination.KEEP
+    #: Start every execution with the same layout of memory. By default the size of the environment is random, so that the
+    #: layout is part of the noise instead of a bias.
+    fixed_layout: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

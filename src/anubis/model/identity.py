@@ -44,7 +44,11 @@ def comparable(descriptor: Descriptor) -> Descriptor:
         ml=replace(descriptor.ml, script=None),
         data=Data(sources=tuple(map(_compared, descriptor.data.sources))),
         server=_with_compared_models(descriptor.server),
-        measure=Measure(warmups=descriptor.measure.warmups, isolate=descriptor.measure.isolate),
+        measure=Measure(
+            warmups=descriptor.measure.warmups,
+            isolate=descriptor.measure.isolate,
+            fixed_layout=descriptor.measure.fixed_layout,
+        ),
         output=Output(),
         notify=(),
         matrix=None,

@@ -1,6 +1,7 @@
 """Labels of runs, metrics and machines."""
 
 import re
+from collections.abc import Mapping
 
 #: 1 to 63 letters, digits, ``-``, ``_`` and ``.``; the first and the last are letters or digits. This is the grammar of
 #: Kubernetes label values, so that a label is valid everywhere.
@@ -32,6 +33,8 @@ SYSTEM_LABELS = frozenset(
 )
 #: Prefix of names that are reserved for current and future labels of Anubis.
 SYSTEM_PREFIX = "anubis"
+#: Label of the runs of A/A controls, and its value. Their points form separate series.
+CONTROL, IS_CONTROL = "anubis-control", "true"
 
 
 def is_label(text: str) -> bool:
@@ -43,6 +46,11 @@ def is_reserved(name: str) -> bool:
     """Whether the name of a label is reserved. ``-``, ``.`` and ``_`` are equivalent: many systems allow only ``_``."""
     plain = re.sub(r"[._]", "-", name.lower())
     return plain in SYSTEM_LABELS or plain == SYSTEM_PREFIX or plain.startswith(f"{SYSTEM_PREFIX}-")
+
+
+def is_control(labels: Mapping[str, str]) -> bool:
+    """Whether a run with these labels belongs to an A/A control: it says nothing about its benchmark."""
+    return CONTROL in labels
 
 
 def slug(text: str) -> str:

@@ -28,6 +28,38 @@ class ChangeKind(StrEnum):
     DRIFT = "drift"
 
 
+class InstabilityKind(StrEnum):
+    """Why a series has no stable level."""
+
+    #: A few levels that return.
+    MODES = "modes"
+    #: A wave with a constant period.
+    CYCLE = "cycle"
+    #: Neighbouring points are alike, but no level lasts.
+    WANDERING = "wandering"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mode:
+    """One of the levels between which a series alternates."""
+
+    #: In the metric's unit.
+    level: float
+    #: Share of the points that are nearest to this level.
+    share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instability:
+    """The description of a series without a stable level."""
+
+    kind: InstabilityKind
+    #: The modes, ascending; empty for the other kinds.
+    modes: tuple[Mode, ...] = ()
+    #: Length of the cycle in points; None for the other kinds.
+    period: float | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
     """One metric of one benchmark on one kind of machine, in subject order (commit time, else run time)."""
@@ -91,3 +123,5 @@ class SeriesVerdict:
     noise_floor: float | None
     #: Smallest shift that ten more points confirm with 80 % power, as a ratio; None with fewer than 6 points.
     detectable: float | None
+    #: Why the newest points have no stable level: then they contain no changes and are not suspect. None: they have one.
+    instability: Instability | None = None

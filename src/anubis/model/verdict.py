@@ -67,6 +67,23 @@ class Verdict:
     more_sessions: int | None = None
     #: How ``effect`` was estimated.
     estimator: Estimator = Estimator.MEDIANS
+    #: Second run of a round over the first one, minus one, where it is significant: it was removed from ``effect`` and
+    #: from the noise. None: it is not significant, or the runs were not alternated.
+    slot_effect: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FalseRate:
+    """How often A/A controls, which compare the same code with itself, found a change."""
+
+    #: Numbers of controls, and of those with a change.
+    count: int
+    false: int
+    #: 95 % interval of the rate, as a ratio.
+    interval: tuple[float, float]
+    #: The rate that is published, as a ratio; and whether that of the controls is significantly higher.
+    published: float
+    is_above: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +123,8 @@ class Sides:
     contender_sessions: tuple[int, ...] = ()
     #: Runs that were measured directly after each other: positions of one value of the baseline and one of the contender.
     pairs: tuple[tuple[int, int], ...] = ()
+    #: For each pair, whether the contender was measured after the baseline; empty: the order is not known.
+    contender_second: tuple[bool, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from anubis.analysis.quantities import levels_text, percent
 from anubis.analysis.verdict_text import bound_text, next_step, verdict_effect
-from anubis.model.verdict import Comparison, CrossedBound, Judgement, Verdict
+from anubis.model.verdict import Comparison, CrossedBound, FalseRate, Judgement, Verdict
 from anubis.reporting.markup import code, one_line, short_subject
 
 MAX_ROWS = 10
@@ -57,6 +57,8 @@ class Report:
     """All comparisons of one gate."""
 
     comparisons: tuple[BenchmarkComparison, ...]
+    #: The A/A controls on the machines of the contender; None: there are none.
+    controls: FalseRate | None = None
 
     @property
     def is_bad(self) -> bool:
@@ -141,6 +143,16 @@ def what_decides(report: Report, mark: Callable[[str], str] = one_line) -> str:
     return f"To decide: {', '.join(parts)}."
 
 
+def controls_text(rate: FalseRate) -> str:
+    """How often controls were false on this machine, beside the published rate."""
+    low, high = (percent(each) for each in rate.interval)
+    text = (
+        f"A/A controls on this machine: {rate.false} of {rate.count} false"
+        f" ({percent(rate.false / rate.count)} % [{low}, {high}]); published: at most {percent(rate.published)} %."
+    )
+    return f"{text} Do not rely on verdicts of this machine: see anubis doctor." if rate.is_above else text
+
+
 def markdown(report: Report) -> str:
     """The report as Markdown, of bounded length."""
     parts = [f"**Anubis: {title(report)}**"]
@@ -167,6 +179,8 @@ def markdown(report: Report) -> str:
         parts.append(f"{code(worst.metric)}: {next_step(worst)}")
     if decides := what_decides(report, code):
         parts.append(decides)
+    if report.controls:
+        parts.append(controls_text(report.controls))
     disturbed = [(entry, text) for entry in report.comparisons if (text := disturbance(entry))]
     parts += [f"{code(entry.benchmark)}: {text}" for entry, text in disturbed[:MAX_ROWS]]
     noted = [entry for entry in report.comparisons if entry.note]

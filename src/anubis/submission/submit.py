@@ -11,6 +11,7 @@ from anubis.model.descriptor import DEFAULT_ENGINE, Descriptor, Script
 from anubis.model.errors import BadInputError
 from anubis.model.identity import digest, series_key
 from anubis.model.ids import new_run_id
+from anubis.model.labels import CONTROL, IS_CONTROL
 from anubis.model.run import Event, Run
 from anubis.model.status import Status
 from anubis.submission.refusals import only_recorded, refusals
@@ -75,6 +76,13 @@ def runs_of(
             text = "; ".join(ignored)
             events.append(Event(run_id=run.id, kind="only_recorded", time_s=run.created_s, message=text))
     return stored, events
+
+
+def as_control(submission: Submission) -> Submission:
+    """The submission as a side of an A/A control."""
+    info = submission.descriptor.info
+    labelled = replace(info, labels={**info.labels, CONTROL: IS_CONTROL})
+    return replace(submission, descriptor=replace(submission.descriptor, info=labelled))
 
 
 def _in_order(submissions: Sequence[Submission], rounds: int) -> Iterator[tuple[int, Submission]]:

@@ -27,6 +27,15 @@ def test_a_change_is_a_bar_where_the_new_level_begins():
     assert lines[0].find(POINT) in {column, column + 1}
 
 
+def test_each_mode_is_a_line_instead_of_the_level():
+    def lines(modes):
+        drawn = chart([1.0, 9.0] * 6 + [1.0, 12.0], [], unit="none", width=80, modes=modes)
+        return ["-" in click.unstyle(line) for line in list(drawn)[1:]]
+
+    assert lines([]).count(True) == 1
+    assert lines([1.0, 9.0]).count(True) == 2
+
+
 @pytest.mark.parametrize("values", [[5.0], [5.0] * 30, [0.0, 0.0], [-1.0, 1.0], [1e-300, 1e300]])
 def test_flat_short_and_extreme_series_are_drawn(values):
     _, lines = drawn(values)

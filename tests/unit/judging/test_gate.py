@@ -71,7 +71,10 @@ def bench(house):
             return [self.run(level, **changes) for level in levels]
 
         def check(self, *runs, **changes):
-            limits = {"min_effect": changes.pop("min_effect", None)}
+            limits = {
+                "min_effect": changes.pop("min_effect", None),
+                "metrics": changes.pop("metrics", ()),
+            }
             return compare_sides([GateSides(contender=runs, **changes)], house.world, **limits)
 
     return Bench()
@@ -440,3 +443,31 @@ def test_a_failure_names_the_subject_of_its_runs(bench):
     assert only(bench.check(failed)).contender == "v2"
     of_commit = replace(failed, descriptor=replace(failed.descriptor, subject=Subject(commit="c0ffee")))
     assert only(bench.check(of_commit)).contender == "c0ffee"
+
+
+def test_a_value_of_a_known_mode_of_an_unstable_history_is_no_change(bench):
+    bench.history(*([100.0] * 15 + [90.0] * 15) * 4, *[100.0] * 12)
+    report = bench.check(bench.run(90.0), metrics=("throughput",))
+
+    [entry] = report.comparisons
+    [verdict] = entry.comparison.verdicts
+    assert verdict.judgement not in {Judgement.REGRESSED, Judgement.CHANGED}
+    assert "the history of throughput is unstable: alternates between 9" in entry.note
+    assert "compared with its newest 132 values, without regard to levels" in entry.note
+
+
+def test_a_value_outside_all_modes_of_an_unstable_history_is_a_change(bench):
+    bench.history(*([100.0] * 15 + [90.0] * 15) * 4, *[100.0] * 12)
+    report = bench.check(bench.run(60.0), bench.run(60.0), bench.run(60.0), metrics=("throughput",))
+
+    assert judgements(report)["throughput"] is Judgement.REGRESSED
+    assert "is unstable" in report.comparisons[0].note
+
+
+def test_given_runs_are_compared_whatever_the_history(bench):
+    runs = bench.history(*([100.0] * 15 + [90.0] * 15) * 4, *[100.0] * 6)
+    contender = bench.history(*[90.0] * 6)
+    report = bench.check(*contender, baseline=runs[-6:], metrics=("throughput",))
+
+    assert judgements(report)["throughput"] is Judgement.REGRESSED
+    assert report.comparisons[0].note == ""

@@ -79,6 +79,26 @@ def test_a_level_that_changes_with_the_subject_unchanged_is_unstable(house, benc
     assert rejudge(house.world) == []
 
 
+def test_a_series_with_two_modes_is_unstable_and_raises_no_alerts(house, bench):
+    bench.add(*([100.0] * 12 + [90.0] * 12) * 5)
+    [one] = series_overviews(house.world)
+    assert one.state is SeriesState.UNSTABLE
+    assert [round(mode.level) for mode in one.verdict.instability.modes] == [90, 100]
+    assert rejudge(house.world) == []
+
+
+def test_the_open_alert_of_a_series_that_became_unstable_says_so(house, bench):
+    bench.add(*[100.0] * 30, *[90.0] * 12)
+    [opened] = rejudge(house.world)
+    bench.add(*([100.0] * 12 + [90.0] * 12) * 4)
+
+    [alert] = rejudge(house.world)
+
+    assert (alert.id, alert.state) == (opened.id, AlertState.CONFIRMED)
+    assert alert.rows[0].note.startswith("unstable: alternates between ")
+    assert rejudge(house.world) == [], "nothing is different the second time"
+
+
 def test_what_every_run_has_is_shown_where_there_is_nothing_else(house, bench):
     bench.add(*[1.0] * 8, metrics=("throughput", "wall_time"))
     bench.add(*[1.0] * 8, name="bare", metrics=("wall_time", "cpu_time"))

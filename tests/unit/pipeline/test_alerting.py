@@ -289,6 +289,21 @@ def test_both_sides_run_again_alternated_before_anybody_is_told(history, house):
     assert len({run.family_id for run in confirmation.runs}) == 1
 
 
+@pytest.mark.parametrize(("contender", "state"), [(100.0, AlertState.RESOLVED), (85.0, AlertState.CONFIRMED)])
+def test_the_effect_of_the_order_of_confirming_runs_decides_nothing(history, house, contender, state):
+    """The second run of each pair is 30 % slower."""
+    confirmation = Confirmation(history, house, 8)
+    for number, run in enumerate(confirmation.runs):
+        level = 100.0 if run.cell["side"] == "baseline" else contender
+        confirmation.measure(
+            run, level * (1 - 0.3 * (number % 2)) * (1 + 0.002 * history.random.standard_normal())
+        )
+
+    assert confirmation.alert.state is state
+    assert "without the effect of their order: the second run is 3" in confirmation.alert.why
+    assert "lower than the first" in confirmation.alert.why
+
+
 @pytest.mark.parametrize("count", [2, 3, 8])
 def test_confirming_runs_that_hold_confirm_and_tell(history, house, count):
     confirmation = Confirmation(history, house, count)

@@ -82,6 +82,7 @@ def test_a_process_sees_the_paths_of_this_machine(host, tmp_path):
     assert given(replica) == {
         "repeats": 3,
         "warmups": 1,
+        "fixed_layout": False,
         "timeout_s": 9.0,
         "record": record,
         "run_id": run.id,
@@ -101,7 +102,7 @@ def test_every_option_can_be_read_by_the_agent(host):
 def test_the_agent_takes_these_fields_of_measure():
     """Those of the same name. A new field of [measure] for the agent is added to its options, and nowhere between."""
     shared = {field.name for field in fields(Measure)} & options.NAMES
-    assert shared == {"repeats", "warmups", "timeout_s"}
+    assert shared == {"repeats", "warmups", "timeout_s", "fixed_layout"}
 
 
 def test_a_container_sees_its_record_and_the_scripts_at_fixed_paths(shared, script, tmp_path):

@@ -7,6 +7,7 @@ import os
 from signal import NSIG, SIG_DFL, SIG_IGN, SIGKILL, getsignal, signal
 from time import monotonic_ns
 
+from anubis.agent.execute.padding import padded
 from anubis.agent.execute.prctl import die_with_parent
 
 TYPE_CHECKING = False
@@ -45,16 +46,22 @@ def _kind(path: str) -> int:
         return 0
 
 
-def start(
-    command: list[str], environment: dict[str, str], outputs: tuple[int, int], cwd: str, limits: Limits
+def start(  # noqa: PLR0917  called once
+    command: list[str],
+    environment: dict[str, str],
+    outputs: tuple[int, int],
+    cwd: str,
+    limits: Limits,
+    layout_offset: int,
 ) -> tuple[int, int]:
     """Start the command; returns its process id and the monotonic time in ns right before exec.
 
-    Raises CannotStartError.
+    ``layout_offset`` is that of ``padding``. Raises CannotStartError.
     """
     if cwd and _kind(cwd) != _FOLDER:
         raise CannotStartError(errno.ENOENT, f"the working folder {cwd} does not exist")
     program = find(command[0], environment.get("PATH", "/bin:/usr/bin"), cwd)
+    environment = padded(program, command, environment, layout_offset)
     report, report_write = os.pipe()  # exec closes it: end of file means that the benchmark runs
     parent = os.getpid()
     pid = os.fork()

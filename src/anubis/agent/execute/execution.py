@@ -96,11 +96,19 @@ class Execution:
         self._kill_at = 0
         self._reap_at = 0
 
-    def start(self, command: list[str], environment: dict[str, str], cwd: str, limits: Limits) -> None:
+    def start(
+        self,
+        command: list[str],
+        environment: dict[str, str],
+        cwd: str,
+        limits: Limits,
+        layout_offset: int,
+    ) -> None:
         """Start the command. Raises child.CannotStartError."""
+        self.facts["layout_offset"] = layout_offset
         outputs = self._capture.open_outputs()
         try:
-            self.pid, self._start_ns = child.start(command, environment, outputs, cwd, limits)
+            self.pid, self._start_ns = child.start(command, environment, outputs, cwd, limits, layout_offset)
         finally:
             for end in outputs:
                 os.close(end)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +13,11 @@ from anubis.analysis.changes.drift import drifting
 from anubis.analysis.changes.localization import localize_range
 from anubis.analysis.changes.prediction import Prediction, predict
 from anubis.analysis.changes.scaling import Prepared, Scale
+from anubis.analysis.changes.stability import WINDOW
 from anubis.analysis.changes.windows import SIDE, Rows
 from anubis.analysis.samples.compare import direction_judgement
 from anubis.analysis.samples.spread import median, smallest_shift
-from anubis.model.series import ChangeKind, ChangePoint, ChangeState, Series, SeriesVerdict
+from anubis.model.series import ChangeKind, ChangePoint, ChangeState, Instability, Series, SeriesVerdict
 
 Floats = NDArray[np.float64]
 
@@ -38,9 +40,22 @@ def too_short(series: Series) -> SeriesVerdict:
 
 
 def report(
-    series: Sequence[Series], prepared: Prepared, changes: list[list[Change]], *, threshold: float
+    series: Sequence[Series],
+    prepared: Prepared,
+    changes: Sequence[Sequence[Change]],
+    unstable: Sequence[Instability | None],
+    *,
+    threshold: float,
 ) -> list[SeriesVerdict]:
-    """One verdict for each series of equal length, from the confirmed changes."""
+    """One verdict for each series of equal length, from the confirmed changes.
+
+    The newest points of a series that has no stable level (``unstable``) contain no changes and are not suspect.
+    """
+    calm_from = prepared.work.shape[1] - WINDOW
+    changes = [
+        own if why is None else [change for change in own if change.at < calm_from]
+        for own, why in zip(changes, unstable, strict=True)
+    ]
     keys = [(at, one.low, one.at, one.high) for at, of_series in enumerate(changes) for one in of_series]
     ranges: Iterator[tuple[int, int]] = iter(())
     if keys:
@@ -53,7 +68,10 @@ def report(
             _point(series[at], prepared, at, one, next(ranges), threshold=threshold, drift=drift)
             for one, drift in zip(of_series, labels, strict=True)
         )
-        verdicts.append(_verdict(series[at], prepared, at, points, threshold))
+        verdict = _verdict(series[at], prepared, at, points, threshold)
+        if why := unstable[at]:
+            verdict = replace(verdict, suspected=None, instability=why)
+        verdicts.append(verdict)
     return verdicts
 
 
@@ -75,7 +93,7 @@ def _point(
         n_before,
         n_after,
         threshold=threshold,
-        inflation=float(prepared.noise.inflation[at]),
+        inflation=float(prepared.inflation[at]),
     )
     return ChangePoint(
         index=change.at,
@@ -118,7 +136,7 @@ def _verdict(
         ahead.n,
         FURTHER_POINTS,
         threshold=threshold,
-        inflation=float(prepared.noise.inflation[at]),
+        inflation=float(prepared.inflation[at]),
     )
     return SeriesVerdict(
         n=count,

@@ -135,11 +135,11 @@ class BackwardElimination:
 def _whole(count: int) -> tuple[int, float]:
     """The number of the newest ``count`` points that are used, and the count from which on more are used.
 
-    All of the first 16, then in steps of at most an eighth, up to SIDE, so that a new level is not judged at every point.
+    All of the first 32, then in steps of at most an eighth, up to SIDE, so that a new level is not judged at every point.
     """
     if count >= SIDE:
         return SIDE, math.inf
-    step = 1 if count < 16 else 1 << (count.bit_length() - 4)
+    step = 1 if count < 32 else 1 << (count.bit_length() - 4)
     whole = count - count % step
     return whole, whole + step
 

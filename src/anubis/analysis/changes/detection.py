@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anubis.analysis.changes.assessment import report, too_short
-from anubis.analysis.changes.backward_elimination import BackwardElimination, Change
+from anubis.analysis.changes.backward_elimination import BackwardElimination
 from anubis.analysis.changes.candidates import fit
 from anubis.analysis.changes.scaling import FEWEST_POINTS, Prepared, check_finite, prepare
+from anubis.analysis.changes.stability import instability
 from anubis.model.errors import BadInputError
-from anubis.model.series import Sensitivity, Series, SeriesVerdict
+from anubis.model.series import Instability, Sensitivity, Series, SeriesVerdict
 
 Floats = NDArray[np.float64]
 
@@ -25,7 +26,7 @@ THRESHOLDS = {Sensitivity.QUIET: 5.5, Sensitivity.NORMAL: 4.5, Sensitivity.SENSI
 def judge_series(
     series: Series, *, sensitivity: Sensitivity = Sensitivity.NORMAL, min_effect: float = 0.02
 ) -> SeriesVerdict:
-    """Every confirmed change of one series, and whether its newest points are suspect.
+    """Every confirmed change of one series, and whether its newest points are suspect or have no stable level.
 
     Raises BadInputError for values that are not finite, errors below 0 and lists of different length.
     """
@@ -37,9 +38,15 @@ def judge_many(
 ) -> list[SeriesVerdict]:
     """``judge_series`` for many series at once, with much less time per series."""
     verdicts = [too_short(one) for one in series]
+    threshold = THRESHOLDS[sensitivity]
     for group, prepared in _groups(series):
-        changes = confirmed(prepared, THRESHOLDS[sensitivity], min_effect)
-        found = report([series[at] for at in group], prepared, changes, threshold=THRESHOLDS[sensitivity])
+        candidates = candidates_of(prepared)
+        elimination = BackwardElimination(prepared.work, prepared.noise)
+        changes = elimination.run(candidates, threshold, _edges(prepared, min_effect))
+        unstable = instabilities(
+            prepared, elimination, candidates, threshold=threshold, min_effect=min_effect
+        )
+        found = report([series[at] for at in group], prepared, changes, unstable, threshold=threshold)
         for at, verdict in zip(group, found, strict=True):
             verdicts[at] = verdict
     return verdicts
@@ -48,26 +55,39 @@ def judge_many(
 def find_changes(
     series: Sequence[Series], *, sensitivity: Sensitivity = Sensitivity.NORMAL, min_effect: float = 0.02
 ) -> list[list[int]]:
-    """The change positions of each series: first points of new levels, ascending."""
+    """The change positions of each series: first points of new levels, ascending; also those of unstable series."""
     positions: list[list[int]] = [[] for _ in series]
     for group, prepared in _groups(series):
-        for at, changes in zip(group, confirmed(prepared, THRESHOLDS[sensitivity], min_effect), strict=True):
-            positions[at] = [change.at for change in changes]
+        elimination = BackwardElimination(prepared.work, prepared.noise)
+        edges = _edges(prepared, min_effect)
+        changes = elimination.run(candidates_of(prepared), THRESHOLDS[sensitivity], edges)
+        for at, own in zip(group, changes, strict=True):
+            positions[at] = [change.at for change in own]
     return positions
 
 
-def confirmed(prepared: Prepared, threshold: float, min_effect: float) -> list[list[Change]]:
-    """Run both stages for series of equal length."""
-    candidates = fit(prepared.scaled, prepared.noise.relative, prepared.costs)
-    return eliminate(prepared, candidates, threshold, min_effect)
+def candidates_of(prepared: Prepared) -> list[list[int]]:
+    """Run stage 1 for series of equal length."""
+    return fit(prepared.scaled, prepared.noise.relative, prepared.costs)
 
 
-def eliminate(
-    prepared: Prepared, candidates: Sequence[Sequence[int]], threshold: float, min_effect: float
-) -> list[list[Change]]:
-    """Run stage 2 alone."""
-    edges = [scale.smallest(min_effect) for scale in prepared.scales]
-    return BackwardElimination(prepared.work, prepared.noise).run(candidates, threshold, edges)
+def instabilities(
+    prepared: Prepared,
+    elimination: BackwardElimination,
+    candidates: Sequence[Sequence[int]],
+    *,
+    threshold: float,
+    min_effect: float,
+) -> list[Instability | None]:
+    """Why each series has no stable level; None if it has one."""
+    of_any_size = elimination.run(candidates, threshold, _edges(prepared, 0.0))
+    columns = zip(prepared.work, of_any_size, prepared.scales, prepared.origin.tolist(), strict=True)
+    return [instability(*each, min_effect) for each in columns]
+
+
+def _edges(prepared: Prepared, min_effect: float) -> list[tuple[float, float]]:
+    """For every series the smallest differences down and up of a large enough change."""
+    return [scale.smallest(min_effect) for scale in prepared.scales]
 
 
 def _groups(series: Sequence[Series]) -> list[tuple[list[int], Prepared]]:

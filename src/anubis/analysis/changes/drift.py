@@ -1,6 +1,7 @@
 """Detection of drifts: several small changes in one direction that a slope explains as well."""
 
 import math
+from collections.abc import Sequence
 from itertools import groupby, pairwise
 
 import numpy as np
@@ -15,7 +16,7 @@ BOUND = 9.0
 FEWEST_CHANGES = 2
 
 
-def drifting(work: Floats, changes: list[Change]) -> list[bool]:
+def drifting(work: Floats, changes: Sequence[Change]) -> list[bool]:
     """For each change of one series, whether it is part of a drift; ``work`` has shape (points,).
 
     Consecutive changes in one direction are a drift if a straight line explains the points no worse than the

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from anubis.analysis.changes.windows import FEWEST, SIDE, Noise, Rows, Sides, gather
+from anubis.analysis.changes.windows import FEWEST, SIDE, Noise, Rows, Sides, gather, inflation_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -33,7 +33,7 @@ def localize_range(work: Floats, rows: Rows, noise: Noise) -> tuple[Ints, Ints]:
     """
     losses = _split_losses(gather(work, rows, noise))
     least = losses.min(axis=1)
-    limit = np.where(np.isfinite(least), least, 0.0) + LOSS_RANGE * noise.inflation[rows.series]
+    limit = np.where(np.isfinite(least), least, 0.0) + LOSS_RANGE * inflation_of(noise.rho[rows.series])
     near = losses <= limit[:, None]
     first, last = near.argmax(axis=1), 2 * SIDE - 1 - near[:, ::-1].argmax(axis=1)
     found = near.any(axis=1)

@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from anubis.analysis.changes.assessment import report, too_short
-from anubis.analysis.changes.backward_elimination import Change
-from anubis.analysis.changes.detection import THRESHOLDS
+from anubis.analysis.changes.backward_elimination import BackwardElimination, Change
+from anubis.analysis.changes.detection import THRESHOLDS, instabilities
 from anubis.analysis.changes.recursion import Recursion
 from anubis.analysis.changes.scaling import FEWEST_POINTS, check_finite, next_checkpoint, prepare
 from anubis.model.errors import BadInputError
@@ -16,7 +16,8 @@ from anubis.model.series import Sensitivity, Series, SeriesVerdict
 class Detector:
     """The change point detector of one series; points are appended in subject order.
 
-    After every point ``changes`` and ``verdict()`` equal the result of ``judge_series`` for the points so far.
+    After every point ``changes`` equals the result of ``find_changes`` for the points so far, and ``verdict()`` that of
+    ``judge_series``, which reports no recent changes if the series has no stable level.
     """
 
     def __init__(
@@ -79,7 +80,15 @@ class Detector:
         )
         if self._recursion is None:
             return too_short(series)
-        return report([series], self._recursion.prepared(), [self._changes], threshold=self._threshold)[0]
+        prepared = self._recursion.prepared()
+        unstable = instabilities(
+            prepared,
+            BackwardElimination(prepared.work, prepared.noise),
+            [self._recursion.candidates()],
+            threshold=self._threshold,
+            min_effect=self._min_effect,
+        )
+        return report([series], prepared, [self._changes], unstable, threshold=self._threshold)[0]
 
     def _restart(self, count: int) -> Recursion:
         self._checkpoint = next_checkpoint(count)

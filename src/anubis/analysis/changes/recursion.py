@@ -79,9 +79,13 @@ class Recursion:
     def decide(self, threshold: float, min_effect: float) -> list[Change]:
         """Run stage 2 on the candidates of the cheapest history."""
         now = self.prepared()
-        candidates = [at for at in chain(self._origins) if FEWEST <= at <= self._count - FEWEST]
         self._elimination.grow(now.work, now.noise)
-        return self._elimination.run([candidates], threshold, [now.scales[0].smallest(min_effect)])[0]
+        edges = [now.scales[0].smallest(min_effect)]
+        return self._elimination.run([self.candidates()], threshold, edges)[0]
+
+    def candidates(self) -> list[int]:
+        """The changes of the cheapest history."""
+        return [at for at in chain(self._origins) if FEWEST <= at <= self._count - FEWEST]
 
     def prepared(self) -> Prepared:
         """The prepared series with all points so far."""

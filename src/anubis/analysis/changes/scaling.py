@@ -9,16 +9,13 @@ from numpy.typing import NDArray
 
 from anubis.analysis.changes.levels import Costs, costs_of
 from anubis.analysis.changes.noise import NoiseModel, deviations_of, estimate_noise
-from anubis.analysis.changes.windows import Noise
+from anubis.analysis.changes.windows import Noise, inflation_of
 from anubis.model.errors import BadInputError
 
 Floats = NDArray[np.float64]
 
 #: Minimum number of points of a series: each side of a change needs three.
 FEWEST_POINTS = 6
-#: Margin on the estimated autocorrelation, because an underestimate causes false alarms.
-RHO_MARGIN = 0.05
-MAX_RHO = 0.66
 #: Limit of working values, in sigmas from the first.
 FARTHEST = 1e6
 
@@ -112,6 +109,11 @@ class Prepared:
         """Working values in sigmas."""
         return np.clip(self.work / self.model.sigma[:, None], -FARTHEST, FARTHEST)
 
+    @property
+    def inflation(self) -> Floats:
+        """Variance of a mean over that of independent points; shape (series,)."""
+        return inflation_of(self.noise.rho)
+
 
 def prepare(values: Floats, errors: Floats | None) -> Prepared:
     """Prepare values and their standard errors, both (series, points) with at least FEWEST_POINTS points."""
@@ -125,6 +127,5 @@ def prepare(values: Floats, errors: Floats | None) -> Prepared:
     first = checkpoint(values.shape[1])
     model = estimate_noise(work[:, :first], None if known is None else known[:, :first])
     relative = None if known is None else deviations_of(model, known)
-    rho = np.clip(model.rho + RHO_MARGIN, 0.0, MAX_RHO)
-    noise = Noise(model.sigma, (1 + rho) / (1 - rho), relative)
+    noise = Noise(model.sigma, model.rho, relative)
     return Prepared(scales, work, origin, model, noise, costs_of(model, first))

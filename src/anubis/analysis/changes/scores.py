@@ -5,19 +5,31 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from anubis.analysis.changes.windows import FEWEST, SIDE, Noise, Rows, Sides, gather
+from anubis.analysis.changes.windows import (
+    FEWEST,
+    PSEUDO_POINTS,
+    SIDE,
+    Noise,
+    Rows,
+    Sides,
+    gather,
+    inflation_of,
+)
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 #: A side with at most this many points must be significant even without its most extreme point.
-FRAIL = 4
-#: Residuals are clipped here, in local deviations, before they are averaged (Huber 1964, Ann. Math. Statist. 35:73-101).
+FRAIL = 3
+#: Residuals are clipped here, in deviations of their side, before they are averaged (Huber 1964, Ann. Math. Statist. 35:73-101).
 CLIP = 3.0
-#: Lags of the long-run variance (Newey & West 1987, Econometrica 55:703-708, Bartlett weights), and its limits.
-LAGS = 5
-INFLATION = (1.0, 5.0)
+#: Weight of the common deviation in the limit of one side, and of the common variance in that of one side, in points.
+PSEUDO_LIMIT, PSEUDO_SIDE = 4, 6
+#: Weight of the autocorrelation of the series relative to that of the sides, in points.
+PSEUDO_RHO = 15
+#: Mean absolute residual of normal noise times this is its standard deviation.
+MEAN_TO_SIGMA = 1.2533
 
 _PLACES = np.arange(2 * SIDE)
 
@@ -36,18 +48,28 @@ class Scores:
     deviation: Floats
 
 
+@dataclass(frozen=True, slots=True)
+class _Variances:
+    """Variances of a point around its level: common to both sides, and of each side."""
+
+    common: Floats
+    left: Floats
+    right: Floats
+
+
 def score(work: Floats, rows: Rows, noise: Noise) -> Scores:
     """The larger of the robust difference of means and the Mann-Whitney statistic, both in standard errors.
 
-    Clipped means detect small shifts in low noise, ranks detect them in heavy tails. Both are divided by the root of the
-    variance inflation of autocorrelated residuals. A candidate scores 0 if fewer than FEWEST points of a side are nearer
+    Clipped means detect small shifts in low noise, ranks detect them in heavy tails. Both take into account the local noise
+    of each side, and are divided by the root of the variance inflation of autocorrelated residuals. A candidate scores 0 if fewer than FEWEST points of a side are nearer
     to the level of that side, and a side with few points is judged without its most extreme one, because spikes are not
     levels. If the errors of the points are known, means are weighted by inverse variance and ranks are not used.
     """
     sides = gather(work, rows, noise)
-    limit = (CLIP * sides.deviation)[:, None]
-    clipped = np.minimum(np.maximum(sides.residuals, -limit), limit)
-    inflation = np.sqrt(np.maximum(_inflation(clipped), noise.inflation[rows.series]))
+    limits = CLIP * _side_deviations(sides)
+    columns = np.repeat(limits, SIDE, axis=1)
+    clipped = np.minimum(np.maximum(sides.residuals, -columns), columns)
+    inflation = np.sqrt(inflation_of(_autocorrelation(clipped, sides, noise.rho[rows.series])))
     if sides.relative is None:
         moved, weight_left, weight_right = clipped, sides.n_left, sides.n_right
     else:
@@ -57,13 +79,42 @@ def score(work: Floats, rows: Rows, noise: Noise) -> Scores:
     difference = (sides.level_right + moved[:, SIDE:].sum(axis=1) / weight_right) - (
         sides.level_left + moved[:, :SIDE].sum(axis=1) / weight_left
     )
-    error = sides.deviation * np.sqrt(1 / weight_left + 1 / weight_right) * inflation
+    variances = _variances(clipped, sides, noise.sigma[rows.series])
+    error = np.sqrt(variances.left / weight_left + variances.right / weight_right) * inflation
     z = np.abs(difference) / error
     if sides.relative is None:
-        z = np.maximum(z, np.abs(_mann_whitney(sides)) / inflation)
-        z = np.minimum(z, _without_extremes(sides, clipped, difference > 0, limit[:, 0]) / inflation)
+        equal = np.sqrt(variances.common * (1 / weight_left + 1 / weight_right))
+        z = np.maximum(z, np.abs(_mann_whitney(sides)) * equal / error)
+        z = np.minimum(z, _without_extremes(sides, clipped, difference > 0, limits, variances) / inflation)
     z[_support(sides, difference) < FEWEST] = 0.0
     return Scores(z, difference, error, sides.deviation)
+
+
+def _side_deviations(sides: Sides) -> Floats:
+    """The deviation of each side, shape (rows, 2): at least the common one, towards which it is shrunk."""
+    sizes = np.abs(sides.residuals)
+    sums = np.stack([sizes[:, :SIDE].sum(axis=1), sizes[:, SIDE:].sum(axis=1)], axis=1)
+    counts = np.stack([sides.n_left, sides.n_right], axis=1)
+    common = sides.deviation[:, None]
+    own = MEAN_TO_SIGMA * sums / counts
+    shrunk = np.sqrt((counts * own**2 + PSEUDO_LIMIT * common**2) / (counts + PSEUDO_LIMIT))
+    wider: Floats = np.maximum(shrunk, common)
+    return wider
+
+
+def _variances(clipped: Floats, sides: Sides, sigma: Floats) -> _Variances:
+    """Variances of clipped residuals; that of the noisier side is larger than the common one (Welch 1947, Biometrika 34:28-35).
+
+    The common one is shrunk towards the noise of the series, those of the sides towards the common one. Degrees of
+    freedom are subtracted for the fitted levels.
+    """
+    squares = clipped * clipped
+    left, right = squares[:, :SIDE].sum(axis=1), squares[:, SIDE:].sum(axis=1)
+    counts = sides.n_left + sides.n_right
+    common = (left + right + PSEUDO_POINTS * sigma**2) / (counts + PSEUDO_POINTS - 2)
+    own_left = (left + PSEUDO_SIDE * common) / (sides.n_left + PSEUDO_SIDE - 1)
+    own_right = (right + PSEUDO_SIDE * common) / (sides.n_right + PSEUDO_SIDE - 1)
+    return _Variances(common, np.maximum(own_left, common), np.maximum(own_right, common))
 
 
 def _support(sides: Sides, difference: Floats) -> Ints:
@@ -76,20 +127,20 @@ def _support(sides: Sides, difference: Floats) -> Ints:
     return weaker
 
 
-def _without_extremes(sides: Sides, clipped: Floats, rises: Mask, limit: Floats) -> Floats:
+def _without_extremes(
+    sides: Sides, clipped: Floats, rises: Mask, limits: Floats, variances: _Variances
+) -> Floats:
     """The difference of means in standard errors, without the most extreme point of a side with few points.
 
     Infinity if both sides have more than FRAIL points.
     """
     n_left = np.maximum(sides.n_left - (sides.n_left <= FRAIL), 1)
     n_right = np.maximum(sides.n_right - (sides.n_right <= FRAIL), 1)
-    lost_left = (n_left < sides.n_left) * _extreme(sides.left, sides.n_left, sides.level_left, ~rises, limit)
-    lost_right = (n_right < sides.n_right) * _extreme(
-        sides.right, sides.n_right, sides.level_right, rises, limit
-    )
-    left = sides.level_left + (clipped[:, :SIDE].sum(axis=1) - lost_left) / n_left
-    right = sides.level_right + (clipped[:, SIDE:].sum(axis=1) - lost_right) / n_right
-    z = np.abs(right - left) / (sides.deviation * np.sqrt(1 / n_left + 1 / n_right))
+    least = _extreme(sides.left, sides.n_left, sides.level_left, ~rises, limits[:, 0])
+    most = _extreme(sides.right, sides.n_right, sides.level_right, rises, limits[:, 1])
+    left = sides.level_left + (clipped[:, :SIDE].sum(axis=1) - (n_left < sides.n_left) * least) / n_left
+    right = sides.level_right + (clipped[:, SIDE:].sum(axis=1) - (n_right < sides.n_right) * most) / n_right
+    z = np.abs(right - left) / np.sqrt(variances.left / n_left + variances.right / n_right)
     return np.where((n_left < sides.n_left) | (n_right < sides.n_right), z, np.inf)
 
 
@@ -100,14 +151,17 @@ def _extreme(ordered: Floats, counts: Ints, level: Floats, highest: Mask, limit:
     return clipped
 
 
-def _inflation(clipped: Floats) -> Floats:
+def _autocorrelation(clipped: Floats, sides: Sides, rho: Floats) -> Floats:
+    """Lag-1 autocorrelation around both levels, shrunk towards ``rho``, that of the series.
+
+    Corrected for the fitted levels, which lower it by (1 + 3 rho) / n (Kendall 1954, Biometrika 41:403-404).
+    """
+    counts = sides.n_left + sides.n_right
     power = np.maximum(np.einsum("ij,ij->i", clipped, clipped), 1e-300)
-    total = np.zeros(len(clipped))
-    for lag in range(1, LAGS + 1):
-        products = np.einsum("ij,ij->i", clipped[:, lag:], clipped[:, :-lag])
-        total += (1 - lag / (LAGS + 1)) * products
-    inflation: Floats = np.clip(1 + 2 * total / power, *INFLATION)
-    return inflation
+    local = np.einsum("ij,ij->i", clipped[:, 1:], clipped[:, :-1]) / power
+    local += (1 + 3 * np.maximum(local, 0.0)) / counts
+    shrunk: Floats = (counts * local + PSEUDO_RHO * rho) / (counts + PSEUDO_RHO)
+    return shrunk
 
 
 def _mann_whitney(sides: Sides) -> Floats:

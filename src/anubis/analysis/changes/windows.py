@@ -18,6 +18,9 @@ FEWEST = 3
 #: Weight of the noise of the series relative to local residuals, in points.
 PSEUDO_POINTS = 4
 
+#: Highest autocorrelation that is taken into account.
+MAX_RHO = 0.85
+
 _OFFSETS = np.arange(-SIDE, SIDE)
 
 
@@ -44,8 +47,8 @@ class Noise:
 
     #: Standard deviation of a typical point; shape (series,).
     sigma: Floats
-    #: Variance of a mean over that of independent points, at least 1; shape (series,).
-    inflation: Floats
+    #: Lag-1 autocorrelation; shape (series,).
+    rho: Floats
     #: Standard deviation of each point over sigma, if repeats are known; shape (series, points).
     relative: Floats | None = None
 
@@ -69,6 +72,13 @@ class Sides:
     residuals: Floats
     #: Local standard deviation of a typical point.
     deviation: Floats
+
+
+def inflation_of(rho: Floats) -> Floats:
+    """Variance of a mean over that of independent points, for noise with this lag-1 autocorrelation; at least 1."""
+    limited = np.clip(rho, 0.0, MAX_RHO)
+    inflation: Floats = (1 + limited) / (1 - limited)
+    return inflation
 
 
 def gather(work: Floats, rows: Rows, noise: Noise) -> Sides:

@@ -46,7 +46,7 @@ class _Sample:
         sessions = grouped(old, sides.baseline_sessions), grouped(new, sides.contender_sessions)
         pairs = [(old[i], new[j]) for i, j in sides.pairs]
         if len(pairs) >= FEWEST_RUNS:
-            estimate = estimates.of_pairs(scale, pairs)
+            estimate = estimates.of_pairs(scale, pairs, sides.contender_second)
         else:
             estimate = estimates.by_session(scale, sessions) or estimates.of_runs(
                 scale.work(old), scale.work(new), scale.work(past), between_medians, scale
@@ -66,10 +66,12 @@ def compare(
     baseline_sessions: Sequence[int] = (),
     contender_sessions: Sequence[int] = (),
     pairs: Sequence[tuple[int, int]] = (),
+    contender_second: Sequence[bool] = (),
 ) -> Verdict:
     """Judge one metric; each value is one run's median, in ``units``.
 
-    - at least 3 of ``pairs``: the location of the differences within them, ``compare_pairs``;
+    - at least 3 of ``pairs``: the location of the differences within them, ``compare_pairs``, without the effect of
+      the slot, ``without_slot``;
     - at least 3 sessions in ``baseline_sessions`` (the number of values in each): ``against_history``;
     - at least 6 runs a side: Hodges-Lehmann ratio on logs with the exact Mann-Whitney interval, or the difference of
       mean logs if many values of both sides are equal;
@@ -97,6 +99,7 @@ def compare(
         baseline_sessions=tuple(baseline_sessions),
         contender_sessions=tuple(contender_sessions),
         pairs=tuple(pairs),
+        contender_second=tuple(contender_second),
     )
     return _Samples.of([sides]).verdicts()[0]
 
@@ -172,6 +175,7 @@ def _verdict(sample: _Sample, found: Estimate) -> Verdict:
         more_runs=ROBUST_FROM - min(len(old), len(new)) if old and new else None,
         better=sides.better,
         estimator=found.estimator,
+        slot_effect=None if found.slot is None else scale.effect(found.slot),
         sessions=(len(sample.sessions[0]), len(sample.sessions[1])) if sides.baseline_sessions else None,
     )
     if found.difference is not None:

@@ -13,6 +13,7 @@ from anubis.analysis.samples.pairs import compare_pairs
 from anubis.analysis.samples.ranks import Shift, shift
 from anubis.analysis.samples.scale import Scale
 from anubis.analysis.samples.sessions import FEWEST_SESSIONS, AgainstHistory, against_history, centre, student
+from anubis.analysis.samples.slots import without_slot
 from anubis.analysis.samples.spread import (
     ROBUST_FROM,
     mean,
@@ -56,6 +57,8 @@ class Estimate:
     #: The values of the history, one for each session, whose tail replaces Student's; empty: there is none.
     level: tuple[float, ...] = ()
     by_session: AgainstHistory | None = None
+    #: Second run of a pair minus the first one; None: not significant, or not known.
+    slot: float | None = None
 
     def calibrated(self, calibration: Calibration) -> "Estimate":
         """The estimate with p and the interval by the tails that were seen, if it is a test against a history."""
@@ -98,9 +101,15 @@ def by_session(
     )
 
 
-def of_pairs(scale: Scale, pairs: Sequence[tuple[float, float]]) -> Estimate:
-    """The location of the differences within alternated pairs; the noise is that of one run within its pair."""
-    differences = [scale.value(new) - scale.value(old) for old, new in pairs]
+def of_pairs(
+    scale: Scale, pairs: Sequence[tuple[float, float]], contender_second: Sequence[bool]
+) -> Estimate:
+    """The location of the differences within alternated pairs; the noise is that of one run within its pair.
+
+    Neither contains the effect of the slot.
+    """
+    slots = without_slot([scale.value(new) - scale.value(old) for old, new in pairs], contender_second)
+    differences = slots.differences
     count = len(differences)
     deviation = sample_deviation(differences)
     noise = (noise_floor(differences) or 0.0) / math.sqrt(2)
@@ -110,6 +119,7 @@ def of_pairs(scale: Scale, pairs: Sequence[tuple[float, float]]) -> Estimate:
         detectable=smallest_detectable(noise, count, count, count - 1),
         estimator=Estimator.PAIRS,
         spread=Spread(deviation**2, count - 1, 1 / count),
+        slot=slots.effect,
     )
 
 

@@ -9,7 +9,7 @@ import click
 from anubis.cli import exit_codes, terminal
 from anubis.cli.home import open_client
 from anubis.cli.params import PAIR, REF, SHARE, Renamed, json_option, mapping, mean_option, overrides_option
-from anubis.cli.select.gate_sides import NEWEST, Asked, sides_of
+from anubis.cli.select.gate_sides import CONTROL_ROUNDS, NEWEST, Asked, sides_of
 from anubis.cli.views import gate_view, json_output
 from anubis.cli.views.gate_view import FailOn
 from anubis.late import late
@@ -47,6 +47,11 @@ def _side_options(function: Callable[..., Any]) -> Callable[..., Any]:
                 type=REF,
                 metavar="RUN,...|FILE",
                 help="Compare with these runs, or with runs of this descriptor, alternating with those of FILE.",
+            ),
+            click.option(
+                "--control",
+                is_flag=True,
+                help=f"Measure FILE against itself ({CONTROL_ROUNDS} rounds unless --rounds is given): every change is false.",
             ),
             click.option(
                 "--baseline-subject",
@@ -131,6 +136,7 @@ def check(
     overrides: tuple[tuple[str, str], ...],
     script: Path | None,
     baseline: str | None,
+    control: bool,
     baseline_subject: str,
     labels: tuple[tuple[str, str], ...],
     metrics: tuple[str, ...],
@@ -149,7 +155,7 @@ def check(
     other subjects without a change between them. A descriptor FILE is run first. Two FILEs of the same benchmark
     are compared with each other, the first as the baseline.
 
-    Exits 1 if a benchmark failed, else 3 if a metric regressed or crosses a threshold of its descriptor, else 4 with
+    Exits 1 if a benchmark failed, else 3 if a --control shows a change, else 3 if a metric regressed or crosses a threshold of its descriptor, else 4 with
     --fail-on undecided if a verdict is undecided, else 0.
     """
     posting.known(names)
@@ -162,10 +168,11 @@ def check(
         baseline=baseline,
         subject=baseline_subject,
         labels=mapping(labels),
+        control=control,
     )
     with open_client() as client:
         report = client.gate.judge(sides_of(client, asked), min_effect=min_effect, metrics=metrics)
-    code = gate_view.exit_code(report, FailOn(fail_on))
+    code = gate_view.exit_code(report, FailOn(fail_on), control=control)
     _print(report, code, "json" if as_json else form, everything=everything, mean=mean)
     for file in files:
         gate_view.write(report, file)

@@ -15,6 +15,7 @@ from anubis.cli.views.comparison_view import exit_code, judged, show
 from anubis.cli.views.overrides_view import overrides_of, side_lines
 from anubis.contracts.runs import RunQuery
 from anubis.model.errors import BadInputError
+from anubis.model.labels import is_control
 
 if TYPE_CHECKING:
     from anubis.client import Client
@@ -94,7 +95,8 @@ def _sides(
         return _last_comparison(client)
     if contender is not None:
         within = RunQuery(labels=labels)
-        return [((), refs.expand(client, baseline, within), refs.expand(client, contender, within))]
+        old, new = (refs.expand(client, side, within, controls=False) for side in (baseline, contender))
+        return [((), old, new)]
     sides = list(two_files(cells_of(client.runs.family(baseline))))
     if not sides:
         raise BadInputError(
@@ -111,6 +113,8 @@ def _last_comparison(client: "Client") -> Sequence[tuple[Key, Sequence[str], Seq
     while page:
         for row in page:
             if row.family_id is None or row.family_id in looked_at or "file" not in row.cell:
+                continue
+            if is_control(row.labels):
                 continue
             looked_at.add(row.family_id)
             cells = cells_of(refs.family(client, row.family_id))

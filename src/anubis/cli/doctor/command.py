@@ -3,15 +3,20 @@
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 import click
 
 from anubis.cli import exit_codes, terminal
+from anubis.cli.doctor import controls as aa_controls
 from anubis.cli.doctor.installation_checks import Check, State, installation
 from anubis.cli.doctor.machine_checks import machine_checks
 from anubis.cli.doctor.noise_floor import BUDGET_S, RUNS, Noise, measured
+from anubis.cli.home import open_client
 from anubis.cli.params import json_option
+from anubis.cli.select.gate_sides import CONTROL_ROUNDS
 from anubis.cli.views import json_output, tables, units
+from anubis.model.errors import BadInputError
 from anubis.settings import Settings
 from anubis.store.sql import sqlite_backups as backups
 
@@ -19,28 +24,81 @@ _COLOURS = {State.OK: "green", State.WARN: "yellow", State.FAIL: "red"}
 
 
 @click.command()
+@click.argument("file", type=click.Path(path_type=Path), required=False)
 @click.option("--noise", is_flag=True, help=f"Measure this machine's noise floor ({2 * BUDGET_S:g} s).")
 @click.option("--database", is_flag=True, help="Only read the whole database and check its structure.")
+@click.option(
+    "--control",
+    is_flag=True,
+    help="Measure A/A controls of the descriptor FILE: how often equal code looks different on this machine.",
+)
+@click.option(
+    "--controls",
+    type=click.IntRange(1, 1000),
+    metavar="N",
+    help=f"Number of controls (default: {aa_controls.CONTROLS}).",
+)
+@click.option(
+    "--rounds",
+    type=click.IntRange(1, 1000),
+    metavar="N",
+    help=f"Rounds of each control (default: {CONTROL_ROUNDS}).",
+)
 @json_option
-def doctor(*, noise: bool, database: bool, as_json: bool) -> int:
+def doctor(
+    *,
+    file: Path | None,
+    noise: bool,
+    database: bool,
+    control: bool,
+    controls: int | None,
+    rounds: int | None,
+    as_json: bool,
+) -> int:
     """Check this installation, and the machine for sources of noise.
 
-    Exits 1 if runs cannot work here, 2 if the database is damaged; warnings are about the precision of measurements.
+    Exits 1 if runs cannot work here, or if a benchmark fails in a control; 2 if the database is damaged. Warnings, also
+    about the rate of false controls, are about the precision of measurements.
     """
+    if control != (file is not None) or (not control and (controls or rounds)):
+        raise BadInputError(
+            "--control, FILE, --controls and --rounds belong together",
+            remedy="measure controls with anubis doctor --control FILE",
+        )
     if database:
         return _check_database(as_json=as_json)
     checks = [*installation(Settings.from_env(os.environ)), *machine_checks()]
     if not as_json:
         _show(checks)
     results = list(measured()) if noise else []
+    found = _controls(file, controls, rounds) if file else None
     if as_json:
         json_output.show(
-            {"checks": [asdict(check) for check in checks], "noise": [asdict(each) for each in results]}
+            {
+                "checks": [asdict(check) for check in checks],
+                "noise": [asdict(each) for each in results],
+                "controls": asdict(found.rate) if found and found.rate else None,
+            }
         )
-    elif results:
+    else:
+        _show_measured(results, found)
+    is_broken = any(check.state is State.FAIL for check in checks) or (found is not None and found.failed)
+    return exit_codes.FAILED if is_broken else exit_codes.OK
+
+
+def _controls(file: Path, count: int | None, rounds: int | None) -> aa_controls.Controls:
+    with open_client() as client:
+        return aa_controls.measured(client, file, count=count or aa_controls.CONTROLS, rounds=rounds)
+
+
+def _show_measured(noise: Sequence[Noise], found: aa_controls.Controls | None) -> None:
+    if noise:
         terminal.line()
-        _show_noise(results)
-    return exit_codes.FAILED if any(check.state is State.FAIL for check in checks) else exit_codes.OK
+        _show_noise(noise)
+    if found:
+        terminal.line()
+        for line in aa_controls.lines(found):
+            terminal.line(line)
 
 
 def _check_database(*, as_json: bool) -> int:
@@ -49,7 +107,7 @@ def _check_database(*, as_json: bool) -> int:
     backups.check(path)
     whole = Check("database", State.OK, f"{path} ({units.size(path.stat().st_size)}), no damage found")
     if as_json:
-        json_output.show({"checks": [asdict(whole)], "noise": []})
+        json_output.show({"checks": [asdict(whole)], "noise": [], "controls": None})
     else:
         _show([whole])
     return exit_codes.OK

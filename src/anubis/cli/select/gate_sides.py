@@ -10,9 +10,10 @@ from anubis.cli.families import Key, cells_of, files_of
 from anubis.cli.select import refs
 from anubis.cli.select.unknown_names import unknown_name
 from anubis.cli.views.follow import follow
-from anubis.contracts.runs import RunQuery
+from anubis.contracts.runs import RunQuery, RunRow
 from anubis.late import late
 from anubis.model.errors import BadInputError, CancelledError, NotFoundError
+from anubis.model.labels import is_control
 from anubis.model.run import Run
 from anubis.model.status import Status
 
@@ -26,6 +27,8 @@ else:  # numpy and scipy, pydantic
 
 #: Runs of a baseline given by labels or subject: the newest so many of each benchmark.
 NEWEST = 20
+#: Rounds of a control, unless the user gives another number: each side is first equally often.
+CONTROL_ROUNDS = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +44,8 @@ class Asked:
     baseline: str | None
     subject: str
     labels: Mapping[str, str]
+    #: Measure the descriptor file against itself.
+    control: bool = False
 
 
 def sides_of(client: "Client", asked: Asked) -> "list[gate.GateSides]":
@@ -52,6 +57,8 @@ def sides_of(client: "Client", asked: Asked) -> "list[gate.GateSides]":
         raise BadInputError(
             "more than one baseline is given", remedy="give only one of the --baseline options"
         )
+    if asked.control:
+        return _control(client, asked)
     side_by_side = asked.baseline is not None and _is_file(asked.baseline)
     if any(map(_is_file, asked.what)):
         if not all(map(_is_file, asked.what)):
@@ -75,6 +82,17 @@ def sides_of(client: "Client", asked: Asked) -> "list[gate.GateSides]":
     return [gate.GateSides(contender=contender, baseline=baseline)]
 
 
+def _control(client: "Client", asked: Asked) -> "list[gate.GateSides]":
+    """The sides of an A/A control of one file, which is run first."""
+    if asked.baseline or asked.subject or asked.labels:
+        raise BadInputError(
+            "--control compares a file with itself, so it takes no baseline", remedy="remove --baseline..."
+        )
+    if len(asked.what) != 1 or not _is_file(asked.what[0]):
+        raise BadInputError("--control requires one descriptor file", remedy="name one descriptor file")
+    return _two_sides(_measured(client, replace(asked, rounds=asked.rounds or CONTROL_ROUNDS)), named=True)
+
+
 def _names(asked: Asked) -> list[str]:
     """The benchmarks that the descriptor files describe; only a baseline by label or subject needs them."""
     if not (asked.labels or asked.subject):
@@ -88,7 +106,7 @@ def _baseline(
 ) -> Sequence[Run] | None:
     """The stored runs that are the baseline; None if no --baseline option is given. ``contender``: run ids."""
     if asked.baseline:
-        return [client.runs.get(run_id) for run_id in refs.expand(client, asked.baseline)]
+        return [client.runs.get(run_id) for run_id in refs.expand(client, asked.baseline, controls=False)]
     if asked.labels:
         words = "the label " + " and ".join(f"{key}={value}" for key, value in asked.labels.items())
         return _newest(client, names, contender, RunQuery(labels=dict(asked.labels)), words)
@@ -115,6 +133,7 @@ def _measured(client: "Client", asked: Asked) -> list[Run]:
         overrides=asked.overrides,
         script=asked.script,
         rounds=asked.rounds or 1,
+        control=asked.control,
         warned=warned,
     )
     ended = follow(client, submitted, cancels=True)
@@ -128,7 +147,7 @@ def _measured(client: "Client", asked: Asked) -> list[Run]:
 
 def _stored(client: "Client", what: Sequence[str]) -> list[Run]:
     if what:
-        ids = [run_id for term in what for run_id in refs.expand(client, term)]
+        ids = [run_id for term in what for run_id in refs.expand(client, term, controls=False)]
     else:
         ids = [row.id for row in client.runs.family(refs.LAST)]
     runs = [client.runs.get(run_id) for run_id in dict.fromkeys(ids)]
@@ -164,7 +183,7 @@ def _newest(
     ids: list[str] = []
     for name in dict.fromkeys(names):
         narrow = replace(query, name=name, statuses=(Status.SUCCEEDED,), limit=NEWEST + len(contender))
-        rows = [row for row in client.runs.find(narrow) if row.id not in contender]
+        rows = [row for row in _measured_rows(client, narrow) if row.id not in contender]
         exact = [row for row in rows if row.subject == query.subject]
         ids += [row.id for row in (exact or rows)[:NEWEST]]
     if not ids:
@@ -174,3 +193,13 @@ def _newest(
             remedy=unknown.remedy if unknown else "see the stored runs with anubis history",
         )
     return [client.runs.get(run_id) for run_id in ids]
+
+
+def _measured_rows(client: "Client", query: RunQuery) -> list[RunRow]:
+    """At least as many rows as the query's limit if there are so many, without those of A/A controls."""
+    rows: list[RunRow] = []
+    page = client.runs.find(query)
+    while page:
+        rows += [row for row in page if not is_control(row.labels)]
+        page = client.runs.find(replace(query, after=page[-1].id)) if len(rows) < query.limit else ()
+    return rows

@@ -11,6 +11,7 @@ from anubis.cli.select.unknown_names import unknown_name
 from anubis.cli.views import units
 from anubis.contracts.runs import RunQuery, RunRow
 from anubis.model.errors import AnubisError, BadInputError, NotFoundError
+from anubis.model.labels import is_control
 from anubis.reporting.status_words import WORDS
 
 if TYPE_CHECKING:
@@ -23,10 +24,13 @@ MOST = 100_000
 _FULL_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-def expand(client: "Client", term: str, within: RunQuery | None = None) -> list[str]:
+def expand(
+    client: "Client", term: str, within: RunQuery | None = None, *, controls: bool = True
+) -> list[str]:
     """The full ids that a term names: a comma-separated list of run references, family ids and ``label=value`` pairs.
 
-    A run must match all pairs; ``within`` restricts these runs further. Raises NotFoundError for a part without a
+    A run must match all pairs; ``within`` restricts these runs further. Without ``controls``, pairs select no run of an
+    A/A control. Raises NotFoundError for a part without a
     run.
     """
     parts = [part.strip() for part in term.split(",") if part.strip()]
@@ -37,6 +41,7 @@ def expand(client: "Client", term: str, within: RunQuery | None = None) -> list[
         rows = client.runs.find(
             replace(narrow, labels={**narrow.labels, **labels}, limit=MOST, newest_first=False)
         )
+        rows = [row for row in rows if controls or not is_control(row.labels)]
         if not rows:
             raise unknown_name(client, labels=labels) or NotFoundError(
                 f"no run has {' and '.join(f'{key}={value}' for key, value in labels.items())}",

@@ -13,11 +13,14 @@ POINT, LEVEL, CHANGE = ".", "-", "|"
 _COLOURS = {LEVEL: "blue", CHANGE: "yellow"}
 
 
-def chart(values: Sequence[float], changes: Sequence[int], *, unit: str, width: int) -> Iterator[str]:
+def chart(
+    values: Sequence[float], changes: Sequence[int], *, unit: str, width: int, modes: Sequence[float] = ()
+) -> Iterator[str]:
     """The unit, then ``HEIGHT`` lines; the first and the last have the highest and the lowest value as labels.
 
     ``values`` are at least one, ``changes`` the first points of new levels, ascending. If there are more points
-    than columns, a column shows the lowest and the highest of its points.
+    than columns, a column shows the lowest and the highest of its points. Each of ``modes`` is a line after the last
+    change, in place of the level.
     """
     low, high = min(values), max(values)
     factor, shown = quantities.scale_of(max(abs(low), abs(high)), unit)
@@ -25,7 +28,7 @@ def chart(values: Sequence[float], changes: Sequence[int], *, unit: str, width: 
     indent = max(len(top), len(bottom))
     columns = max(1, min(WIDEST, width - indent - 2, len(values)))
     yield f"{' ' * indent}  {shown}".rstrip()
-    for number, line in enumerate(_grid(values, changes, columns)):
+    for number, line in enumerate(_grid(values, changes, columns, modes)):
         label = {0: top, HEIGHT - 1: bottom}.get(number, "")
         drawn = "".join(
             terminal.style(char, fg=_COLOURS[char]) if char in _COLOURS else char for char in line
@@ -33,7 +36,9 @@ def chart(values: Sequence[float], changes: Sequence[int], *, unit: str, width: 
         yield f"{label.rjust(indent)}  {drawn}".rstrip()
 
 
-def _grid(values: Sequence[float], changes: Sequence[int], columns: int) -> list[list[str]]:
+def _grid(
+    values: Sequence[float], changes: Sequence[int], columns: int, modes: Sequence[float]
+) -> list[list[str]]:
     """Rows of characters: levels first, bars over them, points over both."""
     low, high = min(values), max(values)
     grid = [[" "] * columns for _ in range(HEIGHT)]
@@ -45,9 +50,10 @@ def _grid(values: Sequence[float], changes: Sequence[int], columns: int) -> list
         return at * columns // len(values)
 
     for start, end in pairwise([0, *changes, len(values)]):
-        level = row(median(values[start:end]))
-        for at in range(column(start), column(end - 1) + 1):
-            grid[level][at] = LEVEL
+        own = modes if modes and end == len(values) else [median(values[start:end])]
+        for level in own:
+            for at in range(column(start), column(end - 1) + 1):
+                grid[row(min(max(level, low), high))][at] = LEVEL
     for change in changes:
         for line in grid:
             line[column(change)] = CHANGE

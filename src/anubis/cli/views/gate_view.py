@@ -38,11 +38,15 @@ class FailOn(StrEnum):
     NEVER = "never"
 
 
-def exit_code(report: Report, fail_on: FailOn) -> int:
-    """1 if a benchmark failed, else 3 for a regression or a crossed threshold, else 4 if a verdict is undecided."""
+def exit_code(report: Report, fail_on: FailOn, *, control: bool = False) -> int:
+    """1 if a benchmark failed, else 3 for a regression or a crossed threshold, else 4 if a verdict is undecided.
+
+    In an A/A ``control`` an improvement is as false as a regression.
+    """
     if any(entry.failure for entry in report.comparisons):
         return exit_codes.FAILED
-    if report.is_bad and fail_on is not FailOn.NEVER:
+    is_bad = report.has_changes if control else report.is_bad
+    if is_bad and fail_on is not FailOn.NEVER:
         return exit_codes.REGRESSION
     if report.is_undecided and fail_on is FailOn.UNDECIDED:
         return exit_codes.UNDECIDED
@@ -61,6 +65,8 @@ def text(report: Report, *, everything: bool = False, mean: bool = False) -> Ite
         yield line
     if decides := reports.what_decides(report):
         yield from tables.folded(decides, terminal.width())
+    if report.controls:
+        yield from tables.folded(reports.controls_text(report.controls), terminal.width())
     yield terminal.style(reports.title(report), bold=True)
 
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from anubis.analysis.instability_text import instability_remedy, instability_text
 from anubis.analysis.quantities import effect_between, effect_text, levels_text
 from anubis.cli import terminal
 from anubis.cli.views import tables, units
@@ -76,23 +77,31 @@ def picture(one: "SeriesOverview") -> Iterator[str]:
     point, verdict = one.points[-1], one.verdict
     changes = [change.index for change in verdict.changes]
     yield terminal.style(f"{one_line(one.benchmark)}  {one_line(point.metric)}", bold=True)
-    yield from chart(
-        [each.value for each in one.points], changes, unit=point.units, width=terminal.width() or 80
-    )
+    modes = [mode.level for mode in verdict.instability.modes] if verdict.instability else []
+    values = [each.value for each in one.points]
+    yield from chart(values, changes, unit=point.units, width=terminal.width() or 80, modes=modes)
     first, last = short_subject(one.points[0].subject), short_subject(point.subject)
     about = [
         ("points", f"{verdict.n}{f', {first} to {last}' if first and last else ''}"),
         ("level", "" if verdict.level is None else units.with_unit(verdict.level, point.units)),
         ("noise", _noise(one)),
         ("detects", _detects(one)),
-        ("state", one.state.value),
+        ("state", _state(one)),
         ("machine", point.fingerprint[:8]),
     ]
     yield from tables.pairs(about)
+    if verdict.instability is not None:
+        yield from tables.folded(f"To do: {instability_remedy(verdict.instability)}", terminal.width())
     shifts = [*verdict.changes, *([verdict.suspected] if verdict.suspected else [])]
     if shifts:
         yield ""
         yield from tables.lines(_CHANGES, [_change(one, each) for each in shifts], width=terminal.width())
+
+
+def _state(one: "SeriesOverview") -> str:
+    if (found := one.verdict.instability) is None:
+        return one.state.value
+    return f"{one.state.value}: {instability_text(found, one.points[-1].units)}"
 
 
 def _noise(one: "SeriesOverview") -> str:

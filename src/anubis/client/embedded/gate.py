@@ -1,10 +1,11 @@
 """Comparisons and gates over runs of this installation."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from anubis.client.embedded.references import find_run
 from anubis.client.protocol import judging as protocol
-from anubis.judging import gate
+from anubis.judging import controls, gate
 from anubis.judging.comparison import compare_points
 from anubis.model.errors import NotFoundError
 from anubis.model.status import Status
@@ -28,15 +29,16 @@ class Gate(protocol.Gate):
         min_effect: float = 0.02,
         metrics: Sequence[str] = (),
     ) -> Comparison:
+        sides = [[find_run(self._world.runs, ref) for ref in side] for side in (baseline, contender)]
         old, new = (
             [
                 point
-                for point in self._world.points.of([find_run(self._world.runs, ref).id for ref in side])
+                for point in self._world.points.of([run.id for run in side])
                 if not metrics or point.metric in metrics
             ]
-            for side in (baseline, contender)
+            for side in sides
         )
-        return compare_points(old, new, min_effect=min_effect)
+        return compare_points(old, new, min_effect=min_effect, runs=[*sides[0], *sides[1]])
 
     def check(
         self,
@@ -59,7 +61,11 @@ class Gate(protocol.Gate):
     ) -> Report:
         if metrics:
             self._require(contests, metrics)
-        return gate.compare_sides(contests, self._world, min_effect=min_effect, metrics=metrics)
+        report = gate.compare_sides(contests, self._world, min_effect=min_effect, metrics=metrics)
+        contender = [run for sides in contests for run in sides.contender]
+        both = [*contender, *(run for sides in contests for run in sides.baseline or ())]
+        controls.store_result(both, report, self._world)
+        return replace(report, controls=controls.machine_rate(contender, self._world))
 
     def _require(self, contests: Sequence[gate.GateSides], metrics: Sequence[str]) -> None:
         """Raise NotFoundError for a metric without a value. Failed runs have no values and are reported as failures."""

@@ -42,10 +42,17 @@ class Runs(protocol.Runs):
         overrides: Mapping[str, str] | None = None,
         script: Path | None = None,
         rounds: int = 1,
+        control: bool = False,
         warned: Callable[[Path, Problem], None] | None = None,
     ) -> list[Run]:
         return submission.submit(
-            self._installation, files, overrides=overrides or {}, script=script, rounds=rounds, warned=warned
+            self._installation,
+            files,
+            overrides=overrides or {},
+            script=script,
+            rounds=rounds,
+            control=control,
+            warned=warned,
         )
 
     def replay(

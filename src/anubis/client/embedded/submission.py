@@ -8,12 +8,12 @@ from anubis.contracts.world import World
 from anubis.describe.drafting import DescriptorText
 from anubis.model.problem import Problem
 from anubis.model.run import Run
-from anubis.submission import script_archive
+from anubis.submission import script_archive, side_by_side
 from anubis.submission.descriptor_files import submissions_of
 from anubis.submission.environment import adding
 from anubis.submission.person import person
 from anubis.submission.refusals import not_inherited, only_recorded
-from anubis.submission.submit import runs_of
+from anubis.submission.submit import as_control, runs_of
 from anubis.wiring import Installation
 
 
@@ -24,12 +24,16 @@ def submit(
     overrides: Mapping[str, str],
     script: Path | None,
     rounds: int,
+    control: bool,
     warned: Callable[[Path, Problem], None] | None,
 ) -> list[Run]:
     """See ``Runs.submit`` of the protocol."""
     settings, world = installation.settings, installation.world
     key = _store_script(installation, script) if script else None
-    submissions = submissions_of(files, overrides=overrides, script=key, warned=warned)
+    measured = [file for file in files for _ in range(2)] if control else files
+    submissions = submissions_of(measured, overrides=overrides, script=key, warned=warned)
+    if control:
+        submissions = [*map(as_control, submissions)]
     runs, events = runs_of(
         submissions,
         engines=world.engines,
@@ -41,8 +45,8 @@ def submit(
     )
     adding.add(world, runs, events)
     if warned:
-        found = (problem for run, _ in runs for problem in _remarks(world, run))
-        for problem in dict.fromkeys(found):
+        found = [problem for run, _ in runs for problem in _remarks(world, run)]
+        for problem in dict.fromkeys([*found, *_differences(world, [run for run, _ in runs], rounds)]):
             warned(Path(str(files[0])), problem)
     return [run for run, _ in runs]
 
@@ -51,6 +55,11 @@ def _remarks(world: World, run: Run) -> Iterator[Problem]:
     yield from only_recorded(run.descriptor, world.engines[run.engine])
     if run.descriptor.env.inherit:
         yield from not_inherited(run.descriptor, world.environments.current(run.descriptor))
+
+
+def _differences(world: World, runs: Sequence[Run], rounds: int) -> Iterator[Problem]:
+    inside = {world.engines[run.engine].capabilities.mounting.inside for run in runs}
+    yield from side_by_side.differences(runs, rounds=rounds, in_folders=inside == {None})
 
 
 def _store_script(installation: Installation, path: Path) -> str:

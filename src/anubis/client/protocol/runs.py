@@ -37,11 +37,13 @@ class Runs(Protocol):
         overrides: Mapping[str, str] | None = None,
         script: Path | None = None,
         rounds: int = 1,
+        control: bool = False,
         warned: Callable[[Path, Problem], None] | None = None,
     ) -> list[Run]:
         """Store the runs of these descriptor files or texts, all or none; the runs in the order in which they will start.
 
-        Several files, several rounds or a ``[matrix]`` make a family. ``warned`` is called with every old spelling
+        Several files, several rounds or a ``[matrix]`` make a family. ``control``: each file is measured as both sides of
+        an A/A control, which no series, alert or baseline contains. ``warned`` is called with every old spelling
         and every field that the engine only records. Raises BadInputError with every problem found.
         """
         ...

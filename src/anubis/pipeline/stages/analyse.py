@@ -22,6 +22,7 @@ from anubis.judging.thresholds import BOUNDS, alert_row, crossed_bounds, referen
 from anubis.judging.units import in_newest_unit
 from anubis.late import late
 from anubis.model.alert import Alert, AlertKind, AlertRow, AlertState
+from anubis.model.labels import is_control
 from anubis.model.points import OWN_METRICS, Point
 from anubis.model.run import CROSSED_EVENT, Event, Run, Step
 from anubis.model.series import SeriesVerdict
@@ -44,8 +45,10 @@ NEVER_SUCCEEDED = "no failure alert: no earlier run of this series succeeded"
 
 
 def analyse(run: Run, world: World) -> Step:
-    """Open, update and resolve alerts. A run without alerts is final at once."""
+    """Open, update and resolve alerts. A run without alerts, such as one of an A/A control, is final at once."""
     now_s = world.clock.now_s()
+    if is_control(run.descriptor.info.labels):
+        return conclude(run, now_s, run.cause, run.reason)
     stored = world.alerts.find(benchmark=run.descriptor.info.name)
     settled = {alert.id: after for alert in stored if (after := _decided(run, alert, world))}
     known = [settled.get(alert.id, alert) for alert in stored]
