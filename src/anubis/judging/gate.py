@@ -29,7 +29,6 @@ from anubis.model.alert import Alert, AlertKind, AlertState
 from anubis.model.identity import series_key
 from anubis.model.points import Point, PointBlock
 from anubis.model.run import Run
-from anubis.model.server import Compare
 from anubis.model.status import Status
 from anubis.model.verdict import Comparison, CrossedBound, Sides, Verdict
 from anubis.reporting.gate_report import BenchmarkComparison, Report
@@ -378,12 +377,7 @@ def _note(group: _Group, measured: Mapping[tuple[str, str], set[str]]) -> str:
         )
     machines = set[str]().union(*(measured.get((group.series_key, metric), set()) for metric in missing))
     if machines - {group.fingerprint}:
-        place = "on this machine; values of other machines are not compared"
-        if any(source.compare is Compare.CONTENT for source in group.run.descriptor.data.sources):
-            place = (
-                "on this machine with these data; values of other machines and of other data are not compared"
-            )
-        return f"{what} no earlier values {place}"
+        return f"{what} no earlier values on this machine; values of other machines are not compared"
     return f"{what} no earlier values: this is the first measurement"
 
 
@@ -401,7 +395,5 @@ def _names(groups: Sequence[_Group]) -> Iterator[str]:
 
 def _cell(run: Run) -> list[str]:
     """The matrix coordinates of a run in its family, or its labels if it has no family."""
-    coordinates = {
-        name.rpartition(".")[2]: value for name, value in run.cell.items() if name not in {"round", "file"}
-    }
-    return [f"{name}={value}" for name, value in (coordinates or run.descriptor.info.labels).items()]
+    axes = {key.rpartition(".")[2]: value for key, value in run.cell.items() if key not in {"round", "file"}}
+    return [f"{name}={value}" for name, value in (axes or run.descriptor.info.labels).items()]
