@@ -1,6 +1,6 @@
 """Judges the detector: prints every bar with our value, on tuned and on fresh seeds, and peers in the same run.
 
-python benchmarks/detection [--quick] [--peers-venv DIR] [--data DIR] [--curves | --robustness] [--json FILE]
+python benchmarks/detection [--quick] [--peers-venv DIR] [--data DIR] [--curves | --robustness | --gate] [--json FILE]
 
 Every detector of a row gets the same series; the column "series" has their number.
 """
@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import accuracy
 import curves
+import gate_bars
 import live
 import robustness
 import speed
@@ -30,12 +31,15 @@ FRESH = 20261122
 #: What the values depend on, beside the seeds and the bench.
 DETECTION_CODE = ("analysis/changes", "analysis/samples/spread.py")
 CURVES_CODE = ("analysis/changes", "analysis/samples")
+GATE_CODE = ("analysis/samples", "judging/confirmation.py", "judging/confirmation_evidence.py")
 #: The labels are by one person: F1 values nearer than this are a tie (README of the labelled series).
 TIE = 0.04
 
 
 def main() -> int:
     options = arguments()
+    if options.gate:
+        return gate(options)
     folder = data_folder(options.data)
     report = Report(quick=options.quick, code=CURVES_CODE if options.curves else DETECTION_CODE)
     if folder is None:
@@ -70,6 +74,14 @@ def main() -> int:
     return 0 if not options.strict or all(bar.held is not False for bar in bars) else 1
 
 
+def gate(options: argparse.Namespace) -> int:
+    """Judge what a gate says; no peer can take part."""
+    report = Report(quick=options.quick, code=GATE_CODE)
+    bars = gate_bars.add(report, TUNED, FRESH)
+    report.save(options.json)
+    return 0 if not options.strict or all(bar.held is not False for bar in bars) else 1
+
+
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python benchmarks/detection", description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="few series, in seconds: for every commit")
@@ -77,6 +89,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--curves", action="store_true", help="power and false alarms of the defaults instead of bars"
     )
+    parser.add_argument("--gate", action="store_true", help="comparisons, and confirmation by re-running")
     parser.add_argument(
         "--robustness", action="store_true", help="noise that breaks the assumptions, instead of the bars"
     )

@@ -29,14 +29,16 @@ class Bar:
     @property
     def held(self) -> bool | None:
         """Whether the value that was not tuned on meets the target; None without one."""
-        if self.most is not None:
-            return self.judged <= self.most
-        return None if self.least is None else self.judged >= self.least
+        if self.most is None and self.least is None:
+            return None
+        return (self.most is None or self.judged <= self.most) and (
+            self.least is None or self.judged >= self.least
+        )
 
     @property
     def target(self) -> str:
         if self.most is not None:
-            return f"<= {self.most:g}"
+            return f"<= {self.most:g}" if self.least is None else f"{self.least:g} to {self.most:g}"
         return "" if self.least is None else f">= {self.least:g}"
 
     def row(self) -> list[str]:
@@ -61,7 +63,13 @@ def number(value: float | None) -> str:
 def rows(bars: list[Bar], versions: Mapping[str, str]) -> list[list[str]]:
     """The rows of the table, titles first; ``versions`` are those of the peers that took part."""
     peers = [" ".join((TITLES[name], versions.get(name, ""))).strip() for name in NAMES]
-    return [["", "bar", "series", "Anubis", "Anubis, tuned seed", *peers], *(bar.row() for bar in bars)]
+    return [["", "bar", "series", *OURS, *peers], *(bar.row() for bar in bars)]
 
 
+def rows_without_peers(bars: list[Bar], counted: str) -> list[list[str]]:
+    """The rows of a table that no peer can take part in; ``counted`` is what the column of numbers counts."""
+    return [["", "bar", counted, *OURS], *(bar.row()[: -len(NAMES)] for bar in bars)]
+
+
+OURS = ("Anubis", "Anubis, tuned seed")
 TITLES = {"otava": "Otava", "asv": "asv", "mongodb": "MongoDB", "ruptures": "ruptures"}

@@ -8,7 +8,7 @@ import pytest
 from anubis.model.alert import AlertState
 from anubis.model.delivery import DeliveryStatus
 from anubis.model.descriptor import Measure
-from anubis.model.errors import StoreError
+from anubis.model.errors import DamagedSamplesError, StoreError
 from anubis.pipeline.relay import Relay
 from anubis.store import open_store
 from anubis.store.columns import pack
@@ -327,3 +327,23 @@ def test_runs_of_an_earlier_schema_have_no_overrides(old, database_url):
     connection = driver_for(database_url).connect()
     assert connection.execute("SELECT overrides FROM runs").fetchall() == [(None,)]
     connection.close()
+
+
+def test_stored_samples_get_checksums(old, database_url):
+    """More segments than are read at once; the first of them is damaged after the upgrade."""
+    run, segments = old.add_run(1), 120
+    old.insert("metrics", id=1, name="loss", units="1")
+    for start in range(segments):
+        columns = (array("d", [start]), array("d", [0.0]), array("q", [0]), array("i", [0]))
+        old.insert("samples", run=1, metric=1, start=start, count=1, body=pack(columns))
+    old.close()
+    store = open_store(database_url)
+    assert list(store.points.samples(run.id, "loss").values) == list(range(segments))
+    store.close()
+    connection = driver_for(database_url).connect()
+    connection.execute("UPDATE samples SET checksum = checksum + 1 WHERE start = 0")
+    connection.close()
+    store = open_store(database_url)
+    with pytest.raises(DamagedSamplesError, match=f'"loss" of run {run.id}'):
+        store.points.samples(run.id, "loss")
+    store.close()

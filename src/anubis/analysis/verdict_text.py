@@ -107,6 +107,12 @@ def _noise(verdict: Verdict) -> str:
             f". The noise between sessions is not part of this: the baseline has {verdict.sessions[0]} of the"
             f" {FEWEST_SESSIONS} sessions that its estimate needs, so a difference may be one of the machine's state"
         )
+    if verdict.two_modes_possible:
+        fewest = min(verdict.n_baseline, verdict.n_contender)
+        text += (
+            f". {fewest} runs without earlier values cannot exclude that the metric has two modes: six runs on each side,"
+            " or six earlier values, can"
+        )
     return f"{text}. {_slot(verdict)}"
 
 

@@ -13,6 +13,7 @@ from anubis.model.errors import (
     CancelledError,
     ConflictError,
     DamagedDatabaseError,
+    DamagedSamplesError,
     ElsewhereError,
     FullError,
     LeaseLostError,
@@ -98,6 +99,12 @@ TYPES = (
     ErrorType(error=FullError, name="full", status=507, title="The disk or the quota is full"),
     ErrorType(
         error=DamagedDatabaseError, name="damaged-database", status=500, title="The database is damaged"
+    ),
+    ErrorType(
+        error=DamagedSamplesError,
+        name="damaged-samples",
+        status=500,
+        title="Stored samples of a run are damaged",
     ),
     ErrorType(error=ReadOnlyError, name="read-only", status=503, title="The store cannot be written"),
     ErrorType(error=StoreError, name="store", status=503, title="The database cannot be used now"),

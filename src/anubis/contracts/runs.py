@@ -128,6 +128,13 @@ class RunWriter(Protocol):
         """
         ...
 
+    def replace_samples(self, run_id: str, samples: Sequence[SampleBlock]) -> None:
+        """Store these samples of a final run in place of all that it has, in one transaction.
+
+        Raises NotFoundError if there is no final run with this id.
+        """
+        ...
+
     def request_cancel(self, run_ids: Sequence[str], events: Sequence[Event]) -> Sequence[str]:
         """Request cancellation of runs that are not final, and make them due; returns the ids of the first requests.
 

@@ -13,6 +13,7 @@ from anubis.model.alert import SEVERITY_ORDER, Alert, AlertKind, AlertRow, Alert
 from anubis.model.points import Point
 from anubis.model.series import ChangeKind, ChangePoint, ChangeState, SeriesVerdict
 from anubis.model.verdict import Judgement
+from anubis.record.units import ratio
 
 #: States of alerts that are not resolved or accepted.
 OPEN = (AlertState.SUSPECTED, AlertState.CONFIRMED, AlertState.ACKNOWLEDGED, AlertState.MUTED)
@@ -25,6 +26,11 @@ _KINDS = {
 RESTORED_SHARE = 0.25
 #: Rounds of confirming runs for one alert; after them only a person reopens it.
 MOST_ROUNDS = 2
+#: First points of a part of a series in which changes are not judged: too few points before them were read.
+EDGE = 100
+
+#: Series key, fingerprint and metric.
+SeriesKey = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,12 +40,25 @@ class JudgedSeries:
     points: Sequence[Point]
     verdict: SeriesVerdict
     unstable: bool = False
+    #: Whether the series has points before these. An alert about a change before them is then kept as it is stored.
+    is_part: bool = False
 
     @property
-    def key(self) -> tuple[str, str, str]:
-        """Series key, fingerprint and metric."""
+    def key(self) -> SeriesKey:
+        """The series that this is."""
         point = self.points[-1]
         return point.series_key, point.fingerprint, point.metric
+
+    @property
+    def changes(self) -> list[ChangePoint]:
+        """The changes of the verdict that are judged, confirmed ones first."""
+        changes = [*self.verdict.changes, *([self.verdict.suspected] if self.verdict.suspected else [])]
+        return [change for change in changes if change.index >= EDGE] if self.is_part else changes
+
+
+def key_of(row: AlertRow) -> SeriesKey:
+    """The series of a row."""
+    return row.series_key, row.fingerprint, row.metric
 
 
 def is_level_shift(alert: Alert) -> bool:
@@ -107,7 +126,7 @@ def _update(
     if judged.verdict.instability is not None:
         _note_instability(judged, alerts)
         return
-    changes = [*judged.verdict.changes, *([judged.verdict.suspected] if judged.verdict.suspected else [])]
+    changes = judged.changes
     current_ids: set[str] = set()
     for number, change in enumerate(changes):
         alert = _known(judged, change, alerts.values())
@@ -116,6 +135,10 @@ def _update(
         if alert is None:
             is_recent = change.index >= len(judged.points) - RECENT
             if not is_recent or any(_reverts(change, earlier) for earlier in changes[:number]):
+                continue
+            if any(
+                _is_before(known, judged) and _restores(change, known, judged) for known in alerts.values()
+            ):
                 continue
             alert = _new(benchmark, judged, change, alerts, now_s)
         current = _with(alert, judged, change, now_s, waits)
@@ -129,8 +152,14 @@ def _update(
             and alert.id not in current_ids
             and not (alert.ordered and alert.state is AlertState.SUSPECTED and waits(alert))
             and any(_is_of(row, judged) for row in alert.rows)
+            and not (_is_before(alert, judged) and not any(_restores(one, alert, judged) for one in changes))
         ):
             alerts[alert.id] = _without(alert, judged, now_s)
+
+
+def _is_before(alert: Alert, judged: JudgedSeries) -> bool:
+    """Whether the change of this alert lies before the judged part of a series."""
+    return judged.is_part and all(alert.run_id != point.run_id for point in judged.points[EDGE:])
 
 
 def _note_instability(judged: JudgedSeries, alerts: dict[str, Alert]) -> None:
@@ -153,12 +182,26 @@ def _unstable_note(judged: JudgedSeries) -> str:
 
 def _reverts(later: ChangePoint, earlier: ChangePoint) -> bool:
     """Whether the later change restores the level before the earlier one."""
-    if later.state is not ChangeState.CONFIRMED or not earlier.before or later.index <= earlier.index:
-        return False
-    off = abs(later.after / earlier.before - 1)
-    return off <= max(2 * later.noise_floor, RESTORED_SHARE * abs(earlier.effect)) and off < abs(
-        earlier.effect
+    return later.index > earlier.index and _leads_to(later, earlier.before, earlier.effect)
+
+
+def _restores(change: ChangePoint, alert: Alert, judged: JudgedSeries) -> bool:
+    """Whether a change of this series restores its level before the earlier change of the alert."""
+    units = judged.points[-1].units
+    return any(
+        _is_of(row, judged)
+        and (fraction := ratio(row.units, units)) is not None
+        and _leads_to(change, row.before * fraction[0] / fraction[1], row.effect)
+        for row in alert.rows
     )
+
+
+def _leads_to(change: ChangePoint, before: float, effect: float) -> bool:
+    """Whether a change leads to the level ``before`` an earlier change of this effect."""
+    if change.state is not ChangeState.CONFIRMED or not before:
+        return False
+    off = abs(change.after / before - 1)
+    return off <= max(2 * change.noise_floor, RESTORED_SHARE * abs(effect)) and off < abs(effect)
 
 
 def _known(judged: JudgedSeries, change: ChangePoint, alerts: Iterable[Alert]) -> Alert | None:
@@ -256,4 +299,4 @@ def _row(judged: JudgedSeries, change: ChangePoint) -> AlertRow:
 
 
 def _is_of(row: AlertRow, judged: JudgedSeries) -> bool:
-    return (row.series_key, row.fingerprint, row.metric) == judged.key
+    return key_of(row) == judged.key

@@ -5,10 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from math import isfinite, sqrt
+from math import isfinite
 from typing import NamedTuple
 
 from anubis.analysis.changes.detection import find_changes
+from anubis.analysis.samples.repeats import repeat_errors
 from anubis.analysis.samples.spread import ROBUST_FROM, median
 from anubis.judging.alert_rules import is_level_shift
 from anubis.judging.series import names_one_code
@@ -206,16 +207,12 @@ def _series(block: PointBlock, units: Sequence[Sequence[int]]) -> Series:
         values = tuple(median(sorted(block.values[at] for at in unit)) for unit in units)
     errors: tuple[float, ...] = ()
     if any(block.spreads[at] for unit in units for at in unit):
-        errors = tuple(_error(block, unit) for unit in units)
+        spreads = [block.spreads[unit[0]] if len(unit) == 1 else None for unit in units]
+        counts = [block.counts[unit[0]] if len(unit) == 1 else len(unit) for unit in units]
+        errors = repeat_errors(values, spreads, counts)
     return Series(
         values=values,
         errors=errors,
         subjects=tuple(block.subjects[unit[0]] for unit in units),
         metric=block.metric,
     )
-
-
-def _error(block: PointBlock, unit: Sequence[int]) -> float:
-    """The standard error of a single run from its repeats; 0 if it is unknown."""
-    spread = block.spreads[unit[0]]
-    return spread / sqrt(block.counts[unit[0]]) if len(unit) == 1 and spread is not None else 0.0

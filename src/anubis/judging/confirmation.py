@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import ceil, pi
+from statistics import NormalDist
 
 from anubis.contracts.runs import RunQuery, RunRow
 from anubis.contracts.world import World
@@ -18,6 +20,10 @@ from anubis.model.status import Status
 #: Coordinates of a confirming run in its family: the alert, the side, and the number of its pair from 1.
 CONFIRMS, SIDE, ROUND = "confirms", "side", "round"
 BASELINE, CONTENDER = "baseline", "contender"
+#: Two-sided rate of false changes, divided by the number of metrics: 1 % in the suspected direction.
+ALPHA = 0.02
+#: Share of true changes of the suspected size that the pairs must confirm, and the maximum number of pairs for this.
+_POWER, _MOST_PAIRS = 0.95, 8
 #: Statuses of runs that have no values yet.
 _UNMEASURED = {Status.FETCH, Status.PLACE, Status.WATCH, Status.COLLECT}
 #: More runs than any round has.
@@ -66,10 +72,12 @@ def confirming_runs(run: Run, alert: Alert, world: World) -> Order:
     The sides alternate and each pair begins with the side that ended the previous one, so that a drift of the machine
     affects both sides equally. Without a baseline the contender alone runs again, after a pause that ends its
     session: in the session that led to the suspicion it would only repeat the state of the machine.
+    There are as many pairs as requested, or as many as decide about a change of the suspected size if these are more.
     """
     count = requested_runs(run, alert)
     if not count or CONFIRMS in run.cell:
         return Order()
+    pairs = max(count, min(_pairs_needed(alert), _MOST_PAIRS))
     baseline, now_s = _baseline(run, alert, world), world.clock.now_s()
     again = partial(_again, cause=run, alert=alert, now_s=now_s)
     if isinstance(baseline, str):
@@ -81,13 +89,24 @@ def confirming_runs(run: Run, alert: Alert, world: World) -> Order:
             " and is compared with the history",
         )
     sides = [(BASELINE, baseline), (CONTENDER, run)]
-    ordered = [side for number in range(count) for side in (reversed(sides) if number % 2 else sides)]
+    ordered = [side for number in range(pairs) for side in (reversed(sides) if number % 2 else sides)]
     return Order(
         runs=[
             (again(side, number, {SIDE: name, ROUND: number // 2 + 1}), world.runs.text(side.id))
             for number, (name, side) in enumerate(ordered)
         ]
     )
+
+
+def _pairs_needed(alert: Alert) -> int:
+    """The number of pairs that confirm a change of the size of the clearest row."""
+    rows = [row for row in alert.rows if row.effect]
+    if not rows:
+        return 1
+    reach = NormalDist().inv_cdf(1 - ALPHA / len(alert.rows) / 2) + NormalDist().inv_cdf(_POWER)
+    clearest = min((row.noise_floor or 0.0) / abs(row.effect) for row in rows)
+    # The variance of a difference is twice that of a run, and that of a Hodges-Lehmann estimate pi / 3 of that of a mean.
+    return ceil(2 * pi / 3 * (reach * clearest) ** 2)
 
 
 def round_of(alert: Alert, world: World) -> Sequence[RunRow]:

@@ -18,15 +18,22 @@ from anubis.analysis.verdict_text import slot_text
 from anubis.contracts.runs import RunRow
 from anubis.contracts.world import World
 from anubis.judging.alert_rules import most_severe
-from anubis.judging.confirmation import BASELINE, CONTENDER, ROUND, SIDE, cause_of, is_pending, round_of
+from anubis.judging.confirmation import (
+    ALPHA,
+    BASELINE,
+    CONTENDER,
+    ROUND,
+    SIDE,
+    cause_of,
+    is_pending,
+    round_of,
+)
 from anubis.judging.series import in_order, subject_points
 from anubis.judging.units import in_newest_unit
 from anubis.model.alert import Alert, AlertRow, AlertState
 from anubis.model.points import Point
 from anubis.model.run import Run
 
-#: Two-sided rate of false changes, divided by the number of metrics: 1 % in the suspected direction.
-ALPHA = 0.02
 #: Smallest effect that counts, unless the descriptor sets another one.
 MIN_EFFECT = 0.02
 

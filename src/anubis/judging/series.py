@@ -1,11 +1,11 @@
 """From points to series: one for each metric and kind of machine, in subject order."""
 
-import math
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from anubis.analysis.samples.repeats import repeat_errors
 from anubis.model.descriptor import Descriptor
 from anubis.model.points import OWN_METRICS, Point
 from anubis.model.series import ChangePoint, Series, SeriesVerdict
@@ -33,16 +33,17 @@ def names_one_code(subject: str) -> bool:
 
 
 def series_of(points: Sequence[Point]) -> Series:
-    """One series from ordered points. The error of a run is the standard error of the mean of its repeats.
+    """One series from ordered points, with the standard errors of the repeats of their runs.
 
-    That of a point over several runs is unknown (0): its spread is not one of repeats.
+    The spread of a point over several runs is not one of repeats: like a single repeat it has the error of the others.
     """
     latest = points[-1]
     return Series(
         values=tuple(point.value for point in points),
-        errors=tuple(
-            point.spread / math.sqrt(point.count) if point.spread is not None and point.runs == 1 else 0.0
-            for point in points
+        errors=repeat_errors(
+            [point.value for point in points],
+            [point.spread if point.runs == 1 else None for point in points],
+            [point.count for point in points],
         ),
         subjects=tuple(point.subject for point in points),
         metric=latest.metric,

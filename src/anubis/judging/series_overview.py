@@ -60,7 +60,9 @@ class SeriesOverview:
     def judged(self) -> JudgedSeries:
         """The input of the alert rules."""
         unstable = self.state is SeriesState.UNSTABLE
-        return JudgedSeries(points=self.points, verdict=self.verdict, unstable=unstable)
+        return JudgedSeries(
+            points=self.points, verdict=self.verdict, unstable=unstable, is_part=self.earlier > 0
+        )
 
 
 def series_overviews(

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from anubis.model.cause import Cause
 from anubis.model.problem import Problem
 
+#: Maximum number of damaged metrics in one message.
+_MOST_NAMED = 20
+
 
 class AnubisError(Exception):
     """Base of all errors shown to users. ``exit_code`` is the exit status of the command line."""
@@ -155,6 +158,32 @@ class DamagedDatabaseError(AnubisError):
             f"the database {place} is damaged: {problem}",
             remedy="stop all commands and workers, then restore a backup: anubis backup --restore FILE; without one, rescue "
             f"what can be read: sqlite3 {place} .recover | sqlite3 rescued.db, then anubis backup --restore rescued.db",
+        )
+
+
+class DamagedSamplesError(AnubisError):
+    """Stored samples of a run are damaged. Its other values are not affected, and its record has the samples."""
+
+    exit_code = 2
+
+    @classmethod
+    def of(cls, run_id: str, metric: str, problem: str) -> "DamagedSamplesError":
+        """The error of one metric of a run, with the ways to restore its samples."""
+        return cls(
+            f'the stored samples of "{metric}" of run {run_id} are damaged: {problem}',
+            remedy=f"read them from its record again: anubis record extract {run_id}; without a record (an imported "
+            "history), purge the run and import it again. Then check the disk, and the database with anubis doctor --database",
+        )
+
+    @classmethod
+    def of_several(cls, damaged: Sequence[tuple[str, str]]) -> "DamagedSamplesError":
+        """The error of several metrics, given as run id and metric."""
+        named = ", ".join(f'"{metric}" of run {run_id}' for run_id, metric in damaged[:_MOST_NAMED])
+        more = f" and {len(damaged) - _MOST_NAMED} more" if len(damaged) > _MOST_NAMED else ""
+        return cls(
+            f"stored samples are damaged: {named}{more}",
+            remedy="read them from the record of each run again: anubis record extract RUN; without a record (an imported "
+            "history), purge the run and import it again. Then check the disk",
         )
 
 

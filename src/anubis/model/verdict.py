@@ -70,6 +70,8 @@ class Verdict:
     #: Second run of a round over the first one, minus one, where it is significant: it was removed from ``effect`` and
     #: from the noise. None: it is not significant, or the runs were not alternated.
     slot_effect: float | None = None
+    #: Whether so few runs were compared, without earlier values, that a metric with two modes may look changed.
+    two_modes_possible: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from anubis.model.errors import AnubisError
+from anubis.model.errors import AnubisError, disk_error
 from anubis.pipeline.lease_owner import boot
 from anubis.record import access
 
@@ -49,8 +49,14 @@ class WorkerLock:
 
 @contextlib.contextmanager
 def only_worker(home: Path) -> Iterator[WorkerLock | None]:
-    """Hold the worker's lock of a home folder; None when another process holds it and makes progress."""
-    file = _locked(home / _LOCK)
+    """Hold the worker's lock of a home folder; None when another process holds it and makes progress.
+
+    Raises StoreError if the home folder cannot be written.
+    """
+    try:
+        file = _locked(home / _LOCK)
+    except OSError as error:
+        raise disk_error(f"no worker can be started in {home}", error) from error
     try:
         yield None if file is None else WorkerLock(home, file)
     finally:

@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from anubis.model.errors import NotFoundError
 from anubis.model.points import SESSION_PAUSE_S, Point, SampleBlock
 from anubis.model.run import Event, Run, Step, finished_period
+from anubis.model.status import Status
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import event_words, write_events
 from anubis.store.rows import descriptor_values, id_bytes, id_text, new_run_values
@@ -95,6 +97,23 @@ def add_points(database: Database, dictionaries: Dictionaries, points: Sequence[
         return len(rows)
 
     return database.transact(work)
+
+
+def replace_samples(
+    database: Database, dictionaries: Dictionaries, run_id: str, samples: Sequence[SampleBlock]
+) -> None:
+    """See ``Runs.replace_samples``."""
+    measured = Measured(dictionaries, Step(status=Status.SUCCEEDED, samples=tuple(samples)))
+
+    def work(session: Session) -> None:
+        numbers = _numbers(session, [run_id], statement="final_runs")
+        if not numbers:
+            raise NotFoundError(f"no final run has the id {run_id}", remedy="anubis history lists the runs")
+        for statement in ("forget_samples", "forget_summaries"):
+            session.write(statement, run=numbers[run_id])
+        measured.write(session, numbers[run_id])
+
+    database.transact(work)
 
 
 def _unknown(session: Session, runs: Sequence[tuple[Run, str]]) -> list[tuple[Run, str]]:

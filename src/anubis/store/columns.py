@@ -8,6 +8,7 @@ transposed, so that bytes of equal significance are adjacent.
 
 import struct
 import sys
+import zlib
 from array import array
 from itertools import accumulate
 from operator import sub
@@ -39,6 +40,11 @@ def pack(columns: tuple["array[Any]", ...]) -> bytes:
     )
     head = _HEAD.pack(_VERSION, len(columns[0]))
     return head + zstandard.ZstdCompressor(level=_LEVEL).compress(written)
+
+
+def checksum(blob: bytes, start: int) -> int:
+    """The checksum of a segment whose first sample is at position ``start``."""
+    return zlib.crc32(blob, start)
 
 
 def unpack(blob: bytes) -> tuple["array[Any]", ...]:

@@ -25,7 +25,7 @@ else:  # Alembic takes 0.4 s
     migrations = late("anubis.store.migrations.upgrade")
 
 #: The newest revision in ``migrations/versions``; what ``create`` in the ``.sql`` files makes. Revisions count up.
-VERSION = "0006"
+VERSION = "0007"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +39,10 @@ class Store:
     alerts: StoredAlerts
     deliveries: StoredDeliveries
     database: Database
+
+    def keep_room(self) -> None:
+        """Reserve some space on the disk of the database, for when runs fill it."""
+        self.database.driver.keep_room()
 
     def close(self) -> None:
         """Close every connection."""

@@ -8,7 +8,7 @@ from anubis.model.errors import NotFoundError
 from anubis.model.ids import short_id
 from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Event, Run
-from anubis.store.adding import add_points, add_runs
+from anubis.store.adding import add_points, add_runs, replace_samples
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import event_words, write_events
 from anubis.store.listing import find
@@ -104,6 +104,9 @@ class StoredRuns:
 
     def add_points(self, points: Sequence[Point]) -> int:
         return add_points(self._database, self._dictionaries, points) if points else 0
+
+    def replace_samples(self, run_id: str, samples: Sequence[SampleBlock]) -> None:
+        replace_samples(self._database, self._dictionaries, run_id, samples)
 
     def request_cancel(self, run_ids: Sequence[str], events: Sequence[Event]) -> Sequence[str]:
         """See the contract. A waiting run becomes due at once; events of runs that were marked before are dropped."""

@@ -1,18 +1,18 @@
 """Samples in the database: segments of packed columns, and one summary row for each metric of a run."""
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
 from anubis.late import late
-from anubis.model.errors import NotFoundError
+from anubis.model.errors import DamagedSamplesError, NotFoundError
 from anubis.model.points import SampleBlock
-from anubis.store.columns import pack, unpack, worth_numpy
-from anubis.store.rows import id_bytes, number
-from anubis.store.sql.database import Database, Session
+from anubis.store.columns import checksum, pack, unpack, worth_numpy
+from anubis.store.rows import id_bytes, id_text, number
+from anubis.store.sql.database import Database, Row, Session
 from anubis.store.text import clean
 
 if TYPE_CHECKING:
@@ -128,13 +128,13 @@ class SampleWriter:
 
 
 def read_samples(database: Database, run_id: str, metric: str, most: int | None) -> SampleBlock:
-    """See ``Points.samples``. Raises NotFoundError if the run has no samples of this metric."""
+    """See ``Points.samples``."""
     rows = database.rows("segments", run_id=id_bytes(run_id), name=clean(metric))
     if not rows:
         raise NotFoundError(
             f"run {run_id} has no samples of {metric!r}", remedy="anubis results lists its metrics"
         )
-    values, times_s, steps, repeats = thinned(_joined([row.body for row in rows]), most)
+    values, times_s, steps, repeats = thinned(_joined(rows, run_id, metric), most)
     return SampleBlock(
         metric=metric, units=rows[-1].units, values=values, times_s=times_s, steps=steps, repeats=repeats
     )
@@ -172,26 +172,40 @@ def _extremes(values: "array[float]") -> Any:
 
 
 def _segments(columns: Columns, start: int) -> list[dict[str, Any]]:
-    length = len(columns[0])
-    return [
-        {
-            "start": start + at,
-            "count": min(SEGMENT, length - at),
-            "body": pack(tuple(column[at : at + SEGMENT] for column in columns)),
-        }
-        for at in range(0, length, SEGMENT)
-    ]
+    segments = []
+    for at in range(0, len(columns[0]), SEGMENT):
+        part = tuple(column[at : at + SEGMENT] for column in columns)
+        body = pack(part)
+        segments.append(
+            {
+                "start": start + at,
+                "count": len(part[0]),
+                "body": body,
+                "checksum": checksum(body, start + at),
+            }
+        )
+    return segments
 
 
 def _stored(session: Session, run: int, name: str) -> Columns:
-    return _joined([row.body for row in session.rows("stored_segments", run=run, name=name)])
+    rows = session.rows("stored_segments", run=run, name=name)
+    return _joined(rows, id_text(rows[0].id), name)
 
 
-def _joined(bodies: list[bytes]) -> Columns:
-    if len(bodies) == 1:
-        return unpack(bodies[0])
+def _joined(rows: Sequence[Row], run_id: str, metric: str) -> Columns:
+    """The samples of all segments, in order. Raises DamagedSamplesError."""
     whole = tuple(column[:] for column in _EMPTY)
-    for body in bodies:
-        for column, more in zip(whole, unpack(body), strict=True):
+    for row in rows:
+        start = len(whole[0])
+        if row.start != start:
+            raise DamagedSamplesError.of(run_id, metric, f"samples from {start} on are missing")
+        if row.checksum != checksum(row.body, row.start):
+            raise DamagedSamplesError.of(
+                run_id, metric, f"the checksum of the samples from {start} on differs"
+            )
+        columns = unpack(row.body)
+        if len(rows) == 1:
+            return columns
+        for column, more in zip(whole, columns, strict=True):
             column.extend(more)
     return whole

@@ -115,6 +115,14 @@ class FakeRuns:
                     self._shelf.points.setdefault((point.run_id, point.metric), point)
             return len(self._shelf.points) - before
 
+    def replace_samples(self, run_id: str, samples: Sequence[SampleBlock]) -> None:
+        with self._shelf.lock:
+            if run_id not in self._shelf.runs or not self._shelf.runs[run_id].status.final:
+                raise NotFoundError(f"no final run has the id {run_id}")
+            for key in [key for key in self._shelf.samples if key[0] == run_id]:
+                del self._shelf.samples[key]
+            self._shelf.samples |= {(run_id, block.metric): block for block in samples}
+
     def request_cancel(self, run_ids: Sequence[str], events: Sequence[Event]) -> Sequence[str]:
         with self._shelf.lock:
             marked = []

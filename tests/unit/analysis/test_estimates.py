@@ -6,6 +6,7 @@ from scipy.stats import fisher_exact
 
 from anubis.analysis.samples.compare import compare
 from anubis.analysis.samples.estimates import _p_given_ties
+from anubis.analysis.verdict_text import next_step
 from anubis.model.verdict import Estimator, Judgement
 
 
@@ -53,5 +54,18 @@ def test_two_pairs_are_judged_as_runs():
 def test_three_runs_of_one_mode_are_not_a_change_if_the_history_has_two_modes():
     modes = [100.0, 100.5, 110.0, 99.5, 110.5, 100.2, 109.5, 100.1, 99.8, 110.2]
     old, new = [100.0, 100.1, 99.9], [110.0, 110.1, 109.9]
-    assert compare("m", old, new).judgement is Judgement.CHANGED
-    assert compare("m", old, new, history=modes).judgement is Judgement.UNDECIDED
+    without = compare("m", old, new)
+    assert without.judgement is Judgement.CHANGED
+    assert without.two_modes_possible
+    assert "3 runs without earlier values cannot exclude that the metric has two modes" in next_step(without)
+    with_history = compare("m", old, new, history=modes)
+    assert with_history.judgement is Judgement.UNDECIDED
+    assert not with_history.two_modes_possible
+    assert "two modes" not in next_step(with_history)
+
+
+def test_six_runs_a_side_can_show_two_modes():
+    values = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2]
+    assert not compare("m", values, values).two_modes_possible
+    assert compare("m", values[:5], values).two_modes_possible
+    assert not compare("m", values[:2], values[:2]).two_modes_possible

@@ -34,6 +34,7 @@ EXAMPLES = [
     errors.StoreError("locked"),
     errors.FullError("no space left"),
     errors.DamagedDatabaseError("the database anubis.db is damaged"),
+    errors.DamagedSamplesError.of("a-run", "loss", "the checksum of the samples from 0 on differs"),
     errors.ReadOnlyError("read-only file system"),
 ]
 

@@ -138,6 +138,7 @@ def test_a_level_that_came_back_resolves_its_alert_and_tells_of_the_recovery(his
 
 def test_an_alert_stays_open_while_its_change_leaves_the_newest_points(history, monkeypatch):
     monkeypatch.setattr("anubis.pipeline.stages.analyse.NEWEST_POINTS", 60)
+    monkeypatch.setattr("anubis.judging.alert_rules.EDGE", 10)
     history.add(100.0, 20)
     history.add(90.0, 12)
     [opened] = history.add(90.0, 70)
@@ -302,6 +303,17 @@ def test_the_effect_of_the_order_of_confirming_runs_decides_nothing(history, hou
     assert confirmation.alert.state is state
     assert "without the effect of their order: the second run is 3" in confirmation.alert.why
     assert "lower than the first" in confirmation.alert.why
+
+
+@pytest.mark.parametrize(
+    ("count", "level", "pairs"), [(1, 85.0, 1), (1, 98.0, 3), (6, 98.0, 6), (1, 98.4, 4)]
+)
+def test_there_are_at_least_as_many_pairs_as_decide_about_the_suspected_change(
+    history, house, count, level, pairs
+):
+    confirmation = Confirmation(history, house, count, level=level)
+
+    assert len(confirmation.runs) == 2 * pairs
 
 
 @pytest.mark.parametrize("count", [2, 3, 8])

@@ -24,6 +24,8 @@ FLOOR = 0.001
 #: Residuals beyond this many deviations are outliers, and residuals are clipped here before they are averaged.
 OUTLIER, CLIP = 3.0, 2.5
 OUTLIER_SHARES = (0.005, 0.35)
+#: Maximum deviation of a point in sigmas: such a point has no weight, and the grid of levels covers its surroundings.
+WIDEST = 1000.0
 #: Effect of the running median on the lag-1 autocorrelation of white and of AR(1) noise, by simulation:
 #: observed = BIAS + SLOPE * true for true values from 0 to 0.6.
 BIAS, SLOPE = -0.042, 0.79
@@ -80,7 +82,7 @@ def estimate_noise(work: Floats, errors: Floats | None = None) -> NoiseModel:
 def deviations_of(noise: NoiseModel, errors: Floats) -> Floats:
     """Standard deviation of every point in units of its series' sigma; shape (series, points)."""
     deviations: Floats = np.sqrt(noise.between[:, None] ** 2 + errors**2) / noise.sigma[:, None]
-    return deviations
+    return np.minimum(deviations, WIDEST)
 
 
 def _residuals(work: Floats) -> Floats:

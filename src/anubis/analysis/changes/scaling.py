@@ -16,6 +16,8 @@ Floats = NDArray[np.float64]
 
 #: Minimum number of points of a series: each side of a change needs three.
 FEWEST_POINTS = 6
+#: Maximum error as a ratio of the value (of a typical value, if some are not positive).
+LARGEST_ERROR = 10.0
 #: Limit of working values, in sigmas from the first.
 FARTHEST = 1e6
 
@@ -73,8 +75,9 @@ class Scale:
         return np.log(values) if self.logs else values / self.unit
 
     def errors(self, values: Floats, errors: Floats) -> Floats:
-        """Standard errors in working units."""
-        return errors / values if self.logs else errors / self.unit
+        """Standard errors in working units, at most ``LARGEST_ERROR``."""
+        with np.errstate(over="ignore"):
+            return np.minimum(errors / (values if self.logs else self.unit), LARGEST_ERROR)
 
     def effect(self, difference: float) -> float:
         """A working difference as a ratio minus one."""

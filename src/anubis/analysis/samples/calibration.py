@@ -5,7 +5,7 @@ test returns where nothing has changed.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,15 +20,17 @@ Floats = NDArray[np.float64]
 #: Number of residuals from which on their own tail is used.
 FEWEST_RESIDUALS = 500
 #: Maximum number of residuals that are computed.
-MOST_RESIDUALS = 8000
+MOST_RESIDUALS = 20_000
 #: Weight of "Student's p is right" in the estimate of the inflation from few residuals, in residuals.
 _PSEUDO_RESIDUALS = 40
-#: Share of the residuals that the generalised Pareto distribution describes, and the minimum number of them.
-_TAIL, _FEWEST_IN_TAIL = 0.02, 50
+#: Shares of the residuals that the generalised Pareto distribution may describe, and the minimum number of them.
+_TAILS, _FEWEST_IN_TAIL = (0.005, 0.01, 0.02), 50
 #: Limits of its shape: no tail ends at the values that were seen, and every tail has a mean.
 _SHAPES = (0.0, 0.9)
 #: Minimum number of values of a level for a test of each against the others.
 _FEWEST_VALUES = 4
+#: 1 - confidence of intervals.
+ALPHA = 0.05
 #: The smallest p that differs from 0.
 _LEAST = 1e-300
 
@@ -46,6 +48,8 @@ class Calibration:
     inflation: float
     #: Threshold, share of the residuals above it, shape and scale of their generalised Pareto distribution.
     tail: tuple[float, float, float, float]
+    #: The p value that is worth ``ALPHA``.
+    level: float
 
     @classmethod
     def of(cls, seen: "Unchanged") -> "Calibration":
@@ -57,32 +61,23 @@ class Calibration:
             ratio = float(np.quantile(scores, 0.9, method="lower")) / _score(0.1, freedom) if count else 1.0
             weight = count / (count + _PSEUDO_RESIDUALS)
             inflation = math.sqrt(1 + weight * (max(1.0, ratio) ** 2 - 1))
-            return cls(freedom, np.empty(0), inflation, (math.inf, 0.0, 0.0, 1.0))
-        share = max(_TAIL, _FEWEST_IN_TAIL / count)
-        threshold = float(np.quantile(scores, 1 - share))
-        return cls(freedom, scores, 1.0, (threshold, share, *_pareto(scores[scores > threshold] - threshold)))
+            level = 2 * float(stdtr(freedom, -_score(ALPHA, freedom) * inflation))
+            return cls(freedom, np.empty(0), inflation, (math.inf, 0.0, 0.0, 1.0), level)
+        level = 2 * float(stdtr(freedom, -float(np.quantile(scores, 1 - ALPHA))))
+        return cls(freedom, scores, 1.0, _tail(scores), level)
 
-    def p(self, probability: float) -> float:
-        """The share of values without a change whose p is at most this one."""
-        score = _score(probability, self.freedom)
+    def p(self, probabilities: Floats) -> Floats:
+        """For each p value the share of values without a change whose p is at most as large."""
+        scores = -stdtrit(self.freedom, np.maximum(probabilities, _LEAST) / 2)
         if not len(self.scores):
-            return min(1.0, 2 * float(stdtr(self.freedom, -score / self.inflation)))
+            widened: Floats = np.minimum(1.0, 2 * stdtr(self.freedom, -scores / self.inflation))
+            return widened
         threshold, share, shape, scale = self.tail
-        if score > threshold:
-            beyond = (score - threshold) / scale
-            if abs(shape) < 1e-6:
-                return share * math.exp(-beyond)
-            return share * math.pow(max(0.0, 1 + shape * beyond), -1 / shape)
+        beyond = np.maximum(scores - threshold, 0.0) / scale
+        tail = share * (np.exp(-beyond) if shape < 1e-6 else (1 + shape * beyond) ** (-1 / shape))
         count = len(self.scores)
-        return float(count - np.searchsorted(self.scores, score) + 1) / (count + 1)
-
-    def level(self, alpha: float) -> float:
-        """The p value that is worth ``alpha``, which is at least the share of the tail."""
-        if len(self.scores):
-            score = float(np.quantile(self.scores, 1 - alpha))
-        else:
-            score = _score(alpha, self.freedom) * self.inflation
-        return 2 * float(stdtr(self.freedom, -score))
+        ranks = (count - np.searchsorted(self.scores, scores) + 1) / (count + 1)
+        return np.where(scores > threshold, tail, ranks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +88,29 @@ class Unchanged:
     freedoms: Floats
 
 
-def leave_one_out(levels: Sequence[Sequence[float]], prior: Prior) -> Unchanged:
-    """The tests of each value against the others of its level, as of a contender with one value.
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Values of levels, each against the others of its level as a contender with one value is; shape (values,) each."""
 
-    ``levels`` are the working values of each metric. With many metrics some of the values of each are taken.
+    differences: Floats
+    #: Variance of one value, estimated from the others, and its degrees of freedom.
+    variances: Floats
+    freedoms: Floats
+    #: The variance of the difference over that of one value.
+    factors: Floats
+
+    def tested(self, prior: Prior) -> Unchanged:
+        """The tests with variances shrunk by ``prior``."""
+        variances, freedoms = prior.shrink(self.variances, self.freedoms)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = self.differences / np.sqrt(variances * self.factors)
+        return Unchanged(2 * stdtr(freedoms, -np.where(self.differences > 0, ratios, 0.0)), freedoms)
+
+
+def leave_one_out(levels: Iterable[Sequence[float]]) -> LeftOut:
+    """Each value of the levels against the others of its level; with many values some of each level are taken.
+
+    ``levels`` are the working values of each metric.
     """
     by_count: dict[int, list[Sequence[float]]] = {}
     for level in levels:
@@ -104,33 +118,46 @@ def leave_one_out(levels: Sequence[Sequence[float]], prior: Prior) -> Unchanged:
             by_count.setdefault(len(level), []).append(level)
     total = sum(count * len(group) for count, group in by_count.items())
     every = max(1, math.ceil(total / MOST_RESIDUALS))
-    found = [_of_group(np.array(group), every, prior) for group in by_count.values()]
-    if not found:
-        return Unchanged(np.empty(0), np.empty(0))
-    probabilities, freedoms = zip(*found, strict=True)
-    return Unchanged(np.concatenate(probabilities), np.concatenate(freedoms))
+    found = [_of_group(np.array(group), every) for group in by_count.values()]
+    columns = zip(*found, strict=True) if found else [[np.empty(0)]] * 4
+    return LeftOut(*map(np.concatenate, columns))
 
 
-def _of_group(levels: Floats, every: int, prior: Prior) -> tuple[Floats, Floats]:
-    """P and degrees of freedom for every n-th value of levels of equal length, shape (levels, values)."""
-    levels = levels[np.ptp(levels, axis=1) > 0]
+def _of_group(levels: Floats, every: int) -> tuple[Floats, Floats, Floats, Floats]:
+    """The columns of ``LeftOut`` for every n-th value of levels of equal length, shape (levels, values)."""
+    levels = np.sort(levels[np.ptp(levels, axis=1) > 0], axis=1)
     rows, places = np.divmod(np.arange(0, levels.size, every), levels.shape[1])
     # A stride that divides the length would take the same places of every level.
     places = (places + rows) % levels.shape[1]
     rest = levels.shape[1] - 1
-    others = (places[:, None] + 1 + np.arange(rest)) % levels.shape[1]
-    others = levels[rows[:, None], others]
-    freedom = rest - 1
-    variances, freedoms = prior.shrink(noise_floors(others) ** 2, freedom)
-    errors = np.sqrt(variances * (1 + median_variance(rest)))
-    differences = np.abs(levels[rows, places] - np.median(others, axis=1))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.where(differences > 0, differences / errors, 0.0)
-    return 2 * stdtr(freedoms, -ratios), freedoms
+    kept = np.arange(rest)
+    others = levels[rows[:, None], kept + (kept >= places[:, None])]
+    centres = (others[:, (rest - 1) // 2] + others[:, rest // 2]) / 2
+    return (
+        np.abs(levels[rows, places] - centres),
+        noise_floors(others) ** 2,
+        np.full(len(rows), rest - 1.0),
+        np.full(len(rows), 1 + median_variance(rest)),
+    )
 
 
 def _score(probability: float, freedom: float) -> float:
     return -float(stdtrit(freedom, max(probability, _LEAST) / 2))
+
+
+def _tail(scores: Floats) -> tuple[float, float, float, float]:
+    """Threshold, share, shape and scale of the tail.
+
+    The smallest share if its tail and that of the next are light, that is at most exponential, else the largest share: if
+    one in a hundred values is a spike, only the tail of the spikes is light.
+    """
+    fits = []
+    for share in _TAILS:
+        at = max(share, _FEWEST_IN_TAIL / len(scores))
+        threshold = float(np.quantile(scores, 1 - at))
+        fits.append((threshold, at, *_pareto(scores[scores > threshold] - threshold)))
+    smallest, middle, largest = fits
+    return smallest if smallest[2] == middle[2] == 0 else largest
 
 
 def _pareto(exceedances: Floats) -> tuple[float, float]:

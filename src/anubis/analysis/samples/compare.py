@@ -6,16 +6,17 @@ are not pooled (Kalibera & Jones 2013, Rigorous Benchmarking in Reasonable Time)
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from anubis.analysis.samples import estimates
-from anubis.analysis.samples.calibration import Calibration, leave_one_out
 from anubis.analysis.samples.estimates import FEWEST_RUNS, Estimate
-from anubis.analysis.samples.moderation import Prior
 from anubis.analysis.samples.multiplicity import adjusted, mean_effect
+from anubis.analysis.samples.ranks import Shift
 from anubis.analysis.samples.scale import Scale, scale_of
-from anubis.analysis.samples.sessions import FEWEST_SESSIONS, AgainstHistory, centre, grouped
+from anubis.analysis.samples.sessions import grouped
 from anubis.analysis.samples.spread import ROBUST_FROM, median, runs_needed
+from anubis.analysis.samples.together import Together
 from anubis.analysis.verdict_text import next_step, render
 from anubis.model.errors import BadInputError
 from anubis.model.verdict import Comparison, Judgement, Sides, Verdict
@@ -32,8 +33,8 @@ class _Sample:
     estimate: Estimate
     #: The difference of the medians in working units; None: a side has no value.
     between_medians: float | None
-    #: The values of each session of both sides.
-    sessions: tuple[list[list[float]], list[list[float]]]
+    #: The medians of both sides in the metric's unit; None: a side has no value.
+    medians: tuple[float | None, float | None]
 
     @classmethod
     def of(cls, sides: Sides) -> "_Sample":
@@ -42,16 +43,19 @@ class _Sample:
         if min(len(old), len(new)) >= FEWEST_RUNS and not scale_of(past).logs:
             past = ()  # differences would replace the ratios of values that have ratios
         scale = scale_of(old, new, past)
-        between_medians = scale.centre(new) - scale.centre(old) if old and new else None
-        sessions = grouped(old, sides.baseline_sessions), grouped(new, sides.contender_sessions)
-        pairs = [(old[i], new[j]) for i, j in sides.pairs]
-        if len(pairs) >= FEWEST_RUNS:
+        medians = median(sorted(old)) if old else None, median(sorted(new)) if new else None
+        between_medians = None
+        if medians[0] is not None and medians[1] is not None:
+            between_medians = scale.value(medians[1]) - scale.value(medians[0])
+        if len(sides.pairs) >= FEWEST_RUNS:
+            pairs = [(old[i], new[j]) for i, j in sides.pairs]
             estimate = estimates.of_pairs(scale, pairs, sides.contender_second)
         else:
+            sessions = grouped(old, sides.baseline_sessions), grouped(new, sides.contender_sessions)
             estimate = estimates.by_session(scale, sessions) or estimates.of_runs(
                 scale.work(old), scale.work(new), scale.work(past), between_medians, scale
             )
-        return cls(sides, scale, estimate, between_medians, sessions)
+        return cls(sides, scale, estimate, between_medians, estimate.centres or medians)
 
 
 def compare(
@@ -101,7 +105,9 @@ def compare(
         pairs=tuple(pairs),
         contender_second=tuple(contender_second),
     )
-    return _Samples.of([sides]).verdicts()[0]
+    sample = _Sample.of(sides)
+    (difference,) = Together.of([sample.estimate]).differences([sample.estimate])
+    return _verdict(sample, difference, None)
 
 
 def compare_many(sides: Iterable[Sides], *, false_discovery_rate: float = 0.05) -> Comparison:
@@ -111,131 +117,97 @@ def compare_many(sides: Iterable[Sides], *, false_discovery_rate: float = 0.05) 
     (``Prior``), because p of a few ranks cannot be small enough; the interval of each metric is its own. A change that
     is not significant after adjustment is undecided; twice the number of runs is proposed for it.
     """
-    samples = _Samples.of([*sides])
-    verdicts = samples.verdicts()
-    among = samples.p_among()
-    tested = [at for at, p in enumerate(among) if p is not None]
-    for at, of_all in zip(tested, adjusted([among[at] or 0.0 for at in tested]), strict=True):
-        adjusted_p = max(of_all, verdicts[at].p or 0.0)
-        verdict = replace(verdicts[at], adjusted_p=adjusted_p)
-        if adjusted_p > false_discovery_rate and verdict.judgement is not Judgement.UNCHANGED:
-            verdict = _again(verdict)
-        verdicts[at] = verdict
+    samples = [_Sample.of(one) for one in sides]
+    all_estimates = [one.estimate for one in samples]
+    together = Together.of(all_estimates)
+    p_values = together.p_values(all_estimates)
+    of_all = iter(adjusted([p for p in p_values if p is not None]))
+    verdicts = [
+        _verdict(sample, difference, None if p is None else next(of_all), false_discovery_rate)
+        for sample, difference, p in zip(samples, together.differences(all_estimates), p_values, strict=True)
+    ]
     effect, interval, count = mean_effect(verdicts)
     return Comparison(verdicts=tuple(verdicts), mean_effect=effect, mean_interval=interval, mean_count=count)
 
 
-@dataclass(frozen=True, slots=True)
-class _Samples:
-    """The metrics of a comparison, and what they show together."""
-
-    samples: list[_Sample]
-    prior: Prior
-    #: Of p values that do not, and that do use the prior.
-    calibrations: tuple[Calibration, Calibration]
-
-    @classmethod
-    def of(cls, sides: Sequence[Sides]) -> "_Samples":
-        samples = [_Sample.of(one) for one in sides]
-        spreads = [one.estimate.spread for one in samples if one.estimate.spread is not None]
-        prior = Prior.of([one.variance for one in spreads], [one.freedom for one in spreads])
-        levels = [one.estimate.level for one in samples]
-        own = Calibration.of(leave_one_out(levels, Prior()))
-        among = Calibration.of(leave_one_out(levels, prior)) if prior.freedom else own
-        return cls(samples, prior, (own, among))
-
-    def verdicts(self) -> list[Verdict]:
-        """The verdict on each metric alone."""
-        own, _ = self.calibrations
-        return [_verdict(one, one.estimate.calibrated(own)) for one in self.samples]
-
-    def p_among(self) -> list[float | None]:
-        """P of each metric among the others; None: no test was made."""
-        _, among = self.calibrations
-        return [one.estimate.p_among(self.prior, among) for one in self.samples]
-
-
-def _verdict(sample: _Sample, found: Estimate) -> Verdict:
-    sides, scale = sample.sides, sample.scale
-    old, new = sides.baseline, sides.contender
-    verdict = Verdict(
+def _verdict(
+    sample: _Sample, difference: Shift | None, adjusted_p: float | None, most_p: float = 1.0
+) -> Verdict:
+    """The verdict on one metric; a change whose ``adjusted_p`` among all metrics is above ``most_p`` is undecided."""
+    sides, scale, found = sample.sides, sample.scale, sample.estimate
+    effect, interval, conclusion = sample.between_medians, None, _untested(sides)
+    if difference is not None:
+        effect, interval = difference.estimate, (scale.effect(difference.low), scale.effect(difference.high))
+        if adjusted_p is not None:
+            adjusted_p = max(adjusted_p, difference.p)
+        conclusion = _conclusion(sample, difference, interval, is_significant=(adjusted_p or 0.0) <= most_p)
+    between, within = None, None
+    if found.by_session is not None and found.by_session.within is not None:
+        between, within = scale.effect(found.by_session.between), scale.effect(found.by_session.within)
+    return Verdict(
         metric=sides.metric,
         units=sides.units,
-        judgement=Judgement.UNDECIDED,
-        effect=None if sample.between_medians is None else scale.effect(sample.between_medians),
-        interval=None,
-        p=None,
-        n_baseline=len(old),
-        n_contender=len(new),
-        baseline=median(sorted(old)) if old else None,
-        contender=median(sorted(new)) if new else None,
+        judgement=conclusion.judgement,
+        effect=None if effect is None else scale.effect(effect),
+        interval=interval,
+        p=None if difference is None else difference.p,
+        n_baseline=len(sides.baseline),
+        n_contender=len(sides.contender),
+        baseline=sample.medians[0],
+        contender=sample.medians[1],
         min_effect=sides.min_effect,
         noise_floor=None if found.noise is None else scale.effect(found.noise),
         detectable=None if found.detectable is None else scale.effect(found.detectable),
-        more_runs=ROBUST_FROM - min(len(old), len(new)) if old and new else None,
+        more_runs=conclusion.more_runs,
         better=sides.better,
-        estimator=found.estimator,
-        slot_effect=None if found.slot is None else scale.effect(found.slot),
-        sessions=(len(sample.sessions[0]), len(sample.sessions[1])) if sides.baseline_sessions else None,
-    )
-    if found.difference is not None:
-        verdict = _judged(verdict, scale, found, found.by_session)
-    if found.by_session is None:
-        return verdict
-    return _with_sessions(verdict, scale, found.by_session, sample.sessions)
-
-
-def _with_sessions(
-    verdict: Verdict,
-    scale: Scale,
-    by_session: AgainstHistory,
-    sides: tuple[Sequence[Sequence[float]], Sequence[Sequence[float]]],
-) -> Verdict:
-    """The verdict with the centres of the sessions, and the noise split if it can be."""
-    between, within = None, None
-    if by_session.within is not None:
-        between, within = scale.effect(by_session.between), scale.effect(by_session.within)
-    return replace(
-        verdict,
-        baseline=centre(sides[0]),
-        contender=centre(sides[1]),
+        adjusted_p=adjusted_p,
+        sessions=(len(sides.baseline_sessions), len(sides.contender_sessions))
+        if sides.baseline_sessions
+        else None,
         noise_between=between,
         noise_within=within,
+        more_sessions=conclusion.more_sessions,
+        estimator=found.estimator,
+        slot_effect=None if found.slot is None else scale.effect(found.slot),
+        two_modes_possible=found.two_modes_possible,
     )
 
 
-def _judged(verdict: Verdict, scale: Scale, found: Estimate, by_session: AgainstHistory | None) -> Verdict:
-    """The verdict with the effect, its interval, and the judgement or what would decide it."""
-    difference = found.difference
-    assert difference is not None
-    interval = (scale.effect(difference.low), scale.effect(difference.high))
-    judgement = _judgement(interval, verdict.min_effect, verdict.better)
-    more_runs, more_sessions = None, None
+class _Conclusion(NamedTuple):
+    """The judgement, and what would decide it if it is undecided."""
+
+    judgement: Judgement
+    more_runs: int | None = None
+    more_sessions: int | None = None
+
+
+def _untested(sides: Sides) -> _Conclusion:
+    """The conclusion of a metric with too few runs for a test."""
+    fewest = min(len(sides.baseline), len(sides.contender))
+    return _Conclusion(Judgement.UNDECIDED, ROBUST_FROM - fewest if fewest else None)
+
+
+def _conclusion(
+    sample: _Sample, difference: Shift, interval: tuple[float, float], *, is_significant: bool
+) -> _Conclusion:
+    """The conclusion from the interval; for a change that is not significant, to measure as much again."""
+    sides, by_session = sample.sides, sample.estimate.by_session
+    judgement = _judgement(interval, sides.min_effect, sides.better)
+    fewest = min(len(sides.baseline), len(sides.contender))
+    found = _Conclusion(judgement)
     if judgement is Judgement.UNDECIDED:
-        gap = _gap(scale, difference.estimate, verdict.min_effect)
+        gap = _gap(sample.scale, difference.estimate, sides.min_effect)
         if by_session is not None:
-            more_runs, more_sessions = by_session.needed(gap)
+            found = _Conclusion(judgement, *by_session.needed(gap))
         else:
-            more_runs = _more_runs(found.noise or 0.0, gap, min(verdict.n_baseline, verdict.n_contender))
-    return replace(
-        verdict,
-        judgement=judgement,
-        effect=scale.effect(difference.estimate),
-        interval=interval,
-        p=difference.p,
-        more_runs=more_runs,
-        more_sessions=more_sessions,
-    )
-
-
-def _again(verdict: Verdict) -> Verdict:
-    """The verdict as undecided, with a proposal to measure as much again."""
-    if verdict.more_runs is None and verdict.more_sessions is None:
-        if verdict.sessions is not None and verdict.sessions[0] >= FEWEST_SESSIONS:
-            verdict = replace(verdict, more_sessions=verdict.sessions[1])
-        else:
-            verdict = replace(verdict, more_runs=min(verdict.n_baseline, verdict.n_contender))
-    return replace(verdict, judgement=Judgement.UNDECIDED)
+            found = _Conclusion(judgement, _more_runs(sample.estimate.noise or 0.0, gap, fewest))
+    if is_significant or judgement is Judgement.UNCHANGED:
+        return found
+    if found.more_runs is not None or found.more_sessions is not None:
+        return found
+    if by_session is not None:
+        return _Conclusion(Judgement.UNDECIDED, more_sessions=len(sides.contender_sessions))
+    return _Conclusion(Judgement.UNDECIDED, fewest)
 
 
 def _check(
@@ -246,8 +218,8 @@ def _check(
     min_effect: float,
 ) -> None:
     for side, values in (("baseline", baseline), ("contender", contender), ("history", history)):
-        bad = next((value for value in values if not math.isfinite(value)), None)
-        if bad is not None:
+        if not all(map(math.isfinite, values)):
+            bad = next(value for value in values if not math.isfinite(value))
             raise BadInputError(
                 f"metric '{metric}' has the value {bad} in its {side}, which is not a finite number",
                 remedy="leave out the runs without a value, or correct the benchmark",

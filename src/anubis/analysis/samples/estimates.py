@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtr, stdtrit
 
-from anubis.analysis.samples.calibration import Calibration
-from anubis.analysis.samples.moderation import Prior
 from anubis.analysis.samples.pairs import compare_pairs
 from anubis.analysis.samples.ranks import Shift, shift
 from anubis.analysis.samples.scale import Scale
@@ -17,7 +15,6 @@ from anubis.analysis.samples.slots import without_slot
 from anubis.analysis.samples.spread import (
     ROBUST_FROM,
     mean,
-    median,
     median_variance,
     noise_floor,
     resolution,
@@ -52,30 +49,17 @@ class Estimate:
     noise: float | None
     detectable: float | None
     estimator: Estimator
-    #: For tests that use the other metrics of the comparison.
+    #: For tests that use the other metrics of the comparison; None also if the variance is 0.
     spread: Spread | None = None
     #: The values of the history, one for each session, whose tail replaces Student's; empty: there is none.
-    level: tuple[float, ...] = ()
+    level: Sequence[float] = ()
     by_session: AgainstHistory | None = None
     #: Second run of a pair minus the first one; None: not significant, or not known.
     slot: float | None = None
-
-    def calibrated(self, calibration: Calibration) -> "Estimate":
-        """The estimate with p and the interval by the tails that were seen, if it is a test against a history."""
-        if not self.level or self.difference is None or self.spread is None:
-            return self
-        error = math.sqrt(self.spread.variance * self.spread.factor)
-        found = student(self.difference.estimate, error, self.spread.freedom, calibration.level(0.05))
-        return replace(self, difference=replace(found, p=calibration.p(found.p)))
-
-    def p_among(self, prior: Prior, calibration: Calibration) -> float | None:
-        """P of a test that uses the other metrics of the comparison for the variance; None: no test was made."""
-        if self.difference is None or self.spread is None or self.spread.variance == 0:
-            return None if self.difference is None else self.difference.p
-        variance, freedom = prior.shrink(np.array(self.spread.variance), self.spread.freedom)
-        error = math.sqrt(float(variance) * self.spread.factor)
-        p = student(self.difference.estimate, error, float(freedom)).p
-        return calibration.p(p) if self.level else p
+    #: Whether the noise comes from so few runs alone that they can all be of one mode on each side.
+    two_modes_possible: bool = False
+    #: The centres of the sessions of both sides, in the metric's unit.
+    centres: tuple[float, float] | None = None
 
 
 def by_session(
@@ -85,19 +69,18 @@ def by_session(
     if len(sides[0]) < FEWEST_SESSIONS or not sides[1]:
         return None
     old, new = ([scale.work(session) for session in side] for side in sides)
-    difference = scale.value(centre(sides[1])) - scale.value(centre(sides[0]))
-    found = against_history(old, new, difference=difference)
-    level = tuple(map(median, old))
-    variance = (noise_floor(level) or 0.0) ** 2
-    factor = found.error**2 / variance if variance else 0.0
+    centres = centre(sides[0]), centre(sides[1])
+    found = against_history(old, new, difference=scale.value(centres[1]) - scale.value(centres[0]))
+    variance = found.level_noise**2
     return Estimate(
         difference=found.shift,
         noise=found.noise,
         detectable=found.detectable,
         estimator=Estimator.MEDIANS,
-        spread=Spread(variance, found.freedom, factor) if variance else None,
-        level=level if variance else (),
+        spread=Spread(variance, found.freedom, found.error**2 / variance) if variance else None,
+        level=found.level if variance else (),
         by_session=found,
+        centres=centres,
     )
 
 
@@ -118,7 +101,7 @@ def of_pairs(
         noise=noise,
         detectable=smallest_detectable(noise, count, count, count - 1),
         estimator=Estimator.PAIRS,
-        spread=Spread(deviation**2, count - 1, 1 / count),
+        spread=_spread(deviation**2, count - 1, 1 / count),
         slot=slots.effect,
     )
 
@@ -146,7 +129,9 @@ def of_runs(
     else:
         found, estimator, least = shift(np.asarray(old), np.asarray(new)), Estimator.HODGES_LEHMANN, 0.0
     detectable = smallest_detectable(noise, len(old), len(new))
-    return Estimate(found, noise, detectable, estimator, _pooled(old, new, least))
+    spread = _pooled(old, new, least)
+    two_modes_possible = fewest < ROBUST_FROM and floor is None
+    return Estimate(found, noise, detectable, estimator, spread, two_modes_possible=two_modes_possible)
 
 
 def _of_history(
@@ -161,9 +146,13 @@ def _of_history(
         noise=noise,
         detectable=smallest_detectable(noise, len(old), len(new), freedom),
         estimator=Estimator.MEDIANS,
-        spread=Spread(noise**2, freedom, factor) if noise else None,
-        level=tuple(past) if noise else (),
+        spread=_spread(noise**2, freedom, factor),
+        level=past if noise else (),
     )
+
+
+def _spread(variance: float, freedom: float, factor: float) -> Spread | None:
+    return Spread(variance, freedom, factor) if variance else None
 
 
 def _deviation(side: Sequence[float]) -> float:
@@ -171,11 +160,11 @@ def _deviation(side: Sequence[float]) -> float:
     return max(sample_deviation(side), resolution(side) / math.sqrt(12))
 
 
-def _pooled(old: Sequence[float], new: Sequence[float], floor: float) -> Spread:
+def _pooled(old: Sequence[float], new: Sequence[float], floor: float) -> Spread | None:
     """The variance of both sides together."""
     freedom = len(old) + len(new) - 2
     variance = ((len(old) - 1) * _deviation(old) ** 2 + (len(new) - 1) * _deviation(new) ** 2) / freedom
-    return Spread(max(variance, floor**2), freedom, 1 / len(old) + 1 / len(new))
+    return _spread(max(variance, floor**2), freedom, 1 / len(old) + 1 / len(new))
 
 
 def _welch(old: Sequence[float], new: Sequence[float], floor: float = 0.0) -> Shift:

@@ -39,14 +39,14 @@ class Prior:
         freedom = min(2 * _trigamma_inverse(excess), MOST_FREEDOM) if excess > 0 else MOST_FREEDOM
         return cls(math.exp(float(logs.mean()) + float(psi(freedom / 2)) - math.log(freedom / 2)), freedom)
 
-    def shrink(self, variance: Floats, freedom: float) -> tuple[Floats, Floats]:
+    def shrink(self, variance: Floats, freedom: float | Floats) -> tuple[Floats, Floats]:
         """The shrunk variances and their degrees of freedom.
 
         A variance that is larger than the others make plausible (1 % of an F distribution) is not shrunk: such a metric
         is noisier than the others (Phipson et al. 2016, Ann. Appl. Stat. 10:946-963). Zeros remain.
         """
         if self.freedom == 0:
-            return variance, np.full_like(variance, freedom)
+            return variance, np.broadcast_to(np.asarray(freedom, dtype=np.float64), variance.shape)
         plausible = variance <= self.variance * fdtri(freedom, self.freedom, 0.99)
         weights = np.where(plausible & (variance > 0), self.freedom, 0.0)
         shrunk: Floats = (weights * self.variance + freedom * variance) / (weights + freedom)

@@ -27,7 +27,8 @@ def adjusted(probabilities: Sequence[float]) -> list[float]:
     stepped = np.clip(np.minimum.accumulate(scaled[::-1])[::-1], p[order], 1.0)  # never below p by rounding
     result = np.empty(count)
     result[order] = stepped
-    return [float(value) for value in result]
+    adjusted_values: list[float] = result.tolist()
+    return adjusted_values
 
 
 def mean_effect(verdicts: Sequence[Verdict]) -> tuple[float | None, tuple[float, float] | None, int]:

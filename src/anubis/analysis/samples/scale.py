@@ -20,7 +20,7 @@ class Scale:
 
     def work(self, values: Sequence[float]) -> list[float]:
         """Sorted working values."""
-        return sorted(map(self.value, values))
+        return sorted(map(math.log, values) if self.logs else [value / self.unit for value in values])
 
     def value(self, value: float) -> float:
         """One working value."""
@@ -46,7 +46,7 @@ def scale_of(
 ) -> Scale:
     """The scale on which two samples are compared: logs if all values are positive."""
     everything = [*baseline, *contender, *history]
-    if all(value > 0 for value in everything):
+    if min(everything, default=1.0) > 0:
         return Scale(logs=True, unit=1.0)
     largest = max(abs(value) for value in everything)
     middles = (abs(median(sorted(side))) for side in (baseline, contender) if len(side))

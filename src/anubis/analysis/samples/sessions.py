@@ -7,11 +7,20 @@ between sessions, however many runs were made: error^2 = between^2 + within^2 / 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
 
 from scipy.special import stdtr, stdtrit
 
 from anubis.analysis.samples.ranks import Shift
-from anubis.analysis.samples.spread import MAD_TO_SIGMA, mean, median, median_variance, noise_floor
+from anubis.analysis.samples.spread import (
+    MAD_TO_SIGMA,
+    MEDIAN_VARIANCE,
+    mean,
+    median,
+    median_variance,
+    noise_floor,
+)
 from anubis.analysis.verdict_text import FEWEST_SESSIONS
 
 __all__ = ["FEWEST_SESSIONS", "AgainstHistory", "against_history", "centre", "grouped", "split_noise"]
@@ -37,6 +46,9 @@ class AgainstHistory:
     freedom: int
     #: Variance of the level of the history.
     level_variance: float
+    #: The medians of the sessions of the history, and their standard deviation.
+    level: Sequence[float]
+    level_noise: float
     #: Numbers of sessions of the history and of the contender, and runs in a typical session of the contender.
     sessions: tuple[int, int]
     runs: int
@@ -60,27 +72,39 @@ class AgainstHistory:
 
         Both are None if no proposed number is sufficient.
         """
-        reach, (_, sessions) = self._reach(), self.sessions
-        for more in range(1, _MAX_RUNS + 1):
-            if self.within and reach * self._error(self.runs + more, sessions) <= gap:
+        sessions = self.sessions[1]
+        left = (gap / self._reach()) ** 2 - self.level_variance
+        if self.within:
+            of_runs = (left / median_variance(sessions) - self.between**2) / self.within**2
+            if (more := _further(self.runs, of_runs)) <= _MAX_RUNS:
                 return more, None
-        for more in range(1, _MAX_SESSIONS + 1):
-            if reach * self._error(self.runs, sessions + more) <= gap:
-                return None, more
-        return None, None
+        of_one = self.between**2 + (self.within or 0.0) ** 2 * median_variance(self.runs)
+        more = _further(sessions, left / of_one if of_one else math.inf)
+        return None, more if more <= _MAX_SESSIONS else None
 
     def _reach(self) -> float:
-        return float(stdtrit(self.freedom, 0.975) + stdtrit(self.freedom, 0.8))
+        return _quantile(self.freedom, 0.05) + _quantile(self.freedom, 0.4)
 
     def _error(self, runs: int, sessions: int) -> float:
         one = self.between**2 + (self.within or 0.0) ** 2 * median_variance(runs)
         return math.sqrt(one * median_variance(sessions) + self.level_variance)
 
 
+def _further(count: int, ratio: float) -> int:
+    """How many more than ``count`` values have a median with at most this variance, over that of one; at least 1."""
+    if ratio <= 0:
+        return _MAX_SESSIONS + 1
+    if count == 1 and median_variance(2) <= ratio:
+        return 1
+    return max(1, math.ceil(min(MEDIAN_VARIANCE / ratio, 1e9)) - count)
+
+
 def grouped(values: Sequence[float], counts: Sequence[int]) -> list[list[float]]:
     """The values of each session; ``counts`` are the numbers of values in each."""
-    starts = [sum(counts[:at]) for at in range(len(counts))]
-    return [sorted(values[start : start + count]) for start, count in zip(starts, counts, strict=True)]
+    if len(counts) == len(values):
+        return [[value] for value in values]
+    starts = accumulate(counts, initial=0)
+    return [sorted(values[start : start + count]) for start, count in zip(starts, counts, strict=False)]
 
 
 def centre(sessions: Sequence[Sequence[float]]) -> float:
@@ -99,7 +123,8 @@ def against_history(
     all runs around their sessions. Student's t with one degree of freedom less than the history has sessions.
     """
     within = _within([*old, *new])
-    total, share, between = _variances(old, within)
+    level = list(map(median, old))
+    total, share, between = _variances(old, level, within)
     of_contender = total
     if within is not None:
         runs = mean([median_variance(len(session)) for session in new])
@@ -119,6 +144,8 @@ def against_history(
         within=within,
         freedom=len(old) - 1,
         level_variance=level_variance,
+        level=level,
+        level_noise=math.sqrt(total),
         sessions=(len(old), len(new)),
         runs=round(mean([len(session) for session in new])),
     )
@@ -132,12 +159,14 @@ def split_noise(sessions: Sequence[Sequence[float]]) -> tuple[float, float] | No
     within = _within(sessions)
     if within is None or len(sessions) < FEWEST_SESSIONS:
         return None
-    return math.sqrt(_variances(sessions, within)[2]), within
+    return math.sqrt(_variances(sessions, list(map(median, sessions)), within)[2]), within
 
 
-def _variances(sessions: Sequence[Sequence[float]], within: float | None) -> tuple[float, float, float]:
+def _variances(
+    sessions: Sequence[Sequence[float]], medians: Sequence[float], within: float | None
+) -> tuple[float, float, float]:
     """The variance of the medians, the share of a run's variance in it, and the variance between sessions."""
-    total = (noise_floor([median(session) for session in sessions]) or 0.0) ** 2
+    total = (noise_floor(medians) or 0.0) ** 2
     share = mean([median_variance(len(session)) for session in sessions])
     return total, share, max(0.0, total - share * (within or 0.0) ** 2)
 
@@ -160,6 +189,12 @@ def student(difference: float, error: float, freedom: float, alpha: float = 0.05
     """
     if error <= 1e-12 * abs(difference) or error == 0:
         return Shift(difference, difference, difference, 1.0 if difference == 0 else 0.0)
-    half = float(stdtrit(freedom, 1 - alpha / 2)) * error
+    half = _quantile(freedom, alpha) * error
     p = 2 * float(stdtr(freedom, -abs(difference) / error))
     return Shift(difference, difference - half, difference + half, min(1.0, p))
+
+
+@lru_cache(maxsize=4096)
+def _quantile(freedom: float, alpha: float) -> float:
+    """The value that Student's t exceeds in absolute terms with probability ``alpha``."""
+    return float(stdtrit(freedom, 1 - alpha / 2))

@@ -22,7 +22,7 @@ RANK_EFFICIENCY = 3 / math.pi
 #: Standard deviation of rounding to a step of 1.
 _ROUNDING = 1 / math.sqrt(12)
 #: Values from which on their median is noisier than their mean, and the ratio of the variances under normal noise.
-_MEDIAN_FROM, _MEDIAN_VARIANCE = 3, math.pi / 2
+_MEDIAN_FROM, MEDIAN_VARIANCE = 3, math.pi / 2
 #: Maximum number of runs that is proposed for one verdict.
 MAX_RUNS = 1000
 
@@ -30,6 +30,8 @@ MAX_RUNS = 1000
 def median(ordered: Sequence[float]) -> float:
     """Median of sorted values; at least one."""
     n = len(ordered)
+    if n == 1:
+        return ordered[0]
     low, high = ordered[(n - 1) // 2], ordered[n // 2]
     return low if low == high else low * 0.5 + high * 0.5
 
@@ -47,7 +49,7 @@ def sample_deviation(values: Sequence[float]) -> float:
 
 def median_variance(count: int) -> float:
     """The variance of the median of this many values, over the variance of one."""
-    return (_MEDIAN_VARIANCE if count >= _MEDIAN_FROM else 1.0) / count
+    return (MEDIAN_VARIANCE if count >= _MEDIAN_FROM else 1.0) / count
 
 
 def noise_floor(values: Sequence[float]) -> float | None:
@@ -67,7 +69,7 @@ def noise_floor(values: Sequence[float]) -> float | None:
     if n < ROBUST_FROM:
         return max(sample_deviation(values), rounding)
     centre = median(ordered)
-    distances = sorted(abs(value - centre) for value in values)
+    distances = sorted([abs(value - centre) for value in ordered])
     at = 0.9 * (n - 1)
     low = int(at)
     q90 = distances[low] + (at - low) * (distances[min(low + 1, n - 1)] - distances[low])
@@ -77,24 +79,34 @@ def noise_floor(values: Sequence[float]) -> float | None:
 def noise_floors(rows: Floats) -> Floats:
     """``noise_floor`` of each row, shape (rows, values), with at least 3 values."""
     ordered = np.sort(rows, axis=1)
+    rounding = np.zeros(len(rows))
     gaps = np.diff(ordered, axis=1)
-    recur = (gaps == 0).any(axis=1) & (ordered[:, 0] < ordered[:, -1])
-    rounding = np.where(recur, np.where(gaps > 0, gaps, np.inf).min(axis=1, initial=np.inf), 0.0) * _ROUNDING
+    recur = np.nonzero((gaps == 0).any(axis=1) & (ordered[:, 0] < ordered[:, -1]))[0]
+    rounding[recur] = np.where(gaps[recur] > 0, gaps[recur], np.inf).min(axis=1, initial=np.inf) * _ROUNDING
     if rows.shape[1] < ROBUST_FROM:
         deviations: Floats = np.maximum(rows.std(axis=1, ddof=1), rounding)
         return deviations
-    distances = np.sort(np.abs(rows - np.median(ordered, axis=1, keepdims=True)), axis=1)
-    q90 = np.quantile(distances, 0.9, axis=1)
-    robust = np.maximum(MAD_TO_SIGMA * np.median(distances, axis=1), Q90_TO_SIGMA * q90)
+    distances = np.sort(np.abs(ordered - _medians(ordered)[:, None]), axis=1)
+    low, part = divmod(0.9 * (rows.shape[1] - 1), 1)
+    before, after = distances[:, int(low)], distances[:, min(int(low) + 1, rows.shape[1] - 1)]
+    robust = np.maximum(MAD_TO_SIGMA * _medians(distances), Q90_TO_SIGMA * (before + part * (after - before)))
     floors: Floats = np.maximum(robust, rounding)
     return floors
 
 
+def _medians(ordered: Floats) -> Floats:
+    """The median of each sorted row."""
+    n = ordered.shape[1]
+    medians: Floats = ordered[:, (n - 1) // 2] * 0.5 + ordered[:, n // 2] * 0.5
+    return medians
+
+
 def resolution(ordered: Sequence[float]) -> float:
     """The smallest step between sorted values of which some recur; 0 if none does or all are equal."""
-    gaps = [after - before for before, after in pairwise(ordered)]
-    steps = [gap for gap in gaps if gap > 0]
-    return min(steps) if steps and len(steps) < len(gaps) else 0.0
+    distinct = sorted(set(ordered))
+    if len(distinct) in (1, len(ordered)):
+        return 0.0
+    return min(after - before for before, after in pairwise(distinct))
 
 
 @lru_cache(maxsize=4096)

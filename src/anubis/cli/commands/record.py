@@ -18,7 +18,7 @@ SUFFIX = ".anubis.tar.zst"
 
 @click.group()
 def record() -> None:
-    """Locate, export or import the record of a run."""
+    """Locate, export or import the record of a run, or read its samples again."""
 
 
 @record.command()
@@ -32,6 +32,22 @@ def path(*, ref: str, as_json: bool) -> None:
         json_output.show({"path": str(folder)})
     else:
         terminal.line(str(folder))
+
+
+@record.command()
+@ref_argument
+@json_option
+def extract(*, ref: str, as_json: bool) -> None:
+    """Read the samples of a final run from its record again, in place of the stored ones.
+
+    Restores samples that are damaged in the database. Prints the names of the metrics.
+    """
+    with open_client() as client:
+        metrics = client.records.extract(ref)
+    if as_json:
+        json_output.show({"metrics": metrics})
+    else:
+        terminal.line("\n".join(metrics))
 
 
 @record.command()

@@ -16,7 +16,7 @@ from anubis.cli.home import open_client
 from anubis.cli.params import json_option
 from anubis.cli.select.gate_sides import CONTROL_ROUNDS
 from anubis.cli.views import json_output, tables, units
-from anubis.model.errors import BadInputError
+from anubis.model.errors import BadInputError, DamagedSamplesError
 from anubis.settings import Settings
 from anubis.store.sql import sqlite_backups as backups
 
@@ -26,7 +26,9 @@ _COLOURS = {State.OK: "green", State.WARN: "yellow", State.FAIL: "red"}
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @click.option("--noise", is_flag=True, help=f"Measure this machine's noise floor ({2 * BUDGET_S:g} s).")
-@click.option("--database", is_flag=True, help="Only read the whole database and check its structure.")
+@click.option(
+    "--database", is_flag=True, help="Only read the whole database and check its structure and samples."
+)
 @click.option(
     "--control",
     is_flag=True,
@@ -102,9 +104,11 @@ def _show_measured(noise: Sequence[Noise], found: aa_controls.Controls | None) -
 
 
 def _check_database(*, as_json: bool) -> int:
-    """Raises DamagedDatabaseError, which says how to restore it."""
+    """Raises DamagedDatabaseError or DamagedSamplesError, which say how to restore them."""
     path = backups.path_of(Settings.from_env(os.environ).database_url)
     backups.check(path)
+    if damaged := backups.damaged_samples(path):
+        raise DamagedSamplesError.of_several(damaged)
     whole = Check("database", State.OK, f"{path} ({units.size(path.stat().st_size)}), no damage found")
     if as_json:
         json_output.show({"checks": [asdict(whole)], "noise": [], "controls": None})

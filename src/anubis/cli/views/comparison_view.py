@@ -15,6 +15,7 @@ from anubis.cli.views.plot import strips
 from anubis.judging.environments import Difference, differences
 from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.points import OWN_METRICS, Point
+from anubis.model.run import Run
 from anubis.model.verdict import Comparison, Judgement, Sides, Verdict
 from anubis.record.environment import RecordedEnvironment
 from anubis.reporting import name_suggestions
@@ -47,6 +48,8 @@ class Judged:
     comparison: Comparison
     #: The variables in which the environments of the sides differ.
     environment: Sequence[Difference] = ()
+    #: Names of the benchmarks of both sides, if they have none in common and were not submitted together.
+    benchmarks: tuple[Sequence[str], Sequence[str]] | None = None
 
 
 def judged(
@@ -75,8 +78,11 @@ def judged(
         )
     chosen = metrics or sorted(common - set(OWN_METRICS)) or sorted(common)
     comparison = client.gate.compare(baseline, contender, min_effect=min_effect, metrics=chosen)
-    sides = (_environments(client, side) for side in (baseline, contender))
-    return Judged(baseline, contender, old, new, comparison, differences(*sides))
+    runs = [
+        [client.runs.get(run_id) for run_id in side[:MOST_ENVIRONMENTS]] for side in (baseline, contender)
+    ]
+    environment = differences(*(_environments(client, side) for side in runs))
+    return Judged(baseline, contender, old, new, comparison, environment, _different_benchmarks(*runs))
 
 
 def show(result: Judged, *, plot: bool, about: str = "", mean: bool = False) -> None:
@@ -140,6 +146,9 @@ def as_json(result: Judged) -> Json:
         "disturbed_baseline": len(_disturbed(result.old)),
         "disturbed_contender": len(_disturbed(result.new)),
     }
+    resource["benchmarks"] = result.benchmarks and dict(
+        zip(("baseline", "contender"), result.benchmarks, strict=True)
+    )
     return {**resource, **disturbed, "exit_code": exit_code([result])}
 
 
@@ -159,9 +168,20 @@ def _values(result: Judged, verdict: Verdict) -> Sides:
     return Sides(metric=verdict.metric, units=verdict.units, baseline=old, contender=new)
 
 
-def _environments(client: "Client", run_ids: Sequence[str]) -> list[RecordedEnvironment]:
-    """The recorded environments of the first runs of a side."""
-    found = (client.records.environment(client.runs.get(run_id)) for run_id in run_ids[:MOST_ENVIRONMENTS])
+def _different_benchmarks(
+    old: Sequence[Run], new: Sequence[Run]
+) -> tuple[Sequence[str], Sequence[str]] | None:
+    """The names of both sides; None if they share one, or if the sides were submitted together to be compared."""
+    families = [{run.family_id for run in side} - {None} for side in (old, new)]
+    names = [sorted({run.descriptor.info.name for run in side}) for side in (old, new)]
+    if families[0] & families[1] or set(names[0]) & set(names[1]):
+        return None
+    return names[0], names[1]
+
+
+def _environments(client: "Client", runs: Sequence[Run]) -> list[RecordedEnvironment]:
+    """The recorded environments of runs."""
+    found = map(client.records.environment, runs)
     return [environment for environment in found if environment is not None]
 
 
@@ -191,6 +211,9 @@ def _disturbed(points: Iterable[Point]) -> set[str]:
 def _doubts(result: Judged) -> Iterator[str]:
     """Reasons to doubt the verdicts."""
     everything = (*result.old, *result.new)
+    if result.benchmarks:
+        old, new = map(", ".join, result.benchmarks)
+        yield f"the runs are of different benchmarks: {old} and {new}"
     if len({point.fingerprint for point in everything}) > 1:
         yield "the runs were made on different machines, so the verdicts do not depend on the code alone"
     if result.environment:

@@ -3,13 +3,13 @@
 import signal
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING
 
 from anubis.cli import terminal
 from anubis.cli.views.progress import Progress, progress
-from anubis.model.errors import AnubisError
+from anubis.model.errors import AnubisError, StoreError
 from anubis.model.run import Run
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ def follow(client: "Client", runs: Sequence[Run], *, cancels: bool) -> list[Run]
         ):
             return client.runs.wait(ids, view.changed)
     except BaseException as error:  # if this command ends before its runs, a worker continues them
-        client.workers.start()
+        with suppress(StoreError):  # the first error is the one to report
+            client.workers.start()
         if isinstance(error, KeyboardInterrupt):
             _note_how_to_watch(client, ids)
         raise

@@ -9,15 +9,18 @@ from anubis.client.embedded.references import find_run
 from anubis.client.protocol import runs as protocol
 from anubis.contracts.records import RecordKey, RoleFiles
 from anubis.late import late
-from anubis.model.errors import NotFoundError
+from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.run import Run
 from anubis.record.environment import RecordedEnvironment, recorded
 from anubis.wiring import Installation
 
 if TYPE_CHECKING:
+    from anubis.pipeline import extraction, summarise
     from anubis.transfer import run_transfer
-else:  # archives need tarfile and zstandard
+else:  # archives need tarfile and zstandard, and few commands read samples
     run_transfer = late("anubis.transfer.run_transfer")
+    extraction = late("anubis.pipeline.extraction")
+    summarise = late("anubis.pipeline.summarise")
 
 
 class Records(protocol.Records):
@@ -48,6 +51,21 @@ class Records(protocol.Records):
 
     def environment(self, run: Run) -> RecordedEnvironment | None:
         return recorded(self.files(run))
+
+    def extract(self, ref: str) -> list[str]:
+        run = find_run(self._world.runs, ref)
+        if not run.status.final:
+            raise BadInputError(f"run {run.id} is not final", remedy=f"wait for it: anubis watch {run.id}")
+        self.folder(run.id)
+        found = extraction.extracted(self._world.records, RecordKey(run.id, run.attempt))
+        if found.problem:
+            raise BadInputError(
+                f"the record of run {run.id} does not contain all samples: {found.problem}",
+                remedy="the stored samples were not changed; measure again: anubis replay " + run.id,
+            )
+        blocks, _ = summarise.in_declared_units(run.descriptor.output.metrics, found.blocks)
+        self._world.runs.replace_samples(run.id, blocks)
+        return [block.metric for block in blocks]
 
     def export(self, ref: str, out: BinaryIO) -> Run:
         run = find_run(self._world.runs, ref)

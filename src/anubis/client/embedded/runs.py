@@ -1,5 +1,7 @@
 """Runs of this installation."""
 
+import contextlib
+import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,11 +11,11 @@ from anubis.client.embedded.references import find_run
 from anubis.client.protocol import runs as protocol
 from anubis.contracts.runs import RunQuery, RunRow, StoredNames
 from anubis.late import late
-from anubis.model.errors import BadInputError
+from anubis.model.errors import BadInputError, FullError, ReadOnlyError
 from anubis.model.problem import Problem
 from anubis.model.run import Event, Run
 from anubis.submission.person import person
-from anubis.wiring import Installation
+from anubis.wiring import Installation, build
 
 if TYPE_CHECKING:
     from anubis.client.embedded import driving, replay, submission
@@ -24,6 +26,8 @@ else:  # listings need neither the reconciler nor pydantic
     submission = late("anubis.client.embedded.submission")
 
 
+#: With less free space than this, a disk counts as full: a transaction of a database may not fit.
+ROOM_BYTES = 1 << 20
 #: More runs than belong together.
 _ALL = 100_000
 
@@ -124,11 +128,22 @@ class Runs(protocol.Runs):
             raise BadInputError(
                 f"not final yet: {', '.join(busy)}", remedy="cancel them first (anubis cancel)"
             )
-        self._world.runs.remove([run.id for run in runs])
-        self._world.environments.remove([run.id for run in runs])
-        for run in runs:
-            self._world.records.remove(run.id)
-        return [run.id for run in runs]
+        ids = [run.id for run in runs]
+        try:
+            self._world.runs.remove(ids)
+        except (FullError, ReadOnlyError):
+            if shutil.disk_usage(self._installation.settings.home).free > ROOM_BYTES:
+                raise
+            self._remove_files(ids)  # makes room for the log of the database
+            with contextlib.closing(build(self._installation.settings)) as installation:
+                installation.world.runs.remove(ids)
+        self._remove_files(ids)
+        return ids
+
+    def _remove_files(self, run_ids: Sequence[str]) -> None:
+        self._world.environments.remove(run_ids)
+        for run_id in run_ids:
+            self._world.records.remove(run_id)
 
     def engines(self) -> list[str]:
         return sorted(self._world.engines)

@@ -144,6 +144,14 @@ class Records(Protocol):
         """The environment of the benchmark as the record keeps it; None if there is none."""
         ...
 
+    def extract(self, ref: str) -> list[str]:
+        """Read the samples of a final run from its record again, in place of the stored ones; the names of its metrics.
+
+        Raises BadInputError if the run is not final or its record does not contain all samples, and NotFoundError without
+        a record.
+        """
+        ...
+
     def export(self, ref: str, out: BinaryIO) -> Run:
         """Write a final run with its record, rows and script as one archive. Raises BadInputError if it is not final."""
         ...

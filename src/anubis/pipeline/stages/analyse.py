@@ -1,17 +1,16 @@
 """Stage analyse: judges the new points by their history and the descriptor's bounds, and the failure of the run."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from anubis.analysis.verdict_text import crossed_sentence
 from anubis.contracts.world import World
 from anubis.judging.alert_events import alert_event
-from anubis.judging.alert_rules import OPEN, JudgedSeries, alert_id, shift_alerts
+from anubis.judging.alert_rules import OPEN, JudgedSeries, SeriesKey, alert_id, key_of, shift_alerts
 from anubis.judging.confirmation import CONFIRMS, waits
 from anubis.judging.series import (
-    RECENT,
     in_order,
     is_unstable,
     judged_metrics,
@@ -25,7 +24,7 @@ from anubis.model.alert import Alert, AlertKind, AlertRow, AlertState
 from anubis.model.labels import is_control
 from anubis.model.points import OWN_METRICS, Point
 from anubis.model.run import CROSSED_EVENT, Event, Run, Step
-from anubis.model.series import SeriesVerdict
+from anubis.model.series import Sensitivity, SeriesVerdict
 from anubis.model.status import Status
 from anubis.model.verdict import CrossedBound
 from anubis.pipeline.conclusion import conclude
@@ -40,8 +39,30 @@ else:  # numpy and scipy, which short series do not need
 #: Changes are searched only in series with at least this many points; for shorter ones numpy is not imported.
 FEWEST_POINTS = 6
 #: Newest points by which a series is judged first, so that the cost of a run does not grow with its history.
-NEWEST_POINTS = 500
+NEWEST_POINTS = 300
+#: Newest points that are read to decide about an alert.
+MOST_POINTS = 10_000
 NEVER_SUCCEEDED = "no failure alert: no earlier run of this series succeeded"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _History:
+    """The points of one series, in order and in one unit."""
+
+    points: Sequence[Point]
+    #: The same with one point for runs that count once.
+    joined: Sequence[Point]
+    #: Whether the series may have points before these.
+    is_part: bool
+
+    @classmethod
+    def of(cls, points: Sequence[Point], *, is_part: bool) -> "_History":
+        return cls(points=points, joined=subject_points(points), is_part=is_part)
+
+    @property
+    def key(self) -> SeriesKey:
+        point = self.points[-1]
+        return point.series_key, point.fingerprint, point.metric
 
 
 def analyse(run: Run, world: World) -> Step:
@@ -59,9 +80,7 @@ def analyse(run: Run, world: World) -> Step:
         if (
             CONFIRMS not in run.cell
         ):  # a confirming run is evidence only about its alert, never pooled with the series
-            waiting = partial(waits, run, world=world)
-            name, judged = run.descriptor.info.name, _judged(histories, known, world)
-            changed += shift_alerts(name, judged, known, now_s, waiting, settled=settled.keys())
+            changed += _shifts(run, histories, known, world, settled.keys())
         thresholds, crossed = _thresholds(run, histories, known, now_s)
         changed += thresholds
         remarks += [_crossed_event(run, bound, now_s) for bound in crossed]
@@ -89,68 +108,80 @@ def _has_new_state(alert: Alert, before: Alert | None) -> bool:
     return before is None or before.state is not alert.state
 
 
-def _histories(run: Run, world: World) -> list[list[Point]]:
-    """The series of this run's points, in order; only those of metrics that are judged."""
+def _histories(run: Run, world: World) -> list[_History]:
+    """The series of this run's points; only those of metrics that are judged."""
     mine = {point.metric: point for point in world.points.of([run.id])}
     return [_history(mine[metric], world) for metric in judged_metrics(run.descriptor, list(mine))]
 
 
-def _history(point: Point, world: World) -> list[Point]:
-    """The newest points of a series. If the given point is older than these, all of them."""
-    newest = world.points.history(point.series_key, point.metric, point.fingerprint, limit=NEWEST_POINTS)
-    is_read = any(one.run_id == point.run_id for one in newest)
-    return in_newest_unit(in_order(newest)) if is_read else _whole(point, world)
+def _history(point: Point, world: World) -> _History:
+    """The newest points of a series; all of them if the given point is older, or if most of these count only once."""
+    newest = _read(point, world, limit=NEWEST_POINTS)
+    is_read = any(one.run_id == point.run_id for one in newest.points)
+    is_enough = is_read and len(newest.joined) > NEWEST_POINTS // 2
+    return newest if is_enough or not newest.is_part else _whole(newest, world)
 
 
-def _whole(point: Point, world: World) -> list[Point]:
-    """All points of a series."""
-    return in_newest_unit(in_order(world.points.history(point.series_key, point.metric, point.fingerprint)))
+def _whole(history: _History, world: World) -> _History:
+    """All points of the same series."""
+    return _read(history.points[-1], world, limit=MOST_POINTS)
 
 
-def _judged(histories: Sequence[Sequence[Point]], known: Sequence[Alert], world: World) -> list[JudgedSeries]:
-    """The verdicts about the series that are long enough.
+def _read(point: Point, world: World, *, limit: int) -> _History:
+    points = world.points.history(point.series_key, point.metric, point.fingerprint, limit=limit)
+    return _History.of(in_newest_unit(in_order(points)), is_part=len(points) == limit)
 
-    A series is judged by all of its points, instead of the newest, if these show a recent change or if it has an open
-    alert: only then can the points before them change an alert.
+
+def _shifts(
+    run: Run, histories: Sequence[_History], known: Sequence[Alert], world: World, settled: Collection[str]
+) -> list[Alert]:
+    """The changed alerts about level shifts.
+
+    If the newest points show that an alert may open, end or get another state, all points of its series decide.
     """
-    newest = _judge(histories)
-    open_keys = {
-        (row.series_key, row.fingerprint, row.metric)
-        for alert in known
-        if alert.state in OPEN
-        for row in alert.rows
-    }
-    keys = {one.key for one in newest if one.key in open_keys or _changed_recently(one)}
-    of_long = {_key(points) for points in histories if len(points) == NEWEST_POINTS}
-    if not keys & of_long:
-        return newest
-    return _judge(
-        [_whole(points[-1], world) if _key(points) in keys & of_long else points for points in histories]
+    now_s, waiting = world.clock.now_s(), partial(waits, run, world=world)
+
+    def changed_by(histories: Sequence[_History]) -> list[Alert]:
+        name = run.descriptor.info.name
+        return shift_alerts(name, _judge(histories), known, now_s, waiting, settled=settled)
+
+    changed = changed_by(histories)
+    before = {alert.id: alert for alert in known}
+    due = {key for alert in changed for key in _decided_keys(before.get(alert.id), alert)}
+    if not any(history.is_part and history.key in due for history in histories):
+        return changed
+    return changed_by(
+        [
+            _whole(history, world) if history.is_part and history.key in due else history
+            for history in histories
+        ]
     )
 
 
-def _key(points: Sequence[Point]) -> tuple[str, str, str]:
-    return points[-1].series_key, points[-1].fingerprint, points[-1].metric
+def _decided_keys(before: Alert | None, after: Alert) -> set[SeriesKey]:
+    """The series about which an alert changes more than numbers."""
+    after_keys = set(map(key_of, after.rows))
+    if before is None or (before.state, before.run_id) != (after.state, after.run_id):
+        return after_keys
+    return after_keys ^ set(map(key_of, before.rows))
 
 
-def _changed_recently(judged: JudgedSeries) -> bool:
-    earliest = len(judged.points) - RECENT
-    return bool(judged.verdict.suspected) or any(
-        change.index >= earliest for change in judged.verdict.changes
-    )
-
-
-def _judge(histories: Sequence[Sequence[Point]]) -> list[JudgedSeries]:
-    """The verdicts about the series that are long enough, each with one point for the runs that count once."""
-    series = map(subject_points, histories)
-    long = [points for points in series if len(points) >= FEWEST_POINTS]
-    if not long:
-        return []
-    verdicts = detection.judge_many([series_of(points) for points in long])
-    return [
-        JudgedSeries(points=points, verdict=verdict, unstable=is_unstable(points, verdict))
-        for points, verdict in zip(long, verdicts, strict=True)
-    ]
+def _judge(histories: Sequence[_History]) -> list[JudgedSeries]:
+    """The verdicts about the series that are long enough. Parts of series also show changes that are almost confirmed."""
+    judged = []
+    for is_part, sensitivity in ((False, Sensitivity.NORMAL), (True, Sensitivity.SENSITIVE)):
+        series = [history.joined for history in histories if history.is_part is is_part]
+        long = [points for points in series if len(points) >= FEWEST_POINTS]
+        if not long:
+            continue
+        verdicts = detection.judge_many(list(map(series_of, long)), sensitivity=sensitivity)
+        judged += [
+            JudgedSeries(
+                points=points, verdict=verdict, unstable=is_unstable(points, verdict), is_part=is_part
+            )
+            for points, verdict in zip(long, verdicts, strict=True)
+        ]
+    return judged
 
 
 def _failure(run: Run, known: Sequence[Alert], world: World) -> tuple[list[Alert], list[Event]]:
@@ -185,7 +216,7 @@ def _failure_text(run: Run) -> str:
 
 
 def _thresholds(
-    run: Run, histories: Sequence[Sequence[Point]], known: Sequence[Alert], now_s: float
+    run: Run, histories: Sequence[_History], known: Sequence[Alert], now_s: float
 ) -> tuple[list[Alert], list[CrossedBound]]:
     """The alerts of bounds that are crossed, are kept again, or are no longer declared; the bounds that are crossed."""
     stored = {alert.id: alert for alert in known if alert.kind is AlertKind.THRESHOLD}
@@ -193,7 +224,7 @@ def _thresholds(
     metrics = {metric.name: metric for metric in run.descriptor.output.metrics if metric.threshold}
     crossing: dict[str, tuple[AlertRow, CrossedBound]] = {}
     looked_at: set[str] = set()
-    for points in histories:
+    for points in (history.points for history in histories):
         if metric := metrics.get(points[-1].metric):
             ids = {bound: _bound_id(run, metric.name, bound, points[-1].fingerprint) for bound in BOUNDS}
             looked_at |= set(ids.values())
@@ -257,7 +288,8 @@ def _point_of(run: Run, points: Sequence[Point]) -> Point:
 
 def _before(run: Run, points: Sequence[Point]) -> SeriesVerdict | None:
     """The verdict about the series without this run; None if it is too short to have a level."""
-    judged = _judge([[point for point in points if point.run_id != run.id]])
+    earlier = [point for point in points if point.run_id != run.id]
+    judged = _judge([_History.of(earlier, is_part=False)])
     return judged[0].verdict if judged else None
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from anubis.model.errors import AnubisError, BadInputError, DamagedDatabaseError, StoreError
 from anubis.record import access
+from anubis.store.sql import reserve
 from anubis.store.sql.sqlite_reading import explained, read_only_connection
 
 #: Timeout of a statement that waits for another writer, seconds.
@@ -54,6 +55,9 @@ class Driver:
     damaged: Callable[[str], AnubisError]
     #: The same database for reading only, while it cannot be written; None: not possible.
     read_only: Callable[[], "Driver"] | None = None
+    #: Create the reserve of space on the disk of the database, and give it up on a full disk; whether there was one.
+    keep_room: Callable[[], None] = lambda: None
+    make_room: Callable[[], bool] = lambda: False
     #: Exceptions of conflicting transactions, after which the transaction can be repeated.
     conflict: tuple[type[Exception], ...] = ()
 
@@ -106,8 +110,13 @@ def _sqlite(path: str) -> Driver:
         explain=lambda error: explained(place, error),
         is_damage=lambda error: getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT,
         damaged=lambda problem: DamagedDatabaseError.of(place, problem),
+        keep_room=lambda: reserve.keep(path),
+        make_room=lambda: reserve.give_up(path),
     )
-    return replace(driver, read_only=lambda: replace(driver, connect=lambda: read_only_connection(path)))
+    return replace(
+        driver,
+        read_only=lambda: replace(driver, connect=lambda: read_only_connection(path), keep_room=lambda: None),
+    )
 
 
 def _postgresql(url: str) -> Driver:

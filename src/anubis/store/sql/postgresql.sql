@@ -157,6 +157,7 @@ CREATE TABLE samples (
 	start INTEGER NOT NULL, 
 	count INTEGER NOT NULL, 
 	body BYTEA NOT NULL, 
+	checksum BIGINT DEFAULT '0' NOT NULL, 
 	PRIMARY KEY (run, metric, start), 
 	FOREIGN KEY(run) REFERENCES runs (no) ON DELETE CASCADE
 );
@@ -450,7 +451,7 @@ FROM metrics
 WHERE metrics.name = %(name)s::VARCHAR)
 
 -- name: add_segment
-INSERT INTO samples (run, metric, start, count, body) VALUES (%(run)s::INTEGER, %(metric)s::INTEGER, %(start)s::INTEGER, %(count)s::INTEGER, %(body)s)
+INSERT INTO samples (run, metric, start, count, body, checksum) VALUES (%(run)s::INTEGER, %(metric)s::INTEGER, %(start)s::INTEGER, %(count)s::INTEGER, %(body)s, %(checksum)s::BIGINT)
 
 -- name: remove_summary
 DELETE FROM summaries WHERE summaries.run = %(run)s::INTEGER AND summaries.metric IN (SELECT metrics.id 
@@ -468,14 +469,14 @@ FROM metrics
 WHERE metrics.name = %(name)s::VARCHAR)
 
 -- name: stored_segments
-SELECT samples.body 
-FROM samples 
+SELECT runs.id, samples.start, samples.count, samples.body, samples.checksum 
+FROM samples JOIN runs ON runs.no = samples.run 
 WHERE samples.run = %(run)s::INTEGER AND samples.metric IN (SELECT metrics.id 
 FROM metrics 
 WHERE metrics.name = %(name)s::VARCHAR) ORDER BY samples.start
 
 -- name: segments
-SELECT metrics.units, samples.body 
+SELECT metrics.units, samples.start, samples.count, samples.body, samples.checksum 
 FROM samples JOIN runs ON runs.no = samples.run JOIN metrics ON metrics.id = samples.metric 
 WHERE runs.id = %(run_id)s AND metrics.name = %(name)s::VARCHAR ORDER BY samples.start
 

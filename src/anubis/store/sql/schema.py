@@ -226,6 +226,7 @@ samples = Table(
     Column("start", Integer, primary_key=True, autoincrement=False),  # position of its first sample
     Column("count", Integer, nullable=False),
     Column("body", LargeBinary, nullable=False),
+    Column("checksum", BigInteger, nullable=False, server_default="0"),  # columns.checksum
 )
 
 alerts = Table(

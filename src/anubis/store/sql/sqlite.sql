@@ -158,6 +158,7 @@ CREATE TABLE samples (
 	start INTEGER NOT NULL, 
 	count INTEGER NOT NULL, 
 	body BLOB NOT NULL, 
+	checksum BIGINT DEFAULT '0' NOT NULL, 
 	PRIMARY KEY (run, metric, start), 
 	FOREIGN KEY(run) REFERENCES runs (no) ON DELETE CASCADE
 );
@@ -452,7 +453,7 @@ FROM metrics
 WHERE metrics.name = :name)
 
 -- name: add_segment
-INSERT INTO samples (run, metric, start, count, body) VALUES (:run, :metric, :start, :count, :body)
+INSERT INTO samples (run, metric, start, count, body, checksum) VALUES (:run, :metric, :start, :count, :body, :checksum)
 
 -- name: remove_summary
 DELETE FROM summaries WHERE summaries.run = :run AND summaries.metric IN (SELECT metrics.id 
@@ -470,14 +471,14 @@ FROM metrics
 WHERE metrics.name = :name)
 
 -- name: stored_segments
-SELECT samples.body 
-FROM samples 
+SELECT runs.id, samples.start, samples.count, samples.body, samples.checksum 
+FROM samples JOIN runs ON runs.no = samples.run 
 WHERE samples.run = :run AND samples.metric IN (SELECT metrics.id 
 FROM metrics 
 WHERE metrics.name = :name) ORDER BY samples.start
 
 -- name: segments
-SELECT metrics.units, samples.body 
+SELECT metrics.units, samples.start, samples.count, samples.body, samples.checksum 
 FROM samples JOIN runs ON runs.no = samples.run JOIN metrics ON metrics.id = samples.metric 
 WHERE runs.id = :run_id AND metrics.name = :name ORDER BY samples.start
 

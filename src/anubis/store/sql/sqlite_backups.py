@@ -6,8 +6,10 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from uuid import UUID
 
 from anubis.model.errors import BadInputError, DamagedDatabaseError, disk_error
+from anubis.store.columns import checksum
 from anubis.store.sql.drivers import BUSY_S, driver_for
 from anubis.store.sql.sqlite_reading import explained
 
@@ -39,6 +41,20 @@ def check(path: Path) -> None:
     problems = [line for (text,) in rows for line in str(text).splitlines()]
     if problems != ["ok"]:
         raise DamagedDatabaseError.of(str(path), "; ".join(problems))
+
+
+def damaged_samples(path: Path) -> list[tuple[str, str]]:
+    """Run id and metric of the samples whose checksum differs; empty for a database without checksums (an earlier schema)."""
+    with _reading(path) as connection:
+        if "checksum" not in {row[1] for row in connection.execute("PRAGMA table_info(samples)")}:
+            return []
+        segments = connection.execute(
+            "SELECT runs.id, metrics.name, samples.start, samples.body, samples.checksum FROM samples "
+            "JOIN runs ON runs.no = samples.run JOIN metrics ON metrics.id = samples.metric "
+            "ORDER BY samples.run, samples.metric"
+        )
+        found = ((row[0], row[1]) for row in segments if checksum(row[3], row[2]) != row[4])
+        return [(str(UUID(bytes=run_id)), metric) for run_id, metric in dict.fromkeys(found)]
 
 
 def backup(path: Path, file: Path) -> None:

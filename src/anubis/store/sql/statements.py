@@ -327,6 +327,7 @@ def _samples() -> dict[str, Executable]:
         )
 
     extent = func.max(samples.c.start + samples.c.count)
+    segment = (samples.c.start, samples.c.count, samples.c.body, samples.c.checksum)
     summary = (
         metrics.c.name, metrics.c.units, summaries.c.count, summaries.c.last, summaries.c.min, summaries.c.max,
         summaries.c.sum,
@@ -342,8 +343,11 @@ def _samples() -> dict[str, Executable]:
         "summary": select(
             summaries.c.count, summaries.c.last, summaries.c.min, summaries.c.max, summaries.c.sum
         ).where(one(summaries)),
-        "stored_segments": select(samples.c.body).where(one(samples)).order_by(samples.c.start),
-        "segments": of_run(samples, metrics.c.units, samples.c.body)
+        "stored_segments": select(runs.c.id, *segment)
+        .join_from(samples, runs, runs.c.no == samples.c.run)
+        .where(one(samples))
+        .order_by(samples.c.start),
+        "segments": of_run(samples, metrics.c.units, *segment)
         .where(metrics.c.name == given("name"))
         .order_by(samples.c.start),
         "summaries": of_run(summaries, *summary),

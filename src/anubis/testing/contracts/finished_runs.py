@@ -4,6 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
+from anubis.model.errors import NotFoundError
+from anubis.model.ids import new_run_id
 from anubis.model.points import Point, session_id
 from anubis.model.status import Status
 from anubis.testing.builders import NOW_S, a_point, a_run, an_event, samples_of
@@ -37,6 +41,18 @@ class AddFinishedContract:
         assert list(store.points.samples(new.id, "loss").values) == [3.0, 2.0, 1.0]
         assert list(store.events.read(old.id)) == []
         assert list(store.points.summaries(old.id)) == []
+
+    def test_its_samples_are_replaced(self, store: Any) -> None:
+        run, unfinished = a_run(status=Status.FAILED), a_run()
+        blocks = {run.id: [samples_of([1.0], "gone"), samples_of([3.0, 2.0], "loss")]}
+        store.runs.add_finished([(run, "")], [], samples=blocks)
+        store.runs.add([(unfinished, "")], [])
+        store.runs.replace_samples(run.id, [samples_of([5.0, 6.0, 7.0], "loss")])
+        assert list(store.points.samples(run.id, "loss").values) == [5.0, 6.0, 7.0]
+        assert [(each.metric, each.count) for each in store.points.summaries(run.id)] == [("loss", 3)]
+        for run_id in (unfinished.id, new_run_id()):
+            with pytest.raises(NotFoundError):
+                store.runs.replace_samples(run_id, [samples_of([1.0], "loss")])
 
     def test_it_is_never_claimed(self, store: Any) -> None:
         store.runs.add_finished([(a_run(status=Status.SUCCEEDED), "")], [])
