@@ -23,7 +23,7 @@ from anubis.model.errors import NoCapacityError, RevokedError, StageError, disk_
 from anubis.model.hardware import Hardware, Strategy
 from anubis.model.launch import Launch, Replica
 from anubis.model.run import Observation, Placement, Run, Seen
-from anubis.pipeline.host import agent_record, resources
+from anubis.pipeline.host import agent_record, data_links, resources
 from anubis.pipeline.host.files import not_startable, prepare
 from anubis.pipeline.host.lock_files import LockFiles
 from anubis.pipeline.launch import HOST_AGENT
@@ -76,6 +76,7 @@ class ProcessEngine:
             mounting=Mounting(
                 agent=HOST_AGENT, records=str(settings.records), scripts=str(settings.folder / "scripts")
             ),
+            data=True,
             gpus=len(resources.gpus()),
             cpus=len(resources.cpus()),
             memory_gb=math.inf,
@@ -98,6 +99,7 @@ class ProcessEngine:
         try:
             locks.append(self._take_slot(replica.record))
             limited = self._limited(replica, run.descriptor.hardware, locks)
+            data_links.put(replica.mounts, self._settings.folder, locks)
             record = prepare(limited)
             agent_record.take_ballast(record)
             if liveness.is_revoked(replica.record):  # while this process was stopped

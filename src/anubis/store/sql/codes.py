@@ -40,6 +40,16 @@ CAUSE_CODES = {
     Cause.EXTRACTION_FAILED: 15,
     Cause.RECORD_DAMAGED: 16,
     Cause.METRIC_UNITS: 17,
+    Cause.DATA_NOT_FOUND: 30,
+    Cause.DATA_FORBIDDEN: 31,
+    Cause.DATA_UNAVAILABLE: 32,
+    Cause.DATA_TRUNCATED: 33,
+    Cause.DATA_REDIRECTS: 34,
+    Cause.DATA_SLOW: 35,
+    Cause.DATA_CHANGED: 36,
+    Cause.DATA_DIGEST: 37,
+    Cause.DATA_ADDRESS: 38,
+    Cause.DATA_ARCHIVE: 39,
 }
 CAUSES = {code: cause for cause, code in CAUSE_CODES.items()}
 
