@@ -90,9 +90,14 @@ def causes():
 
 
 def adapter_settings():
-    """The settings of each engine and notifier."""
+    """The settings of the cache of datasets, and of each engine, source and notifier."""
     parts = []
-    for noun, package in (("Engine", "anubis.engines"), ("Notifier", "anubis.notifiers")):
+    for noun, package in (
+        ("Datasets:", "anubis.datasets"),
+        ("Engine", "anubis.engines"),
+        ("Sources:", "anubis.sources"),
+        ("Notifier", "anubis.notifiers"),
+    ):
         for path in sorted(Path(find_spec(package).origin).parent.glob("[a-z]*.py")):
             module = import_module(f"{package}.{path.stem}")
             kinds = [kind for kind in vars(module).values() if is_settings(kind, module)]

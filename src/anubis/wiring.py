@@ -6,14 +6,18 @@ import threading
 import time
 from dataclasses import dataclass
 
+from anubis.contracts.datasets import Datasets
 from anubis.contracts.engine import Engine
 from anubis.contracts.notifier import Notifier
+from anubis.contracts.source import Source
 from anubis.contracts.world import Surroundings, World
+from anubis.datasets.cached import CachedDatasets
+from anubis.datasets.limits import FetchSettings
 from anubis.model.errors import BadInputError
 from anubis.pipeline.relay import Relay
 from anubis.plug_ins import PlugIns
 from anubis.record import access
-from anubis.settings import Settings
+from anubis.settings import Settings, load
 from anubis.store import FolderObjects, FolderRecords, Store, open_store
 from anubis.submission.environment.handover import HomeEnvironments
 
@@ -70,6 +74,7 @@ def build(settings: Settings | None = None) -> Installation:
         alerts=store.alerts,
         deliveries=store.deliveries,
         environments=HomeEnvironments(settings, surroundings.environ),
+        datasets=datasets(surroundings),
         clock=clock,
         session_pause_s=settings.session_pause_s,
     )
@@ -102,6 +107,18 @@ def make_home(settings: Settings) -> None:
 def surroundings_of(settings: Settings) -> Surroundings:
     """What plug-ins are built from. Creates nothing."""
     return Surroundings(settings=settings, objects=FolderObjects(settings.home / "objects"))
+
+
+def datasets(surroundings: Surroundings) -> Datasets:
+    """The cache of datasets, with the installed sources."""
+    core = surroundings.settings
+    given = {"folder": core.data, "min_free_bytes": core.min_free_bytes}
+    return CachedDatasets(load(FetchSettings, surroundings.environ, **given), sources(surroundings))
+
+
+def sources(surroundings: Surroundings) -> PlugIns[Source]:
+    """The installed sources of datasets by the scheme of their addresses."""
+    return PlugIns("anubis.sources", "source", surroundings)
 
 
 def engines(surroundings: Surroundings) -> PlugIns[Engine]:

@@ -24,6 +24,7 @@ from anubis.store import FolderRecords
 from anubis.submission.environment.handover import HomeEnvironments
 from anubis.testing import FakeClock, FakeObjects, FakeStore, FakeThreads, a_descriptor, a_run
 from support.agents import HandmadeRecord
+from support.datasets import cache_in
 
 PATTERN = r"rate=(\S+)"
 EXECUTION = {
@@ -86,6 +87,7 @@ class Drive:
             alerts=self.store.alerts,
             deliveries=self.store.deliveries,
             environments=HomeEnvironments(Settings.from_env({"ANUBIS_HOME": str(home)}), {}),
+            datasets=cache_in(home),
             clock=self.clock,
         )
         self.reconciler = Reconciler(world, "a driver", start=self.threads)

@@ -16,6 +16,7 @@ from anubis.pipeline.stage_pool import STAGES
 from anubis.settings import Settings
 from anubis.submission.environment.handover import HomeEnvironments
 from anubis.testing import FakeClock, FakeEngine, FakeObjects, FakeRecords, FakeThreads, a_run
+from support.datasets import cache_in
 
 LEASE_S = 30.0
 
@@ -74,6 +75,7 @@ def cluster(store, tmp_path):
             alerts=store.alerts,
             deliveries=store.deliveries,
             environments=HomeEnvironments(Settings.from_env({"ANUBIS_HOME": str(tmp_path)}), {}),
+            datasets=cache_in(tmp_path),
             clock=clock,
         )
         reconciler = Reconciler(world, owner, lease_s=LEASE_S, start=threads, **options)

@@ -76,7 +76,7 @@ def unknown(words):
     if isinstance(command, click.Group) and at < len(words) and not words[at].startswith("-"):
         return words[at]
     if isinstance(command, ListGroup):
-        command = KNOWN[*words[1:at], "list"]
+        command = KNOWN[*words[1:at], command.listing]
     options = {name for param in command.params for name in (*param.opts, *param.secondary_opts)}
     options |= {"-h", "--help"}
     given = {word.partition("=")[0] for word in words[at:] if re.match(r"--?[a-z]", word)}
@@ -137,7 +137,9 @@ def test_every_cause_says_what_to_look_at(cause):
     assert f"\n## {cause}\n" in TEXTS[DOCS / "howto" / "troubleshoot.md"]
 
 
-@pytest.mark.parametrize("group", ["anubis.engines", "anubis.notifiers", "anubis.histories", "anubis.posts"])
+@pytest.mark.parametrize(
+    "group", ["anubis.engines", "anubis.notifiers", "anubis.sources", "anubis.histories", "anubis.posts"]
+)
 def test_every_kind_of_plug_in_is_told(group):
     assert entry_points(group=group)
     assert f"`{group}`" in TEXTS[ROOT / "CONTRIBUTING.md"]

@@ -14,6 +14,7 @@ from support.tree import FUNCTIONS, PACKAGE, modules, shown
 LATE = {"cli", "client"}
 #: Other modules that may, each with the reason.
 ALSO_LATE = {
+    "datasets/cached.py": "only a run with data needs threads, archives and digests",
     "plug_ins.py": "connects plug-ins; a listing needs none",
     "pipeline/stages/analyse.py": "most runs of a large sweep have series too short for numpy and scipy",
     "store/columns.py": "only long columns need numpy",

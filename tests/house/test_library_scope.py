@@ -14,6 +14,7 @@ from support.tree import PACKAGE, modules, shown
 #: Library -> the folders and modules that may import it.
 SCOPE = {
     "alembic": {"store/migrations"},
+    "botocore": {"sources/s3.py"},
     "click": {"cli"},
     "cronsim": {"describe/check/schedules.py"},
     "numpy": {"analysis", "store/columns.py", "store/samples.py"},
@@ -24,7 +25,7 @@ SCOPE = {
     "rich": {"cli/views"},
     "scipy": {"analysis"},
     "sqlalchemy": {"store/sql", "store/migrations"},
-    "urllib3": {"notifiers", "transfer/http_json.py"},
+    "urllib3": {"notifiers", "sources/web.py", "transfer/http_json.py"},
     "zstandard": {"store", "transfer"},
 }
 

@@ -115,3 +115,16 @@ def test_a_tag_that_means_another_image_is_named_by_a_comparison(anubis, podman)
     first, second = (row.id for row in stored(anubis.home))
     compared = anubis("compare", first, second)
     assert "the environment differs: docker_image" in compared.stdout + compared.stderr
+
+
+def test_a_dataset_is_at_its_path_and_cannot_be_changed(anubis):
+    (anubis.folder / "data.txt").write_text("17 rows\n")
+    source = f'[[data.sources]]\nsrc = "file://{anubis.folder}/data.txt"\npath = "/data/train"'
+    path = described(
+        anubis, "sh -c 'cat /data/train/* /data/train 2>&1; touch /data/train/x 2>&1; true'", source
+    )
+    ended = anubis("run", path)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    text = anubis("logs", "@last").stdout
+    assert "17 rows" in text
+    assert "touch" in text

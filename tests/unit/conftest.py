@@ -12,6 +12,7 @@ from anubis.settings import Settings
 from anubis.submission.environment.handover import HomeEnvironments
 from anubis.testing import FakeClock, FakeEngine, FakeObjects, FakeRecords, FakeStore, FakeThreads
 from anubis.testing.builders import NOW_S
+from support.datasets import cache_in
 
 
 @pytest.fixture
@@ -30,6 +31,7 @@ def house(tmp_path):
         alerts=store.alerts,
         deliveries=store.deliveries,
         environments=HomeEnvironments(Settings.from_env({"ANUBIS_HOME": str(tmp_path)}), {}),
+        datasets=cache_in(tmp_path),
         clock=clock,
     )
     return SimpleNamespace(

@@ -23,6 +23,7 @@ from anubis.model.errors import (
     PlugInError,
     ReadOnlyError,
     RevokedError,
+    SourceError,
     StageError,
     StoreError,
     UndecidedError,
@@ -81,6 +82,13 @@ TYPES = (
     ),
     ErrorType(
         error=RevokedError, name="revoked", status=409, title="The attempt was revoked before it started"
+    ),
+    ErrorType(
+        error=SourceError,
+        name="source",
+        status=502,
+        title="Data cannot be fetched",
+        members=("cause", "temporary", "again_after_s"),
     ),
     ErrorType(
         error=StageError, name="stage", status=500, title="A stage cannot continue", members=("cause",)
@@ -176,4 +184,5 @@ _READERS: Mapping[str, Any] = {
     "again_after_s": lambda value: value,
     "cause": Cause,
     "permanent": bool,
+    "temporary": bool,
 }

@@ -52,6 +52,7 @@ SECTIONS = {
     "Maintenance": {
         "doctor": "doctor.command:doctor",
         "record": "commands.record:record",
+        "data": "datasets.command:data",
         "import": "commands.exchange:import_",
         "export": "commands.exchange:export",
         "purge": "commands.purge:purge",

@@ -10,8 +10,11 @@ LIST = "list"
 class ListGroup(click.Group):
     """A group whose options, given without a command, are those of its ``list``."""
 
+    #: Name of the command that lists.
+    listing = LIST
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         at = leading(args)
         if at == len(args) or (args[at].startswith("-") and args[at] not in {"-h", "--help"}):
-            args = [*args[:at], LIST, *args[at:]]
+            args = [*args[:at], self.listing, *args[at:]]
         return super().parse_args(ctx, args)

@@ -46,6 +46,8 @@ PAIR = _Parsed("key=value", _pair)
 MOMENT = _Parsed("time", lambda text: units.parse_moment(text, now_s=time.time()))
 #: A span of time as seconds.
 SPAN = _Parsed("span", units.parse_span)
+#: A size as bytes.
+SIZE = _Parsed("size", units.parse_size)
 #: A ratio.
 SHARE = _Parsed("share", units.parse_share)
 

@@ -10,7 +10,7 @@ from anubis.wiring import build
 if TYPE_CHECKING:
     from anubis.client.protocol.judging import Alerts, Gate, Series
     from anubis.client.protocol.runs import Records, Results, Runs
-    from anubis.client.protocol.tools import Bisections, Histories, Storage, Workers
+    from anubis.client.protocol.tools import Bisections, Datasets, Histories, Storage, Workers
 
 
 class Connection(Protocol):
@@ -34,6 +34,7 @@ class Client:
     bisections: "Bisections"
     histories: "Histories"
     storage: "Storage"
+    datasets: "Datasets"
     workers: "Workers"
 
     def __init__(self, package: str, connection: Connection) -> None:

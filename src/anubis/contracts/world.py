@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from anubis.contracts.alerts import Alerts
 from anubis.contracts.clock import Clock
+from anubis.contracts.datasets import Datasets
 from anubis.contracts.deliveries import Deliveries
 from anubis.contracts.engine import Engine
 from anubis.contracts.environments import Environments
@@ -35,6 +36,7 @@ class World:
     alerts: Alerts
     deliveries: Deliveries
     environments: Environments
+    datasets: Datasets
     clock: Clock
     #: Notifiers by the scheme of their addresses.
     notifiers: Mapping[str, Notifier] = field(default_factory=dict)

@@ -26,6 +26,7 @@ _SOURCE: dict[str, Any] = {
     "digest": "md5:900150983cd24fb0d6963f7d28e17f72",
     "md5": "900150983cd24fb0d6963f7d28e17f72",
     "unpack": True,
+    "compare": "content",
 }
 _METRIC: dict[str, Any] = {
     "name": "throughput",

@@ -126,6 +126,7 @@ class ContainerEngine:
             images=True,
             image_required=True,
             privileged=settings.privileged,
+            data=True,
             gpus=len(resources.gpus()),
             cpus=len(resources.cpus()),
             memory_gb=container_run.memory_bytes() / (1 << 30),

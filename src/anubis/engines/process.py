@@ -17,7 +17,7 @@ from anubis.contracts.world import Surroundings
 from anubis.model.hardware import Hardware, Strategy
 from anubis.model.launch import Launch, Replica
 from anubis.model.run import Observation, Placement, Run, Seen
-from anubis.pipeline.host import agent_record, resources
+from anubis.pipeline.host import agent_record, data_links, resources
 from anubis.pipeline.host.files import check_disk, not_startable, prepare
 from anubis.pipeline.host.lock_files import LockFiles
 from anubis.pipeline.host.placements import HostPlacements, check_claim
@@ -68,6 +68,7 @@ class ProcessEngine:
             mounting=Mounting(
                 agent=HOST_AGENT, records=str(settings.records), scripts=str(settings.folder / "scripts")
             ),
+            data=True,
             gpus=len(resources.gpus()),
             cpus=len(resources.cpus()),
             memory_gb=math.inf,
@@ -95,6 +96,7 @@ class ProcessEngine:
                 environment=replica.environment,
             )
             limited = replica.with_options(*reserved.options(), *_memory(hardware))
+            data_links.put(replica.mounts, settings.folder, reserved.locks)
             record = prepare(limited)
             agent_record.take_ballast(record)
             check_claim(replica.record)  # it may have been revoked while this process was stopped

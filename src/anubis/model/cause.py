@@ -24,6 +24,16 @@ class Cause(StrEnum):
     WRONG_ARCHITECTURE = "wrong_architecture"
     NO_ENTRY_POINT = "no_entry_point"
     DATA = "data"
+    DATA_NOT_FOUND = "data_not_found"
+    DATA_FORBIDDEN = "data_forbidden"
+    DATA_UNAVAILABLE = "data_unavailable"
+    DATA_TRUNCATED = "data_truncated"
+    DATA_REDIRECTS = "data_redirects"
+    DATA_SLOW = "data_slow"
+    DATA_CHANGED = "data_changed"
+    DATA_DIGEST = "data_digest"
+    DATA_ADDRESS = "data_address"
+    DATA_ARCHIVE = "data_archive"
     EXTRACTION_FAILED = "extraction_failed"
     RECORD_DAMAGED = "record_damaged"
     INTERNAL = "internal"
@@ -53,6 +63,16 @@ _REMEDIES = {
     Cause.WRONG_ARCHITECTURE: "use an image that was built for the processor of the machine",
     Cause.NO_ENTRY_POINT: "set ml.benchmark_code: the image has neither an entry point nor a command",
     Cause.DATA: "check data.sources: the address, the digest and the network",
+    Cause.DATA_NOT_FOUND: "check the address in data.sources: the server has nothing there",
+    Cause.DATA_FORBIDDEN: "check the credentials of the source and what they permit",
+    Cause.DATA_UNAVAILABLE: "run it again when the server of the data can be reached; what was fetched is kept",
+    Cause.DATA_TRUNCATED: "check the server and the proxies before it: they end responses early",
+    Cause.DATA_REDIRECTS: "set src to the final address",
+    Cause.DATA_SLOW: "check the network, or lower ANUBIS_DATA_MIN_BYTES_PER_S",
+    Cause.DATA_CHANGED: "fetch an address whose content does not change, or wait until the upload to it has ended",
+    Cause.DATA_DIGEST: "check the digest in data.sources, and whether the data at the address were replaced",
+    Cause.DATA_ADDRESS: "use an address that this installation may reach; see ANUBIS_DATA_LINK_LOCAL",
+    Cause.DATA_ARCHIVE: "repair the archive, or set unpack = false",
     Cause.EXTRACTION_FAILED: "check the disk and the memory of the machine, then run it again: the output is in the record",
     Cause.RECORD_DAMAGED: "run it again; a benchmark must not change the files of its record",
     Cause.INTERNAL: "report this defect of Anubis with the record of the run",

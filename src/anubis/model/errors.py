@@ -105,6 +105,24 @@ class StageError(AnubisError):
         self.cause = cause
 
 
+class SourceError(StageError):
+    """Data could not be fetched. It is tried again if the error is ``temporary``."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        cause: Cause,
+        temporary: bool = False,
+        again_after_s: float | None = None,
+        remedy: str = "",
+    ) -> None:
+        super().__init__(message, cause=cause, remedy=remedy or cause.remedy)
+        self.temporary = temporary
+        #: Seconds that the server asked to wait; None: the default back-off applies.
+        self.again_after_s = again_after_s
+
+
 class NotifyError(AnubisError):
     """A notification could not be delivered; it is retried unless the error is ``permanent``."""
 

@@ -4,9 +4,10 @@ import hashlib
 import json
 from dataclasses import replace
 
-from anubis.model.descriptor import Descriptor, Info, Measure, Subject
+from anubis.model.descriptor import Data, Descriptor, Info, Measure, Subject
 from anubis.model.metric import Output
 from anubis.model.plain import to_plain
+from anubis.model.server import Compare, DataSource, Server
 
 
 def canonical(descriptor: Descriptor) -> str:
@@ -29,7 +30,8 @@ def comparable(descriptor: Descriptor) -> Descriptor:
 
     Left out are the subject and the code under test (which a series compares), the schedule, free text, notifications,
     limits of time and cost, inherited secrets, the number of repeats, and the metrics (each metric has its own series, so adding a metric
-    does not start a new history for the others).
+    does not start a new history for the others). Of sources whose content is compared, where the content is fetched from
+    is left out: stage collect adds the content to the fingerprint of the points.
     """
     info, hardware = descriptor.info, descriptor.hardware
     return replace(
@@ -40,6 +42,8 @@ def comparable(descriptor: Descriptor) -> Descriptor:
         hardware=replace(hardware, max_wait_s=None, max_cost=None),
         env=replace(descriptor.env, inherit=()),
         ml=replace(descriptor.ml, script=None),
+        data=Data(sources=tuple(map(_compared, descriptor.data.sources))),
+        server=_with_compared_models(descriptor.server),
         measure=Measure(
             warmups=descriptor.measure.warmups,
             isolate=descriptor.measure.isolate,
@@ -49,3 +53,11 @@ def comparable(descriptor: Descriptor) -> Descriptor:
         notify=(),
         matrix=None,
     )
+
+
+def _compared(source: DataSource) -> DataSource:
+    return replace(source, src="", digest=None) if source.compare is Compare.CONTENT else source
+
+
+def _with_compared_models(server: Server | None) -> Server | None:
+    return server and replace(server, models=tuple(map(_compared, server.models)))

@@ -16,6 +16,8 @@ from anubis.model.status import Status
 LONGEST_PAUSE_S = 300.0
 #: Kinds of events about the values of a run: a crossed bound of the descriptor, values that were not recorded.
 CROSSED_EVENT, REJECTED_EVENT = "threshold", "rejected"
+#: Kind of the event about the datasets of a run; its data are the list ``sources``.
+FETCHED_EVENT = "fetched"
 
 
 class Seen(StrEnum):

@@ -1,8 +1,16 @@
 """The server of an inference benchmark, and the data that benchmarks and servers need."""
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from anubis.model.metric import Output
+
+
+class Compare(StrEnum):
+    """What of a dataset must be equal for two runs to be comparable."""
+
+    ADDRESS = "address"
+    CONTENT = "content"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +27,8 @@ class DataSource:
     digest: str | None = None
     #: Extract an archive after fetching it.
     unpack: bool = False
+    #: `address`: runs with this source are comparable whatever it contains; `content`: only runs that read the same bytes.
+    compare: Compare = Compare.ADDRESS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

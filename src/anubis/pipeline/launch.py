@@ -16,6 +16,7 @@ from anubis.model.launch import Bundle, Launch, LaunchFile, Mount, Replica, Role
 from anubis.model.run import Run
 from anubis.pipeline import environment
 from anubis.pipeline.host.files import extracted
+from anubis.pipeline.run_data import NO_DATA, RunData
 from anubis.record import layout
 from anubis.record.environment import content
 from anubis.submission.environment.summary import summary
@@ -45,6 +46,7 @@ def launch_of(
     *,
     environment: SubmittedEnvironment,
     digest: Callable[[str], str],
+    data: RunData = NO_DATA,
 ) -> Launch:
     """The launch of a run on an engine with this mounting. Extracts the script archive into ``mounting.scripts``.
 
@@ -54,7 +56,7 @@ def launch_of(
     Raises StageError, or NotFoundError and BadInputError for a script archive that is missing or refused.
     """
     scripts = _scripts(bundle.script, mounting, objects)
-    builder = _Builder(run, bundle, mounting, scripts, environment, digest)
+    builder = _Builder(run, bundle, mounting, scripts, environment, digest, data)
     return Launch(
         replicas=tuple(builder.replica(role, rank) for role in bundle.roles for rank in range(role.replicas))
     )
@@ -80,6 +82,7 @@ class _Builder:
     submitted: SubmittedEnvironment
     #: Digests of the values of variables.
     digest: Callable[[str], str]
+    data: RunData
 
     def replica(self, role: Role, rank: int) -> Replica:
         strategy = self.run.descriptor.hardware.strategy
@@ -90,6 +93,8 @@ class _Builder:
         files = {given: _json(self._options(role, record.target, folder))}
         if patterns := {m.name: {"pattern": m.pattern, "units": m.units} for m in role.metrics if m.pattern}:
             files[f"{record.target}/{layout.PATTERNS}"] = _json(patterns)
+        if self.data.rows:
+            files[f"{record.target}/{layout.DATA}"] = _json({"version": 1, "sources": self.data.rows})
         variables = self._variables(role)
         files[f"{record.target}/{layout.ENVIRONMENT}"] = self._summary(role, variables)
         if hosts := environment.hosts(self.bundle, role, strategy=strategy, address=self.address):
@@ -112,7 +117,7 @@ class _Builder:
             address=self.address(role.name, rank),
             folders=(work,) if folder == work else (),
             files=files,
-            mounts=self._mounts(record),
+            mounts=self._mounts(record, role),
         )
 
     def _variables(self, role: Role) -> dict[str, str]:
@@ -147,11 +152,12 @@ class _Builder:
         source = layout.role_folder(records, run.id, run.attempt, role.name, rank) if records else None
         return Mount(target=f"{inside}/record" if inside else source or "", source=source, read_only=False)
 
-    def _mounts(self, record: Mount) -> tuple[Mount, ...]:
+    def _mounts(self, record: Mount, role: Role) -> tuple[Mount, ...]:
+        data = self.data.mounts(role.name)
         if self.mounting.inside is None:
-            return ()
+            return data
         shared = (record,) if record.source else ()
-        return (*shared, *((self.scripts,) if self.scripts else ()), *self.mounting.mounts)
+        return (*shared, *((self.scripts,) if self.scripts else ()), *data, *self.mounting.mounts)
 
     def _folder(self, role: Role, work: str) -> str:
         """The benchmark's working folder; empty: the working folder of its image."""

@@ -21,7 +21,7 @@ Answer = Step | Pause | NoCapacityError | StoreError
 #: Maximum duration of one call of stage watch while no run changes, seconds.
 PATIENT_S = 0.25
 #: The stages that take one run, except place, which depends on how long the run has waited. Stage watch takes many.
-STAGES: dict[Status, Callable[[Run, World], Step]] = {
+STAGES: dict[Status, Callable[[Run, World], Step | Pause]] = {
     Status.FETCH: fetch.fetch,
     Status.COLLECT: collect.collect,
     Status.ANALYSE: analyse.analyse,

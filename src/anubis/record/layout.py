@@ -22,6 +22,8 @@ SAMPLES = "samples"
 OPTIONS, PATTERNS = "options.json", "patterns.json"
 #: Written before the agent starts: the environment of the benchmark, without secret values.
 ENVIRONMENT = "environment.json"
+#: Written before the agent starts: addresses and digests of the datasets of the benchmark.
+DATA = "data.json"
 FACTS = "facts.json"
 METRICS = "metrics.json"
 EXIT = "exit.json"
@@ -44,11 +46,11 @@ WORK = "work"
 PART = ".part"
 
 #: Files that are written and replaced atomically. All other files are only appended to.
-REPLACED = frozenset({OPTIONS, PATTERNS, ENVIRONMENT, FACTS, METRICS, EXIT})
+REPLACED = frozenset({OPTIONS, PATTERNS, ENVIRONMENT, DATA, FACTS, METRICS, EXIT})
 #: Files that grow and are replicated, in an order such that no file refers to bytes that are not replicated yet.
 GROWING = (*STREAMS, EVENTS, TELEMETRY, AGENT_LOG, LINES, SAMPLES)
 #: Files that are replaced and are replicated. EXIT is last: where it exists, the record is complete.
-REPLACED_IN_ORDER = (OPTIONS, PATTERNS, ENVIRONMENT, FACTS, METRICS, EXIT)
+REPLACED_IN_ORDER = (OPTIONS, PATTERNS, ENVIRONMENT, DATA, FACTS, METRICS, EXIT)
 
 #: Role and rank of a benchmark that is one process.
 BENCHMARK, FIRST_RANK = "benchmark", 0

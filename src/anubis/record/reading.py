@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from anubis.record import layout
+from anubis.record.files import read_json
 from anubis.record.validation import exit_problems, facts_problems, metrics_problems, read_checked
 
 TYPE_CHECKING = False
@@ -86,6 +87,13 @@ class Record:
     def fingerprint(self) -> str:
         """Digest of the facts that must be equal on two machines for comparable points; empty when unknown."""
         return str(self.facts.get("fingerprint", ""))
+
+    @property
+    def data_digests(self) -> Sequence[str]:
+        """Digests of the datasets of the benchmark, in the order of the descriptor; empty: it has none."""
+        sources = read_json(self.files, layout.DATA).get("sources", ())
+        rows = sources if isinstance(sources, list) else ()
+        return [str(row.get("digest", "")) if isinstance(row, dict) else "" for row in rows]
 
     @property
     def machine(self) -> str:

@@ -1,17 +1,20 @@
 """What a descriptor asks for that its engine, or this installation, cannot do."""
 
-from collections.abc import Iterator, Mapping
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from anubis.agent.execute.masking import SHORTEST
 from anubis.contracts.engine import Capabilities, Engine
 from anubis.contracts.environments import SubmittedEnvironment
 from anubis.contracts.notifier import Notifier
+from anubis.contracts.source import shown_address
 from anubis.model.descriptor import DEFAULT_ENGINE, SINGLE_RUN, Descriptor, Isolate
 from anubis.model.errors import PlugInError
 from anubis.model.hardware import LOCAL
 from anubis.model.launch import Role
 from anubis.model.problem import Problem, Severity
+from anubis.model.server import DataSource
 from anubis.submission.bundle import SERVER, bundle_of
 
 
@@ -128,6 +131,10 @@ def _unable(descriptor: Descriptor, name: str, can: Capabilities) -> Iterator[Pr
             f'fetching data is not available on engine "{name}"',
             "let benchmark_code read the data from where it lies, and remove [[data.sources]]",
         )
+    else:
+        yield from _collisions("data.sources", descriptor.data.sources)
+    if descriptor.server:
+        yield from _collisions("server.models", descriptor.server.models)
     if descriptor.measure.isolate is Isolate.PLACE and not can.isolate_place:
         yield _refusal(
             "measure.isolate",
@@ -136,6 +143,21 @@ def _unable(descriptor: Descriptor, name: str, can: Capabilities) -> Iterator[Pr
         )
     for role in bundle_of(descriptor).roles:
         yield from _unable_role(role, name, can)
+
+
+def _collisions(listed: str, sources: Sequence[DataSource]) -> Iterator[Problem]:
+    """Sources whose paths are equal, or inside one another."""
+    for index, source in enumerate(sources):
+        path = f"{posixpath.normpath(source.path)}/"
+        for before, other in enumerate(sources[:index]):
+            taken = f"{posixpath.normpath(other.path)}/"
+            if path.startswith(taken) or taken.startswith(path):
+                yield _refusal(
+                    f"{listed}[{index}].path",
+                    f"{shown_address(source.src)} and {shown_address(other.src)} ({listed}[{before}]) "
+                    f"have paths that overlap: {source.path} and {other.path}",
+                    "give each source a path outside of the others",
+                )
 
 
 def _unable_role(role: Role, name: str, can: Capabilities) -> Iterator[Problem]:

@@ -111,7 +111,7 @@ def _run(
         series_key=identity[1],
         owner=owner,
         engine=descriptor.info.execution_engine,
-        status=Status.FETCH if descriptor.ml.script or descriptor.data.sources else Status.PLACE,
+        status=Status.FETCH if _needs_fetching(descriptor) else Status.PLACE,
         created_s=now_s,
         due_s=now_s,
         family_id=family,
@@ -120,3 +120,8 @@ def _run(
         cell=dict(submission.cell),
         overrides=dict(submission.overrides),
     )
+
+
+def _needs_fetching(descriptor: Descriptor) -> bool:
+    models = descriptor.server.models if descriptor.server else ()
+    return bool(descriptor.ml.script or descriptor.data.sources or models)

@@ -28,6 +28,7 @@ EXAMPLES = [
     NoCapacityError("all slots are busy", again_after_s=2.5),
     errors.RevokedError("it was cancelled"),
     StageError("no such image", cause=Cause.TIMEOUT, remedy="name another"),
+    errors.SourceError("answered 503", cause=Cause.DATA_UNAVAILABLE, temporary=True, again_after_s=2.0),
     NotifyError("refused", permanent=True),
     NotifyError("busy", again_after_s=30.0),
     errors.PlugInError("engine slurm cannot be loaded", remedy="install it"),

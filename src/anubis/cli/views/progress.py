@@ -61,8 +61,15 @@ class Silence:
         """Not shown."""
 
 
+#: Seconds between two lines about data that are being fetched.
+FETCHING_S = 10.0
+
+
 class Lines:
-    """One line on standard error when a run waits for its engine, starts (or is already running), and is final."""
+    """One line on standard error when a run waits for its engine, starts (or is already running), and is final.
+
+    While data are fetched, one line every ``FETCHING_S`` seconds.
+    """
 
     def __init__(self, client: "Client", runs: Sequence[Run]) -> None:
         self._runs = {run.id: run for run in runs}
@@ -71,6 +78,8 @@ class Lines:
         names = {run.id: f"{run.descriptor.info.name}  {labels[run.id]}".rstrip() for run in runs}
         width = max(map(len, names.values()), default=0)
         self._names = {run_id: name.ljust(width) for run_id, name in names.items()}
+        #: Run id -> when its fetching was last shown.
+        self._fetching_s: dict[str, float] = {}
 
     def __enter__(self) -> Self:
         for run in self._runs.values():
@@ -87,6 +96,11 @@ class Lines:
             run.status is Status.PLACE and run.reason and not last.reason
         ):
             self._print(run)
+        elif run.status is Status.FETCH and run.reason:
+            shown_s, now_s = self._fetching_s.get(run.id), time.monotonic()
+            if shown_s is None or now_s - shown_s >= FETCHING_S:
+                self._fetching_s[run.id] = now_s
+                self._print(run)
 
     def say(self, text: str) -> None:
         """Hints are shown only on terminals."""
@@ -94,6 +108,6 @@ class Lines:
     def _print(self, run: Run) -> None:
         took = status_text.took(run.placed_s, run.ended_s) if run.status.final else ""
         clock = time.strftime("%H:%M:%S")
-        reason = run.reason if run.status in {Status.FAILED, Status.PLACE} else ""
+        reason = run.reason if run.status in {Status.FAILED, Status.FETCH, Status.PLACE} else ""
         about = f"{clock}  {self._short[run.id]}  {self._names[run.id]}"
         terminal.line(f"{about}  {WORDS[run.status]:9}  {took}  {reason}".rstrip(), err=True)

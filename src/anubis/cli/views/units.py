@@ -86,6 +86,15 @@ def parse_span(text: str) -> float:
     return float(sum(float(amount) * SPAN_UNITS[unit] for amount, unit in parts))
 
 
+def parse_size(text: str) -> int:
+    """Bytes of ``500MB``, ``20GiB`` or ``1000``; a prefix without ``i`` is decimal."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?(?:([kKMGT])(i?))?B?", text.strip())
+    if match is None:
+        raise ValueError(f"{text!r} is not a size: expected for example 500MB or 20GiB")
+    exponent = " KMGT".index(match[2].upper()) if match[2] else 0
+    return int(float(match[1]) * (1024 if match[3] else 1000) ** exponent)
+
+
 def parse_moment(text: str, *, now_s: float) -> float:
     """UTC seconds of an ISO 8601 date or time (local unless it has a time zone), or of a span before now."""
     try:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
+from anubis.contracts.datasets import StoredDataset
 from anubis.contracts.garbage import Garbage
 from anubis.contracts.runs import RunQuery
 from anubis.model.problem import Problem
@@ -73,6 +74,35 @@ class Storage(Protocol):
 
     def pack(self, *, before_s: float, dry_run: bool = False) -> Sequence[Garbage]:
         """Compress the records of runs that ended before ``before_s``; the bytes freed of each (or, dry, its size)."""
+        ...
+
+
+class Datasets(Protocol):
+    """The cache of fetched datasets. A reference is a digest, its first digits, or an address as ``find`` shows it."""
+
+    def find(self) -> Sequence[StoredDataset]:
+        """What is stored or being fetched, last used first."""
+        ...
+
+    def get(self, ref: str) -> StoredDataset:
+        """One of them. Raises NotFoundError, BadInputError for a reference to several."""
+        ...
+
+    def verify(self, ref: str) -> Sequence[str]:
+        """Read all files of a dataset and remove those that are damaged or missing; their paths."""
+        ...
+
+    def prune(
+        self, *, before_s: float, most_bytes: int | None = None, dry_run: bool = False
+    ) -> Sequence[StoredDataset]:
+        """Delete datasets last used before ``before_s``, and the least recently used above ``most_bytes``.
+
+        The datasets of runs that are not final remain. Returns what was (or would be) deleted.
+        """
+        ...
+
+    def export(self, ref: str, target: Path) -> None:
+        """Copy a dataset to a path that does not exist yet."""
         ...
 
 

@@ -14,6 +14,7 @@ from anubis.model.run import REJECTED_EVENT, Event, Placement, Run, Step
 from anubis.model.status import Status
 from anubis.pipeline.extraction import extracted
 from anubis.pipeline.record_result import damaged, result_of
+from anubis.pipeline.run_data import fingerprint_of
 from anubis.pipeline.summarise import Measured, in_declared_units, points_of
 from anubis.record.reading import Execution, Record
 from anubis.record.validation import DamagedError
@@ -63,7 +64,7 @@ def collect(run: Run, world: World) -> Step:
                 "the machine was disturbed: " + "; ".join(_disturbances(record)),
             )
     events += _rejected(run, record, world)
-    points = points_of(run, blocks, measured, record.fingerprint) if cause is None else []
+    points = points_of(run, blocks, measured, fingerprint_of(run, record)) if cause is None else []
     return Step(
         status=Status.ANALYSE,
         cause=cause,

@@ -6,6 +6,7 @@ from anubis.model.errors import NoCapacityError, NotReadyError, RevokedError, St
 from anubis.model.run import Event, Run, Step
 from anubis.model.status import Status
 from anubis.pipeline.launch import launch_of
+from anubis.pipeline.run_data import data_of
 from anubis.pipeline.run_environment import environment_of
 from anubis.submission.bundle import bundle_of
 
@@ -16,6 +17,9 @@ def place(run: Run, world: World, waited_s: float) -> Step:
     Raises NoCapacityError to try again later, StageError if it ``waited_s`` longer than ``max_wait_s``.
     """
     engine = world.engine(run.engine)
+    data = data_of(run, world)
+    if data is None:
+        return Step(status=Status.FETCH)
     bundle = bundle_of(run.descriptor, run.folder)
     environment, about = environment_of(run, world)
     try:
@@ -26,6 +30,7 @@ def place(run: Run, world: World, waited_s: float) -> Step:
             world.objects,
             environment=environment,
             digest=world.environments.digest,
+            data=data,
         )
         placement = engine.place(run, launch)
     except RevokedError as error:

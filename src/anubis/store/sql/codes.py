@@ -44,6 +44,16 @@ CAUSE_CODES = {
     Cause.IMAGE_REFUSED: 21,
     Cause.WRONG_ARCHITECTURE: 22,
     Cause.NO_ENTRY_POINT: 23,
+    Cause.DATA_NOT_FOUND: 30,
+    Cause.DATA_FORBIDDEN: 31,
+    Cause.DATA_UNAVAILABLE: 32,
+    Cause.DATA_TRUNCATED: 33,
+    Cause.DATA_REDIRECTS: 34,
+    Cause.DATA_SLOW: 35,
+    Cause.DATA_CHANGED: 36,
+    Cause.DATA_DIGEST: 37,
+    Cause.DATA_ADDRESS: 38,
+    Cause.DATA_ARCHIVE: 39,
 }
 CAUSES = {code: cause for cause, code in CAUSE_CODES.items()}
 
