@@ -65,6 +65,7 @@ def build(settings: Settings | None = None) -> Installation:
     world = World(
         engines=engines(surroundings),
         notifiers=notifiers(surroundings),
+        sources=sources(surroundings),
         objects=surroundings.objects,
         records=FolderRecords(settings.records),
         runs=store.runs,

@@ -59,7 +59,7 @@ NOT_HERE = {
     "env.privileged": "true",
 }
 
-DATA = '[[data.sources]]\nsrc = "s3://bucket/imagenet"\npath = "/data"\n'
+DATA = '[[data.sources]]\nsrc = "gopher://bucket/imagenet"\npath = "/data"\n'
 
 
 def refused(anubis, content, *words, verb="run"):
@@ -128,9 +128,10 @@ def test_unbalanced_quotes(anubis, command):
 def test_what_this_engine_cannot_do_is_refused_in_one_sentence_each(anubis, verb):
     words = [word for path, value in NOT_HERE.items() for word in ("--set", f"{path}={value}")]
     said = refused(anubis, NEW + DATA, *words, verb=verb).splitlines()
-    for path in [*NOT_HERE, "data.sources"]:
+    for path in NOT_HERE:
         [sentence] = [line for line in said if line.strip().startswith(f"{path}: ")]
         assert "not available" in sentence or "not known here" in sentence or "does not have" in sentence
+    assert "data.sources[0].src: no installed source reads `gopher:`" in [line.strip() for line in said]
 
 
 def test_a_server_cannot_be_placed_here(anubis):

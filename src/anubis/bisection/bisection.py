@@ -259,6 +259,7 @@ class _Bisection:
             submissions,
             engines=self._world.engines,
             notifiers=self._world.notifiers,
+            sources=self._world.sources,
             default_engine=self._engine,
             owner=self._owner,
             clock=self._world.clock,

@@ -17,6 +17,7 @@ from anubis.contracts.objects import Objects
 from anubis.contracts.points import Points
 from anubis.contracts.records import Records
 from anubis.contracts.runs import Runs
+from anubis.contracts.source import Source
 from anubis.model.errors import PlugInError
 from anubis.model.points import SESSION_PAUSE_S
 from anubis.settings import Settings
@@ -40,6 +41,8 @@ class World:
     clock: Clock
     #: Notifiers by the scheme of their addresses.
     notifiers: Mapping[str, Notifier] = field(default_factory=dict)
+    #: Sources of datasets by the scheme of their addresses.
+    sources: Mapping[str, Source] = field(default_factory=dict)
     #: Longest pause inside a session, seconds.
     session_pause_s: float = SESSION_PAUSE_S
 

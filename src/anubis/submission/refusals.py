@@ -8,7 +8,7 @@ from anubis.agent.execute.masking import SHORTEST
 from anubis.contracts.engine import Capabilities, Engine
 from anubis.contracts.environments import SubmittedEnvironment
 from anubis.contracts.notifier import Notifier
-from anubis.contracts.source import shown_address
+from anubis.contracts.source import Source, shown_address
 from anubis.model.descriptor import DEFAULT_ENGINE, SINGLE_RUN, Descriptor, Isolate
 from anubis.model.errors import PlugInError
 from anubis.model.hardware import LOCAL
@@ -19,9 +19,15 @@ from anubis.submission.bundle import SERVER, bundle_of
 
 
 def refusals(
-    descriptor: Descriptor, engines: Mapping[str, Engine], notifiers: Mapping[str, Notifier]
+    descriptor: Descriptor,
+    engines: Mapping[str, Engine],
+    notifiers: Mapping[str, Notifier],
+    sources: Mapping[str, Source],
 ) -> list[Problem]:
-    """Everything that cannot be done here, one problem each. ``notifiers`` are by the schemes that they serve."""
+    """Everything that cannot be done here, one problem each.
+
+    ``notifiers`` and ``sources`` are by the schemes that they serve.
+    """
     name = descriptor.info.execution_engine
     try:
         engine = engines[name]
@@ -32,6 +38,7 @@ def refusals(
         *_unable(descriptor, engine.name, engine.capabilities),
         *_unserved(descriptor),
         *_undeliverable(descriptor, notifiers),
+        *_unreadable(descriptor, sources),
     ]
 
 
@@ -39,6 +46,7 @@ def checked_here(
     descriptor: Descriptor,
     engines: Mapping[str, Engine],
     notifiers: Mapping[str, Notifier],
+    sources: Mapping[str, Source],
     default_engine: str,
 ) -> list[Problem]:
     """What this installation knows about a descriptor that may be submitted elsewhere.
@@ -55,7 +63,8 @@ def checked_here(
     else:
         unable = _unable(descriptor, name, engine.capabilities)
         found = list(unable) if named == name else [_warning(problem) for problem in unable]
-    return [*found, *(_warning(problem) for problem in _undeliverable(descriptor, notifiers))]
+    absent = (*_undeliverable(descriptor, notifiers), *_unreadable(descriptor, sources))
+    return [*found, *(_warning(problem) for problem in absent)]
 
 
 def engine_of(descriptor: Descriptor, engines: Mapping[str, Engine], default_engine: str) -> Engine | None:
@@ -208,6 +217,19 @@ def _undeliverable(descriptor: Descriptor, notifiers: Mapping[str, Notifier]) ->
         except KeyError as error:
             message = f"no installed notifier serves `{scheme}:`"
             yield _missing(f"notify[{index}].to", message, scheme, notifiers, error)
+
+
+def _unreadable(descriptor: Descriptor, sources: Mapping[str, Source]) -> Iterator[Problem]:
+    """Addresses of data that no installed source reads."""
+    models = descriptor.server.models if descriptor.server else ()
+    for section, items in (("data.sources", descriptor.data.sources), ("server.models", models)):
+        for index, item in enumerate(items):
+            scheme = item.src.partition(":")[0].lower()
+            try:
+                sources[scheme]
+            except KeyError as error:
+                message = f"no installed source reads `{scheme}:`"
+                yield _missing(f"{section}[{index}].src", message, scheme, sources, error)
 
 
 def _refusal(path: str, message: str, remedy: str) -> Problem:

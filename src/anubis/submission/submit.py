@@ -7,6 +7,7 @@ from typing import Any
 from anubis.contracts.clock import Clock
 from anubis.contracts.engine import Engine
 from anubis.contracts.notifier import Notifier
+from anubis.contracts.source import Source
 from anubis.model.descriptor import DEFAULT_ENGINE, Descriptor, Script
 from anubis.model.errors import BadInputError
 from anubis.model.identity import digest, series_key
@@ -41,6 +42,7 @@ def runs_of(
     *,
     engines: Mapping[str, Engine],
     notifiers: Mapping[str, Notifier],
+    sources: Mapping[str, Source],
     default_engine: str,
     owner: str,
     clock: Clock,
@@ -49,11 +51,13 @@ def runs_of(
     """The runs to store, in the order in which they should run, with their first events.
 
     With several rounds the order alternates (A B, B A, A B ...), so that a machine that grows slower or faster
-    meanwhile treats all sides alike. ``notifiers`` are by the schemes that they serve. Raises BadInputError with everything that is refused.
+    meanwhile treats all sides alike. ``notifiers`` and ``sources`` are by the schemes that they serve. Raises BadInputError with everything that is refused.
     """
     chosen = [_with_engine(submission, default_engine) for submission in submissions]
     refused = [
-        problem for submission in chosen for problem in refusals(submission.descriptor, engines, notifiers)
+        problem
+        for submission in chosen
+        for problem in refusals(submission.descriptor, engines, notifiers, sources)
     ]
     if refused:
         unique = list(dict.fromkeys(refused))

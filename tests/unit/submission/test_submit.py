@@ -58,6 +58,7 @@ def submit(*descriptors, **options):
         submissions,
         engines={"process": Local(), "container": Containers(), "broken": Broken()},
         notifiers={"slack": object()},
+        sources={"https": object(), "s3": object()},
         default_engine="process",
         owner="me",
         clock=Noon(),
@@ -131,7 +132,7 @@ def test_everything_that_is_refused_is_named_at_once():
         env=Env(privileged=True),
     )
 
-    assert len(refusals(several, {"process": Local()}, {})) == 2
+    assert len(refusals(several, {"process": Local()}, {}, {})) == 2
 
 
 def test_what_the_engine_does_not_act_on_is_said():
@@ -174,19 +175,32 @@ def named(engine, **changes):
     ],
 )
 def test_before_submit_only_what_the_named_engine_cannot_do_is_an_error(descriptor, expected):
-    found = checked_here(descriptor, ENGINES, {"slack": object()}, "process")
+    found = checked_here(descriptor, ENGINES, {"slack": object()}, {}, "process")
     assert [(problem.path, problem.severity) for problem in found] == expected
 
 
 def test_an_address_is_not_shown():
-    (problem,) = refusals(named("process", notify=(Notify(to="hook:SECRET"),)), ENGINES, {"slack": object()})
+    (problem,) = refusals(
+        named("process", notify=(Notify(to="hook:SECRET"),)), ENGINES, {"slack": object()}, {}
+    )
     assert "SECRET" not in str(problem)
     assert "`hook:`" in problem.message
+
+
+def test_data_that_no_source_reads_are_refused():
+    data = Data(sources=(DataSource(src="gopher://h/x", path="/x"), DataSource(src="S3://h/x", path="/y")))
+    sources = {"https": object(), "s3": object()}
+    (problem,) = refusals(replace(PLAIN, data=data), ENGINES, {}, sources)
+    assert problem.path == "data.sources[0].src"
+    assert problem.message == "no installed source reads `gopher:`"
+    assert problem.remedy == "use one of: https, s3"
+    (warning,) = checked_here(replace(PLAIN, data=data), ENGINES, {}, sources, "process")
+    assert warning.severity == "warning"
 
 
 def test_every_role_needs_what_the_engine_needs():
     hardware = Hardware(instance_type="local", strategy=Strategy.INFERENCE)
     env = replace(SERVER.env, privileged=True, start_command="", start_command_args="")
     asked = replace(PLAIN, hardware=hardware, server=replace(SERVER, env=env))
-    paths = [problem.path for problem in refusals(asked, {"default": Local()}, {})]
+    paths = [problem.path for problem in refusals(asked, {"default": Local()}, {}, {})]
     assert paths == ["hardware.strategy", "server.env.privileged", "server.env.start_command"]

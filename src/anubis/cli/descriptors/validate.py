@@ -147,8 +147,9 @@ def _here(cells: "Sequence[describe.Cell]", *, plan: bool) -> Iterator[Problem]:
     settings = Settings.from_env(os.environ)
     surroundings = wiring.surroundings_of(settings)
     engines, notifiers = wiring.engines(surroundings), wiring.notifiers(surroundings)
+    sources = wiring.sources(surroundings)
     for cell in cells:
-        yield from refusals.checked_here(cell.descriptor, engines, notifiers, settings.engine)
+        yield from refusals.checked_here(cell.descriptor, engines, notifiers, sources, settings.engine)
         if plan and (engine := refusals.engine_of(cell.descriptor, engines, settings.engine)):
             yield from refusals.only_recorded(cell.descriptor, engine)
 

@@ -42,6 +42,7 @@ def replay(
         [submission],
         engines=world.engines,
         notifiers=world.notifiers,
+        sources=world.sources,
         default_engine=settings.engine,
         owner=person(settings),
         clock=world.clock,

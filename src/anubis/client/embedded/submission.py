@@ -38,6 +38,7 @@ def submit(
         submissions,
         engines=world.engines,
         notifiers=world.notifiers,
+        sources=world.sources,
         default_engine=settings.engine,
         owner=person(settings),
         clock=world.clock,
