@@ -190,7 +190,7 @@ def test_an_address_is_not_shown():
 def test_data_that_no_source_reads_are_refused():
     data = Data(sources=(DataSource(src="gopher://h/x", path="/x"), DataSource(src="S3://h/x", path="/y")))
     sources = {"https": object(), "s3": object()}
-    (problem,) = refusals(replace(PLAIN, data=data), ENGINES, {}, sources)
+    (problem,) = refusals(replace(named("process"), data=data), ENGINES, {}, sources)
     assert problem.path == "data.sources[0].src"
     assert problem.message == "no installed source reads `gopher:`"
     assert problem.remedy == "use one of: https, s3"
