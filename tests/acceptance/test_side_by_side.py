@@ -2,10 +2,11 @@
 
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
+
+from support.c_programs import compiled
 
 #: The second run of a round is 20 % slower, whichever side it belongs to; 1 % of noise.
 SLOTS = """\
@@ -169,7 +170,7 @@ def test_both_sides_have_environments_of_equal_size_and_layouts_that_are_recorde
     for name in ("old", "much-longer"):
         folder = anubis.folder / name
         folder.mkdir()
-        subprocess.run(["cc", "-O1", "-o", folder / "stack", STACK], check=True)
+        compiled(STACK, folder / "stack", "-O1")
         more = f"[measure]\nrepeats = 2\nfixed_layout = {str(fixed).lower()}\n"
         more += f'[env.vars]\nWHERE = "{folder}"\n'
         files.append(anubis.write(f"{name}.toml", f"{folder}/stack", more=more))

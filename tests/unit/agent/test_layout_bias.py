@@ -14,6 +14,7 @@ import pytest
 from anubis.agent.execute.padding import padded
 from anubis.analysis.samples.compare import compare
 from anubis.model.verdict import Judgement
+from support.c_programs import compiled
 
 LAYOUT = Path(__file__).parents[3] / "benchmarks" / "layout"
 ALIGNMENTS = (0, 16, 32, 48)
@@ -25,8 +26,7 @@ class Stack:
     """A program that is slower if its stack has one of the four alignments."""
 
     def __init__(self, folder):
-        self.command = [str(folder / "stack")]
-        subprocess.run(["cc", "-O1", "-o", self.command[0], LAYOUT / "stack.c"], check=True)
+        self.command = [str(compiled(LAYOUT / "stack.c", folder / "stack", "-O1"))]
 
     def alignment(self, words):
         return int(words["derived"])

@@ -1,12 +1,11 @@
 """NVML against a library with its names that tells figures of its own: no accelerator is needed."""
 
 import math
-import shutil
-import subprocess
 
 import pytest
 
 from anubis.agent.observe.nvml import GAUGES, Devices
+from support.c_programs import compiled
 
 FAKE = r"""
 #include <string.h>
@@ -31,14 +30,9 @@ int nvmlDeviceGetTemperature(int *d, unsigned kind, unsigned *c) { *c = 60; retu
 
 
 def library(folder, start):
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("needs a C compiler")
     (folder / "fake.c").write_text(FAKE)
     made = folder / f"libfake{start}.so"
-    words = [compiler, "-shared", "-fPIC", f"-DSTART={start}", "-o", str(made), str(folder / "fake.c")]
-    subprocess.run(words, check=True)
-    return str(made)
+    return str(compiled(folder / "fake.c", made, "-shared", "-fPIC", f"-DSTART={start}"))
 
 
 def test_devices_and_their_gauges(tmp_path):

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anubis.agent.execute.padding import NAME, PAGE_BYTES, exec_bytes, offset_of, padded
+from support.c_programs import compiled
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=200)
 #: A name is not empty and has no equals sign; surrogates stand for bytes that are not UTF-8.
@@ -52,9 +53,7 @@ def test_the_executions_of_a_run_differ(repeats):
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory):
     """The program that prints the size that the kernel copied."""
-    program = tmp_path_factory.mktemp("built") / "stack"
-    subprocess.run(["cc", "-O1", "-o", program, STACK_C], check=True)
-    return program
+    return compiled(STACK_C, tmp_path_factory.mktemp("built") / "stack", "-O1")
 
 
 @pytest.mark.parametrize("offset", [0, 16, 2048, 4080])
