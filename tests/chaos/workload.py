@@ -1,7 +1,9 @@
 """A benchmark whose values are known, and the commands that users run meanwhile."""
 
 import subprocess
+import tempfile
 from pathlib import Path
+from typing import IO
 
 from support.command import BIN, Command
 
@@ -41,29 +43,35 @@ class Workload:
             self.anubis.write(f"{name}.toml", f"sh bench.sh {seconds}", more=METRICS)
         #: Ids of the runs that ``submit`` has printed.
         self.promised: set[str] = set()
-        self._running: list[subprocess.Popen[str]] = []
+        #: The commands that have not been collected, with the file of what they print.
+        self._running: list[tuple[subprocess.Popen[bytes], IO[str]]] = []
 
     def start(self, *words: str) -> None:
-        """Start a command; its output is read when it has ended."""
+        """Start a command; its output is read when it has ended.
+
+        The output goes to a file: a pipe would not end before the worker that a command starts has closed it, and
+        this worker may be stopped.
+        """
+        output = tempfile.TemporaryFile("w+")  # noqa: SIM115  closed when the command is collected
         with (self.anubis.folder / "stderr").open("ab") as errors:
             process = subprocess.Popen(
                 [BIN / "anubis", *words],
                 cwd=self.anubis.folder,
                 env=self.anubis.environment(),
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE if words[0] == "submit" else subprocess.DEVNULL,
+                stdout=output,
                 stderr=errors,
-                text=True,
             )
-        self._running.append(process)
+        self._running.append((process, output))
 
     def reap(self) -> int:
-        """Collect the commands that have ended, and the ids that they printed; how many still run."""
-        for process in [each for each in self._running if each.poll() is not None]:
-            self._running.remove(process)
-            if process.stdout:
-                with process.stdout:
-                    self.promised.update(process.stdout.read().split())
+        """Collect the commands that have ended, and the ids that were submitted; how many still run."""
+        for process, output in [each for each in self._running if each[0].poll() is not None]:
+            self._running.remove((process, output))
+            with output:
+                output.seek(0)
+                if "submit" in process.args:
+                    self.promised.update(output.read().split())
         return len(self._running)
 
     def starts(self) -> list[str]:
