@@ -97,7 +97,7 @@ class Drive:
         """A stored run, and its record as an agent leaves it."""
         output = Output(metrics=(Metric(name="rate", pattern=PATTERN, units="1"),))
         run = a_run(a_descriptor(output=output), engine="process")
-        placement = self.engine._placement(run, self.folder_of(run))
+        placement = self.engine._placements.of(run, self.folder_of(run))
         run = a_run(
             run.descriptor,
             id=run.id,

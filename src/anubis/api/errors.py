@@ -20,6 +20,7 @@ from anubis.model.errors import (
     NoCapacityError,
     NotFoundError,
     NotifyError,
+    NotReadyError,
     PlugInError,
     ReadOnlyError,
     RevokedError,
@@ -78,6 +79,13 @@ TYPES = (
         name="no-capacity",
         status=503,
         title="The engine has no capacity now",
+        members=("again_after_s",),
+    ),
+    ErrorType(
+        error=NotReadyError,
+        name="not-ready",
+        status=503,
+        title="The engine cannot place the run yet",
         members=("again_after_s",),
     ),
     ErrorType(

@@ -88,8 +88,8 @@ class NotReadyError(AnubisError):
     Unlike missing capacity, this does not delay other runs.
     """
 
-    def __init__(self, message: str, *, again_after_s: float) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, *, remedy: str = "", again_after_s: float) -> None:
+        super().__init__(message, remedy=remedy)
         self.again_after_s = again_after_s
 
 

@@ -26,6 +26,7 @@ EXAMPLES = [
     errors.LeaseLostError("another has it"),
     errors.ElsewhereError("it is on machine b"),
     NoCapacityError("all slots are busy", again_after_s=2.5),
+    errors.NotReadyError("pulling busybox:1.36", again_after_s=1.0),
     errors.RevokedError("it was cancelled"),
     StageError("no such image", cause=Cause.TIMEOUT, remedy="name another"),
     errors.SourceError("answered 503", cause=Cause.DATA_UNAVAILABLE, temporary=True, again_after_s=2.0),
