@@ -2,6 +2,7 @@
 
 import re
 import sqlite3
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from anubis.store.leases import StoredLeases
 from anubis.store.points import StoredPoints
 from anubis.store.runs import StoredRuns
 from anubis.store.sql.database import Database, Session, statements_of
-from anubis.store.sql.drivers import driver_for
+from anubis.store.sql.drivers import BUSY_S, driver_for
 from anubis.store.sql.sqlite_reading import may_be_readable
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ else:  # Alembic takes 0.4 s
 
 #: The newest revision in ``migrations/versions``; what ``create`` in the ``.sql`` files makes. Revisions count up.
 VERSION = "0007"
+#: Pause before a refused statement is executed again, seconds.
+_AGAIN_S = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +99,20 @@ def _brought_up(database: Database) -> Database:
     return database
 
 
+def _execute_when_free(session: Session, statement: str) -> None:
+    """Execute a statement that SQLite refuses at once, without its timeout, while another process writes."""
+    end_s = time.monotonic() + BUSY_S
+    while True:
+        try:
+            session.connection.execute(statement)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end_s:
+                raise
+            time.sleep(_AGAIN_S)
+        else:
+            return
+
+
 def _version(database: Database) -> str | None:
     """The revision of the schema; None in a new database."""
     with database.session() as session:
@@ -118,7 +135,7 @@ def _bring_up(database: Database) -> None:
     driver = database.driver
     with database.session() as session:
         for statement in driver.prepare:
-            session.connection.execute(statement)
+            _execute_when_free(session, statement)
 
     def alone(session: Session) -> str:
         for statement in driver.alone:
