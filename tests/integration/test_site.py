@@ -9,8 +9,10 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 from playwright.sync_api import sync_playwright
 
+from support.processes import until
 from support.tree import ROOT
 
 DOCS = ROOT / "docs"
@@ -161,13 +163,24 @@ def test_every_code_block_has_a_copy_button(reader, address):
     assert shown.page.locator("article .md-code__button").count() >= shown.page.locator("article pre").count()
 
 
+def opened_by_key(page, field):
+    """Press the key of the search, which has no effect before the scripts of the page have run."""
+    page.keyboard.press("Control+k")
+    try:
+        field.wait_for(state="visible", timeout=3000)
+    except PlaywrightTimeoutError:
+        return False
+    return True
+
+
 @pytest.mark.parametrize("opened", ["served", "as files"])
 def test_search_finds_a_setting(reader, address, folder, opened):
     start = address if opened == "served" else f"file://{folder}"
     shown = reader(viewport=DESKTOP)
     shown.page.goto(f"{start}/index.html", wait_until="load")
-    shown.page.keyboard.press("Control+k")
-    shown.page.get_by_placeholder("Search").last.fill("ANUBIS_LEASE_S")
+    field = shown.page.get_by_placeholder("Search").last
+    until(lambda: opened_by_key(shown.page, field), "the search opens")
+    field.fill("ANUBIS_LEASE_S")
     shown.page.locator("a", has_text="Settings").filter(has_text="ANUBIS_LEASE_S").first.wait_for()
     assert shown.errors == []
     assert shown.elsewhere(start) == []
