@@ -40,6 +40,7 @@ CONTENTS = {
     "a list": b"[]",
     "null": b"null",
     "not UTF-8": b"\xff\xfe",
+    "a success without executions": json.dumps({**EXIT, " executions": 1}).encode().replace(b'"executions"', b'"other"'),
     "nested too deeply": b"[" * 100_000,
     **{
         f"{name} = {value!r:.20}": json.dumps({**EXIT, name: value}).encode()

@@ -64,6 +64,8 @@ def exit_problems(content: Mapping[str, Any]) -> list[str]:
     ]
     if not content:
         problems.append("it is empty")
+    elif content.get("code") == 0 and content.get("cause") is None and "executions" not in content:
+        problems.append('"executions" is missing')
     for number, execution in enumerate(() if problems else content.get("executions", ())):
         problems += [f"executions[{number}]: {problem}" for problem in _execution_problems(execution)]
     return problems

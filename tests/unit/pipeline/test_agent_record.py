@@ -30,7 +30,7 @@ def test_the_reserved_space_is_free_after_the_end(tmp_path):
     assert (tmp_path / layout.BALLAST).stat().st_size == BALLAST_BYTES
     assert observed(tmp_path) is None
     assert (tmp_path / layout.BALLAST).exists()
-    (tmp_path / layout.EXIT).write_text('{"code": 0}')
+    (tmp_path / layout.EXIT).write_text('{"code": 0, "executions": []}')
     assert observed(tmp_path).cause is None
     assert not (tmp_path / layout.BALLAST).exists()
 

@@ -30,7 +30,7 @@ def test_a_failure_has_its_cause(tmp_path):
 
 
 def test_a_success_has_none(tmp_path):
-    assert result(tmp_path, {"code": 0}).cause is None
+    assert result(tmp_path, {"code": 0, "executions": []}).cause is None
 
 
 @pytest.mark.parametrize(
