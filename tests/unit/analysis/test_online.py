@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from anubis.analysis.changes.detection import find_changes, judge_series
@@ -38,6 +38,7 @@ def test_appending_says_what_judging_the_whole_says(seed, n, min_effect):
 
 
 @settings(max_examples=15)
+@example(304130, 101, 8)
 @given(st.integers(0, 10**6), st.integers(6, 120), st.integers(0, 100))
 def test_known_errors_agree_too_from_whenever_they_are_known(seed, n, known_from):
     values = history(seed, n)

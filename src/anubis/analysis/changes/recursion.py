@@ -121,6 +121,8 @@ class Recursion:
     def _cover(self, scaled: float, reach: float) -> None:
         """Add the levels near a point. Entering a new level is a change, because every earlier point cost it the bound."""
         low, high = math.ceil((scaled - reach) / RUNG), math.floor((scaled + reach) / RUNG)
+        if high < low:  # a precise point between two levels
+            return
         rungs = self._rungs
         if self._gapless:
             if self._lowest <= low and high <= self._highest:
