@@ -46,8 +46,8 @@ integration: $(READY) ## run the tests against real servers, as root and in a br
 chaos: $(READY) ## kill, stop and starve everything at random, then look at every run; make chaos SECONDS=1800 SEED=N DATABASE=postgresql
 	@PYTHONPATH=tests $(BIN)/python -m chaos.marathon --seconds $(or $(SECONDS),60) --database $(or $(DATABASE),sqlite) $(if $(SEED),--seed $(SEED))
 
-fuzz: $(READY) ## damage valid inputs of every kind; make fuzz COUNT=1000000 SEED=N TARGET=emit repeats one target
-	@PYTHONPATH=tests $(BIN)/python -m fuzz.run --count $(or $(COUNT),2000) $(if $(TARGET),--target $(TARGET)) $(if $(SEED),--seed $(SEED))
+fuzz: $(READY) ## damage valid inputs of every kind; make fuzz COUNT=1000000 SEED=N TARGET=emit LEDGER=FILE repeats or continues one target
+	@PYTHONPATH=tests $(BIN)/python -m fuzz.run --count $(or $(COUNT),2000) $(if $(TARGET),--target $(TARGET)) $(if $(SEED),--seed $(SEED)) $(if $(LEDGER),--ledger $(LEDGER))
 
 docs: $(READY) ## build the documentation into site/
 	@$(BIN)/python docs/generate.py
@@ -56,7 +56,7 @@ docs: $(READY) ## build the documentation into site/
 pictures: $(READY) ## draw the terminal pictures of the pages again
 	@$(BIN)/python docs/pictures.py
 
-bench: $(READY) ## measure Anubis itself, in two minutes (docs/performance.md: in full, with other tools)
+bench: $(READY) ## measure Anubis itself, in three minutes (docs/performance.md: in full, with other tools)
 	@for script in benchmarks/bench_*.py benchmarks/detection; do echo "== $$script"; $(BIN)/python "$$script" --quick || exit 1; done
 
 publish: $(READY) ## measure again and rewrite the figures of the documentation (make publish PEERS=DIR, half an hour on an idle machine)

@@ -4,7 +4,7 @@ python benchmarks/bench_scale.py [--runs 100000] [--rounds 5] [--quick] [--json 
 
 Each home is filled directly: every benchmark runs in a sweep by `anubis run`, and its stored runs are copied with new ids,
 times and values, with ten metrics of a benchmark in addition to those of the agent. `one` has all its runs in one series,
-`twenty` has twenty benchmarks. Each row is a whole process of the command, with a pipe as output.
+`several` has twenty benchmarks. Each row is a whole process of the command, with a pipe as output.
 """
 
 import argparse
@@ -102,16 +102,16 @@ def main() -> None:
     asked = arguments()
     report = Report(quick=asked.quick)
     rounds = 1 if asked.quick else asked.rounds
-    runs = asked.runs // 50 if asked.quick else asked.runs
+    runs, most = (asked.runs // 100, 3) if asked.quick else (asked.runs, 20)
     with tempfile.TemporaryDirectory() as place:
         folder = asked.keep or Path(place)
-        homes = {"few": (FEW, 1), "one": (runs, 1), "twenty": (runs, 20)}
+        homes = {"few": (FEW, 1), "one": (runs, 1), "several": (runs, most)}
         for name, (number, benchmarks) in homes.items():
             if not Path(folder, name).exists():
                 fill(Path(folder, name), number, benchmarks)
             Path(folder, name, "sweep.toml").write_text(DESCRIPTOR.format(name="null-0") + MATRIX)
         rows = [
-            ["what", "bar", f"{FEW} runs", f"{runs:,} runs, 1 benchmark", f"{runs:,} runs, 20 benchmarks"]
+            ["what", "bar", f"{FEW} runs", f"{runs:,} runs, 1 benchmark", f"{runs:,} runs, {most} benchmarks"]
         ]
         for command, bar_s in BARS_S.items():
             sweeps = [spent(folder / name, rounds, *command.split()) for name in homes]
@@ -151,7 +151,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--keep", type=Path, metavar="DIR", help="keep the homes there, and use those present"
     )
-    parser.add_argument("--quick", action="store_true", help="a fiftieth of the runs, one round")
+    parser.add_argument(
+        "--quick", action="store_true", help="a hundredth of the runs, few benchmarks, one round"
+    )
     add_option(parser)
     return parser.parse_args()
 

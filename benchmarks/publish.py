@@ -2,7 +2,7 @@
 
 python benchmarks/publish.py --peers-venv DIR [NAME ...]
 
-NAME limits the measurements, for example to those that do not depend on the load of the machine: detection and curves.
+NAME limits the measurements, for example to those that do not depend on the load of the machine: accuracy and comparisons.
 """
 
 import argparse
@@ -14,20 +14,24 @@ from report import RESULTS
 
 BENCHES = Path(__file__).parent
 GENERATE = BENCHES.parent / "docs" / "generate.py"
+#: Parts of the judge of verdicts that measure no times: a busy machine makes them slower and changes no figure.
+NO_TIMES = (
+    "accuracy", "online", "curves", "robustness", "gates", "comparisons", "metrics", "confirmation", "peers",
+)  # fmt: skip
 #: Name of the stored report -> the command that makes it.
 COMMANDS = {
-    "detection": ["detection"],
-    "curves": ["detection", "--curves"],
-    "robustness": ["detection", "--robustness"],
+    **{part: ["detection", part] for part in (*NO_TIMES, "speed")},
     "gate": ["bench_gate.py"],
+    "ab": ["bench_ab.py"],
     "store": ["bench_store.py"],
     "scale": ["bench_scale.py"],
     "cli": ["bench_cli.py"],
     "emit": ["bench_emit.py"],
     "null_run": ["bench_null_run.py"],
     "capture": ["bench_capture.py", "--rounds", "10"],
+    "fetch": ["bench_fetch.py"],
 }
-WITH_PEERS = ("detection", "emit", "null_run")
+WITH_PEERS = ("peers", "speed", "emit", "null_run")
 
 
 def main() -> None:

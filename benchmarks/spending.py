@@ -1,7 +1,7 @@
 """What a command and every process it starts cost: wall seconds of the command, CPU seconds of all of them.
 
 The command runs under a small launcher that adopts orphans (PR_SET_CHILD_SUBREAPER), so that a process that outlives
-its starter, in a session of its own or not, is waited for and counted by the kernel (getrusage RUSAGE_CHILDREN). Only a
+its starter, in a new session or not, is waited for and counted by the kernel (getrusage RUSAGE_CHILDREN). Only a
 process whose parent ignores SIGCHLD would be missed; the control group's own count shows that none is, where
 a cgroup may be made (Linux, cgroup 2, as root).
 """

@@ -29,6 +29,7 @@ PUBLIC = [
     "anubis.client.protocol.runs",
     "anubis.client.protocol.judging",
     "anubis.client.protocol.tools",
+    "anubis.client.protocol.schedules",
     "anubis.agent.emit",
     "anubis.contracts",
     "anubis.transfer.history_formats",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-pytest_plugins = ["pytester", "support.skips"]
+pytest_plugins = ["pytester", "support.skips", "support.slurm"]
 
 # No property has a deadline: what a loaded machine takes says nothing about the program. "fixed" repeats the same
 # inputs at every run; "random" draws new ones (make properties, which prints the seed).
@@ -24,7 +24,7 @@ _counter = itertools.count()
 
 
 def pytest_collection_modifyitems(items):
-    """What stands in tests/integration needs real servers, without every test saying so."""
+    """Marks the tests in tests/integration: they need real servers."""
     for item in items:
         if item.path.is_relative_to(INTEGRATION):
             item.add_marker(pytest.mark.integration)
@@ -32,7 +32,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(autouse=True)
 def own_home(tmp_path_factory, monkeypatch):
-    """No test reads or writes the home folder or the settings of whoever runs it."""
+    """No test reads or writes the home folder or the settings of the user who runs it."""
     for name in (
         "ANUBIS_DATABASE_URL",
         "ANUBIS_ENGINE",

@@ -1,6 +1,6 @@
 """Judges the detector: prints every bar with our value, on tuned and on fresh seeds, and peers in the same run.
 
-python benchmarks/detection [--quick] [--peers-venv DIR] [--data DIR] [--curves | --robustness | --gate] [--json FILE]
+python benchmarks/detection [PART ...] [--quick] [--peers-venv DIR] [--data DIR] [--json FILE]
 
 Every detector of a row gets the same series; the column "series" has their number.
 """
@@ -17,88 +17,106 @@ import accuracy
 import curves
 import gate_bars
 import live
+import numpy as np
+import production
 import robustness
 import speed
 from corpus import DATA_VARIABLE, SCENARIOS, data_folder, noises
 from peers import NAMES, ONLINE, Peers
 from report import Report, add_option
-from table import Bar, rows
+from table import FRESH, TUNED, Bar, rows, rows_of_times, rows_without_peers
 
-#: The constants of the detector were chosen on these seeds.
-TUNED = 1
-#: Never used for choosing anything.
-FRESH = 20261122
-#: What the values depend on, beside the seeds and the bench.
-DETECTION_CODE = ("analysis/changes", "analysis/samples/spread.py")
-CURVES_CODE = ("analysis/changes", "analysis/samples")
-GATE_CODE = ("analysis/samples", "judging/confirmation.py", "judging/confirmation_evidence.py")
+#: What the values of a part depend on, beside the seeds and the bench; nothing: they are times.
+CODE = {
+    "accuracy": (
+        "analysis/changes",
+        "analysis/samples/spread.py",
+        "analysis/samples/repeats.py",
+        "judging/series.py",
+    ),
+    "online": ("analysis/changes", "analysis/samples/spread.py"),
+    "robustness": ("analysis/changes", "analysis/samples/spread.py"),
+    "curves": ("analysis/changes", "analysis/samples"),
+    "gates": ("analysis/samples",),
+    "comparisons": ("analysis/samples",),
+    "metrics": ("analysis/samples",),
+    "confirmation": ("analysis/samples", "judging/confirmation.py", "judging/confirmation_evidence.py"),
+    "peers": ("analysis/changes", "analysis/samples/spread.py"),
+    "speed": (),
+}
+#: Titles of the tables of bars.
+TITLES = {
+    "accuracy": "Which changes are found",
+    "online": "What is reported while points arrive",
+    "speed": f"CPU time of one core; whole calls are the best of {speed.BEST_OF}",
+}
 #: The labels are by one person: F1 values nearer than this are a tie (README of the labelled series).
 TIE = 0.04
 
 
 def main() -> int:
     options = arguments()
-    if options.gate:
-        return gate(options)
     folder = data_folder(options.data)
-    report = Report(quick=options.quick, code=CURVES_CODE if options.curves else DETECTION_CODE)
     if folder is None:
         print(
             f"the labelled series are absent: set {DATA_VARIABLE}; their bars and 'real' noise are left out"
         )
-    if options.curves:
-        curves.add(report, folder)
-        report.save(options.json)
-        return 0
-    if options.robustness:
-        seeds, series = (TUNED, FRESH), 2 if options.quick else 10
-        title = f"Noise without a stable level or variance, {robustness.POINTS} points while they arrive"
-        report.add("robustness", rows(robustness.robust(seeds, series), {}), title=title)
-        report.save(options.json)
-        return 0
+    held = True
     peers = Peers(options.peers_venv)
-    bars = []
-    for name, title, group in (
-        ("accuracy", "Which changes are found", accurate),
-        ("online", "What is reported while points arrive", online),
-        ("speed", f"CPU time of one core; whole calls are the best of {speed.BEST_OF}", fast),
-    ):
-        found = group(folder, peers, options.quick)
-        report.add(name, rows(found, peers.versions), title=title)
-        bars += found
-    report.save(options.json)
+    for part in options.parts or [part for part in CODE if part != "peers" or options.peers_venv]:
+        report = Report(quick=options.quick, code=CODE[part])
+        held &= all(bar.held is not False for bar in measured(part, report, folder, peers))
+        report.save(options.json)
     if options.quick:
         print("--quick looks at few series: only the full run says whether a bar is held")
     for name, why in peers.absent.items():
         print(f"peer {name} takes no part: {why}")
-    return 0 if not options.strict or all(bar.held is not False for bar in bars) else 1
+    return 0 if held or not options.strict else 1
 
 
-def gate(options: argparse.Namespace) -> int:
-    """Judge what a gate says; no peer can take part."""
-    report = Report(quick=options.quick, code=GATE_CODE)
-    bars = gate_bars.add(report, TUNED, FRESH)
-    report.save(options.json)
-    return 0 if not options.strict or all(bar.held is not False for bar in bars) else 1
+def measured(part: str, report: Report, folder: Path | None, peers: Peers) -> list[Bar]:
+    """Measure one part and add its tables; returns its bars."""
+    quick = report.quick
+    if part == "curves":
+        curves.add(report, folder)
+        return []
+    if part in gate_bars.PARTS:
+        return gate_bars.add(report, part)
+    if part == "robustness":
+        bars = robustness.robust((TUNED, FRESH), 2 if quick else 50)
+        title = f"Noise without a stable level or variance, {robustness.POINTS} points while they arrive"
+        report.add(part, rows_without_peers(bars, "series"), title=title)
+        return bars
+    groups = {"accuracy": accurate, "online": online, "speed": fast}
+    if part in ("accuracy", "online"):  # without other detectors, which take hours
+        bars = groups[part](folder, Peers(None), quick)
+        report.add(part, rows_without_peers(bars, "series"), title=TITLES[part])
+        return bars
+    bars = []
+    for name in ("accuracy", "online") if part == "peers" else (part,):
+        of_table = groups[name](folder, peers, quick)
+        shown = rows_of_times if name == "speed" else rows
+        report.add(name, shown(of_table, peers.versions), title=TITLES[name])
+        bars += of_table
+    return bars
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python benchmarks/detection", description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(CODE)}; default: all")
     parser.add_argument("--quick", action="store_true", help="few series, in seconds: for every commit")
     parser.add_argument("--strict", action="store_true", help="exit 1 when a bar is missed")
-    parser.add_argument(
-        "--curves", action="store_true", help="power and false alarms of the defaults instead of bars"
-    )
-    parser.add_argument("--gate", action="store_true", help="comparisons, and confirmation by re-running")
-    parser.add_argument(
-        "--robustness", action="store_true", help="noise that breaks the assumptions, instead of the bars"
-    )
     parser.add_argument(
         "--peers-venv", type=Path, metavar="DIR", help="folder of the peers' environments; made when absent"
     )
     parser.add_argument("--data", metavar="DIR", help=f"the labelled series (else ${DATA_VARIABLE})")
     add_option(parser)
-    return parser.parse_args()
+    options = parser.parse_args()
+    if unknown := set(options.parts) - set(CODE):
+        parser.error(f"no part {', '.join(sorted(unknown))}; use {', '.join(CODE)}")
+    if options.json and len(options.parts) != 1:
+        parser.error("--json stores one part: name it")
+    return options
 
 
 def accurate(folder: Path | None, peers: Peers, quick: bool) -> list[Bar]:
@@ -148,10 +166,22 @@ def accurate(folder: Path | None, peers: Peers, quick: bool) -> list[Bar]:
     ]
     if folder is not None:
         bars += [labelled(folder, peers), unstable(folder)]
-    gains = [accuracy.gain_of_known_errors(seed, pairs) for seed in (TUNED, FRESH)]
-    name = "F1 gained from known errors of repeats ({:.2f} to {:.2f})".format(*gains[1])
-    tuned_gain, fresh_gain = (known - unknown for unknown, known in gains)
-    return [*bars, Bar(name=name, tuned=tuned_gain, fresh=fresh_gain, least=0.08, series=pairs)]
+    return [*bars, *repeats(pairs)]
+
+
+def repeats(series: int) -> list[Bar]:
+    """What repeats and measuring again are worth, or cost."""
+    bars = []
+    for name, measure, least in (
+        ("F1 gained from known errors of repeats", accuracy.gain_of_known_errors, 0.1),
+        ("F1 gained from 1 to 100 repeats in each run, as stored", production.gain_of_repeats, 0.1),
+        ("F1 gained if a fifth of the subjects is measured again", production.measured_again, None),
+    ):
+        before, after = np.array([measure(seed, series) for seed in (TUNED, FRESH)]).T
+        shown = f"{name} ({before[1]:.3f} to {after[1]:.3f})"
+        tuned, fresh = (after - before).tolist()
+        bars.append(Bar(name=shown, tuned=tuned, fresh=fresh, least=least, series=series))
+    return bars
 
 
 def labelled(folder: Path, peers: Peers) -> Bar:

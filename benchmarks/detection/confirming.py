@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 
 from anubis.contracts.records import RecordKey
-from anubis.contracts.world import World
 from anubis.model.alert import AlertKind, AlertState
 from anubis.model.descriptor import Notify, Script, Subject
 from anubis.model.launch import Launch
@@ -27,7 +26,7 @@ from anubis.record import samples
 from anubis.settings import Settings
 from anubis.store import FolderObjects, FolderRecords, open_store
 from anubis.submission.environment.handover import HomeEnvironments
-from anubis.testing import FakeClock, FakeEngine, FakeThreads, a_descriptor, a_point, a_run
+from anubis.testing import FakeClock, FakeEngine, FakeThreads, a_descriptor, a_point, a_run, a_world
 
 METRIC = "latency"
 #: Seconds of a run at the old level; standard deviation of a run, and of a session, as ratios.
@@ -103,16 +102,11 @@ class Machine:
         self.random, self.clock, self.threads = random, FakeClock(), FakeThreads()
         records = FolderRecords(folder / "records")
         self.store = open_store(f"sqlite:///{folder / 'anubis.db'}")
-        self.world = World(
+        self.world = a_world(
+            self.store,
             engines={"fake": SimulatedMachine(self.clock, records, self._duration_s)},
             objects=FolderObjects(folder / "objects"),
             records=records,
-            runs=self.store.runs,
-            leases=self.store.leases,
-            events=self.store.events,
-            points=self.store.points,
-            alerts=self.store.alerts,
-            deliveries=self.store.deliveries,
             environments=HomeEnvironments(Settings.from_env({"ANUBIS_HOME": str(folder)}), {}),
             clock=self.clock,
         )

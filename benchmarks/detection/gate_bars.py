@@ -1,33 +1,21 @@
 """The bars of the gate: comparisons with known effects, and confirmation on a simulated machine."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import confirming
 import gates
 from report import Report
-from table import Bar, rows_without_peers
+from table import FRESH, TUNED, Bar, rows_without_peers
 
 GAUSS_LIKE = ("gauss", "student t3", "lognormal")
 
 
-def add(report: Report, tuned: int, fresh: int) -> list[Bar]:
-    """Measure every bar on both seeds, and add the tables; returns the bars."""
-    every: list[Bar] = []
-    for name, counted, title, group in (
-        (
-            "null",
-            "gates",
-            "Gates of 1,000 metrics against their history, nothing or one metric changed",
-            null,
-        ),
-        ("comparisons", "comparisons", "Comparisons with known effects", comparisons),
-        ("metrics", "comparisons", "Comparisons of 3,000 metrics", metrics),
-        ("confirmation", "suspicions", "Suspicions confirmed by re-running", confirmation),
-    ):
-        bars = group(tuned, fresh, quick=report.quick)
-        report.add(name, rows_without_peers(bars, counted), title=title)
-        every += bars
-    return every
+def add(report: Report, part: str) -> list[Bar]:
+    """Measure every bar of a part on both seeds, and add its table; returns the bars."""
+    counted, title, group = PARTS[part]
+    bars = group(TUNED, FRESH, quick=report.quick)
+    report.add(part, rows_without_peers(bars, counted), title=title)
+    return bars
 
 
 def _bar(
@@ -39,13 +27,19 @@ def _bar(
 
 def null(tuned: int, fresh: int, *, quick: bool) -> list[Bar]:
     """False regressions, and a lone shift of 25 standard deviations."""
-    count = 2 if quick else 40
+    count = 1 if quick else 40
     false, found = [], []
     for name, noise in gates.NOISES.items():
         for runs in (1, 2, 3):
             of_runs = f"{name}, {runs} run" + "s" * (runs > 1)
             first, second = (
-                gates.null_gates(noise, seed, count if seed == fresh else -(-count // 4), runs)
+                gates.null_gates(
+                    noise,
+                    seed,
+                    count if seed == fresh else -(-count // 4),
+                    runs,
+                    lone=25.0 if runs == 1 else None,
+                )
                 for seed in (tuned, fresh)
             )
             false.append(
@@ -72,7 +66,7 @@ def null(tuned: int, fresh: int, *, quick: bool) -> list[Bar]:
 
 def comparisons(tuned: int, fresh: int, *, quick: bool) -> list[Bar]:
     """Spikes, sessions, pairs and ties."""
-    seeds, count, many = (tuned, fresh), 20 if quick else 250, 100 if quick else 1000
+    seeds, count, many = (tuned, fresh), 20 if quick else 1000, 100 if quick else 4000
     bars = [
         _bar(
             "right verdicts of a true 0 and +5 % with a spike in the level",
@@ -123,12 +117,13 @@ def comparisons(tuned: int, fresh: int, *, quick: bool) -> list[Bar]:
 
 def metrics(tuned: int, fresh: int, *, quick: bool) -> list[Bar]:
     """A lone large change among many metrics, and false changes."""
-    count = 1 if quick else 4
+    count = 1 if quick else 16
     bars = []
     for name in GAUSS_LIKE:
         for runs in (3, 6) if quick else (3, 6, 9, 20):
             first, second = (
-                gates.many_metrics(gates.NOISES[name], seed, count, runs) for seed in (tuned, fresh)
+                gates.many_metrics(gates.NOISES[name], seed, count if seed == fresh else -(-count // 4), runs)
+                for seed in (tuned, fresh)
             )
             what = f"{name}, {runs}+{runs} runs"
             bars += [
@@ -143,7 +138,13 @@ def metrics(tuned: int, fresh: int, *, quick: bool) -> list[Bar]:
             ]
     for with_history, most in ((True, 1.0), (False, None)):
         first, second = (
-            gates.many_metrics(gates.NOISES["bimodal"], seed, count, 3, with_history=with_history)
+            gates.many_metrics(
+                gates.NOISES["bimodal"],
+                seed,
+                count if seed == fresh else -(-count // 4),
+                3,
+                with_history=with_history,
+            )
             for seed in (tuned, fresh)
         )
         what = "with a history" if with_history else "without a history, which the verdict says"
@@ -162,24 +163,38 @@ def metrics(tuned: int, fresh: int, *, quick: bool) -> list[Bar]:
 def confirmation(tuned: int, fresh: int, *, quick: bool) -> list[Bar]:
     """Suspicions by the state of a session, and by a true shift of 4 standard deviations."""
     bars = []
-    for asked in (1, 3) if quick else (1, 3, 8):
-        for is_real in (False, True):
-            # Failures of a bar of 1 % need more cases than those of one of 90 %.
-            count = 4 if quick else 40 if is_real else 100
+    for is_real in (False, True):
+        what = "true shifts of 4 sigma" if is_real else "false suspicions"
+        limits = {"least": 0.9} if is_real else {"most": 0.01}
+        # Failures of a bar of 1 % need more cases than those of one of 90 %.
+        count = 2 if quick else 40 if is_real else 110
+        found = []
+        for asked in (1, 3) if quick else (1, 3, 8):
             first, second = (
                 confirming.confirmed_share(
                     seed, count if seed == fresh else -(-count // 4), asked, is_real=is_real
                 )
                 for seed in (tuned, fresh)
             )
-            what = "true shifts of 4 sigma" if is_real else "false suspicions"
-            bars.append(
-                Bar(
-                    name=f"{what} confirmed, confirm_runs = {asked}",
-                    tuned=first[0],
-                    fresh=second[0],
-                    series=second[1],
-                    **({"least": 0.9} if is_real else {"most": 0.01}),
-                )
-            )
+            name = f"{what} confirmed, confirm_runs = {asked}"
+            bars.append(Bar(name=name, tuned=first[0], fresh=second[0], series=second[1], **limits))
+            found.append((first, second))
+        first, second = (_pooled(shares) for shares in zip(*found, strict=True))
+        name = f"{what} confirmed, all of these"
+        bars.append(Bar(name=name, tuned=first[0], fresh=second[0], series=second[1], **limits))
     return bars
+
+
+def _pooled(shares: Sequence[tuple[float, int]]) -> tuple[float, int]:
+    """The share of all, and their number."""
+    total = sum(count for _, count in shares)
+    return sum(share * count for share, count in shares) / max(total, 1), total
+
+
+#: Part -> what its column of numbers counts, its title and its bars.
+PARTS = {
+    "gates": ("gates", "Gates of 1,000 metrics against their history, nothing or one metric changed", null),
+    "comparisons": ("comparisons", "Comparisons with known effects", comparisons),
+    "metrics": ("comparisons", "Comparisons of 3,000 metrics", metrics),
+    "confirmation": ("suspicions", "Suspicions confirmed by re-running", confirmation),
+}

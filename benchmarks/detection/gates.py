@@ -39,20 +39,23 @@ NOISES: dict[str, Noise] = {
 
 
 def null_gates(
-    noise: Noise, seed: int, gates: int, runs: int, *, metrics: int = 1000, lone: float = 25.0
+    noise: Noise, seed: int, gates: int, runs: int, *, metrics: int = 1000, lone: float | None = None
 ) -> tuple[float, float]:
     """False regressions per gate of metrics without a change, and the share of gates that find one shifted metric.
 
-    The contender has so many runs in one session, the history one run in each session. ``lone`` is in standard deviations.
+    The contender has so many runs in one session, the history one run in each session. ``lone`` is the shift in standard
+    deviations; None: it is not measured.
     """
     false = found = 0
     for number in range(gates):
         random = np.random.default_rng([seed, runs, number])
         logs = UNIT * noise(random, (metrics, PAST + runs))
-        shifted = logs[:1].copy()
-        shifted[:, PAST:] += UNIT * lone
         verdicts = compare_many(map(_against_history, np.exp(logs).tolist())).verdicts
         false += sum(one.judgement is Judgement.REGRESSED for one in verdicts)
+        if lone is None:
+            continue
+        shifted = logs[:1].copy()
+        shifted[:, PAST:] += UNIT * lone
         values = np.exp(np.concatenate([shifted, logs[1:]]))
         one = compare_many(map(_against_history, values.tolist())).verdicts[0]
         found += one.judgement is Judgement.REGRESSED

@@ -1,4 +1,4 @@
-"""Other detectors, installed in an environment of their own and asked through one process each."""
+"""Other detectors, installed in separate environments and called through one process each."""
 
 import json
 import subprocess

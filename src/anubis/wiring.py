@@ -17,6 +17,9 @@ from anubis.model.errors import BadInputError
 from anubis.pipeline.relay import Relay
 from anubis.plug_ins import PlugIns
 from anubis.record import access
+from anubis.sealing.chain import FILE as CHAIN
+from anubis.sealing.chain import RecordChain
+from anubis.sealing.sealer import Sealer
 from anubis.settings import Settings, load
 from anubis.store import FolderObjects, FolderRecords, Store, open_store
 from anubis.submission.environment.handover import HomeEnvironments
@@ -44,6 +47,7 @@ class Installation:
     clock: WallClock
     world: World
     relay: Relay
+    sealer: Sealer
 
     def close(self) -> None:
         self.store.close()
@@ -74,13 +78,15 @@ def build(settings: Settings | None = None) -> Installation:
         points=store.points,
         alerts=store.alerts,
         deliveries=store.deliveries,
+        sweeps=store.sweeps,
         environments=HomeEnvironments(settings, surroundings.environ),
         datasets=datasets(surroundings),
         clock=clock,
         session_pause_s=settings.session_pause_s,
     )
     relay = Relay(store.deliveries, store.alerts, world.notifiers, clock)
-    return Installation(settings, store, clock, world, relay)
+    sealer = Sealer(RecordChain(settings.home / CHAIN), store.runs, world.records, store.points, clock)
+    return Installation(settings, store, clock, world, relay, sealer)
 
 
 def make_home(settings: Settings) -> None:

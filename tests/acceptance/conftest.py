@@ -5,7 +5,7 @@ from support.command import Command
 
 @pytest.fixture
 def anubis(tmp_path):
-    """The installed command in a home of its own."""
+    """The installed command with a separate home."""
     folder = tmp_path / "work"
     folder.mkdir()
     command = Command(tmp_path / "home", folder)

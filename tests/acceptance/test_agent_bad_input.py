@@ -241,5 +241,5 @@ def ignore_signals():
 @pytest.mark.parametrize("preexec_fn", [None, ignore_signals], ids=["usual", "ignored by the starter"])
 def test_the_benchmark_ignores_no_signal_that_the_agent_or_its_starter_ignores(agents, preexec_fn):
     agents.measure(command=["sh", "-c", "grep SigIgn /proc/self/status"], preexec_fn=preexec_fn)
-    of_the_c_library = 0b11 << 31  # 32 and 33: whoever is started by posix_spawn(3) may ignore them
+    of_the_c_library = 0b11 << 31  # 32 and 33: a process started by posix_spawn(3) may ignore them
     assert int(agents.bytes("stdout").split()[1], 16) & ~of_the_c_library == 0

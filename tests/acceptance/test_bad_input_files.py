@@ -1,6 +1,6 @@
 """Files that cannot be measured: one clear error with a place and a remedy, exit code 2, and nothing stored, half or whole.
 
-What a bad file of each kind looks like stands in test_cli_bad_input.py; here is what the issue's list has beyond it.
+The bad files of each kind are in test_cli_bad_input.py; these are further cases.
 """
 
 import subprocess
@@ -52,8 +52,6 @@ metric = []
 PATTERNS = ["([", "*loss", "loss=(?P<value", "(?P<1>x)", "x{2,1}", "(?<=a+)b", "(" * 4000]
 
 NOT_HERE = {
-    "hardware.strategy": "horovod",
-    "info.scheduling": "@daily",
     "hardware.max_cost": "25 USD",
     "measure.isolate": "place",
     "env.privileged": "true",
@@ -84,7 +82,7 @@ def test_no_file(anubis, path):
 
 
 def test_a_file_without_end(anubis):
-    """A device, or a data set given by mistake: nobody reads all of it."""
+    """A device, or a data set given by mistake, is not read to its end."""
     check_refused(anubis, anubis("run", "/dev/zero"))
 
 
@@ -134,13 +132,16 @@ def test_what_this_engine_cannot_do_is_refused_in_one_sentence_each(anubis, verb
     assert "data.sources[0].src: no installed source reads `gopher:`" in [line.strip() for line in said]
 
 
-def test_a_server_cannot_be_placed_here(anubis):
+def test_a_server_cannot_be_placed_in_containers(anubis):
     server = (
         '[server.hardware]\ninstance_type = "local"\n[server.env]\ndocker_image = "a:b"\nports = [8080]\n'
         'start_command = "serve"\n'
     )
-    said = refused(anubis, NEW.replace('"local"', '"local"\nstrategy = "inference"') + server)
-    assert 'strategy "inference" is not available on engine "process"' in said
+    text = (
+        NEW.replace('"local"', '"local"\nstrategy = "inference"') + '[env]\ndocker_image = "a:b"\n' + server
+    )
+    said = refused(anubis, text, "--set", "info.execution_engine=container")
+    assert 'strategy "inference" is not available on engine "container"' in said
 
 
 def test_one_bad_cell_refuses_the_whole_sweep(anubis):

@@ -28,7 +28,7 @@ BAD = {
         GOOD.replace("[hardware]", 'execution_engine = "warp"\n[env]\ndocker_image = "a:b"\n[hardware]'),
         "warp",
     ),
-    "not available here": (GOOD.replace('"local"', '"local"\nstrategy = "horovod"'), "horovod"),
+    "not available here": (GOOD + '\n[measure]\nisolate = "place"\n', "measure.isolate"),
 }
 
 

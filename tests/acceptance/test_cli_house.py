@@ -184,8 +184,8 @@ def test_validate_says_when_a_schedule_is_next_due(anubis):
 
 
 def test_validate_checks_against_the_engine_that_a_file_names(anubis):
-    file = anubis.write("mpi.toml", "true")
-    text = file.read_text().replace("[hardware]", '[hardware]\nstrategy = "mpi"', 1)
+    file = anubis.write("placed.toml", "true")
+    text = file.read_text() + '\n[measure]\nisolate = "place"\n'
     file.write_text(text)
     ended = anubis("validate", file)
     assert (ended.returncode, "not available on engine" in ended.stderr) == (0, True)
@@ -222,7 +222,7 @@ def test_a_broken_plug_in_breaks_only_itself(anubis):
 @pytest.mark.usefixtures("broken")
 def test_doctor_lists_broken_plug_ins_with_their_error(anubis):
     checks = {check["name"]: check for check in anubis.json("doctor")["checks"]}
-    assert (checks["engines"]["state"], checks["engines"]["found"]) == ("ok", "container, process")
+    assert (checks["engines"]["state"], checks["engines"]["found"]) == ("ok", "container, process, slurm")
     assert checks["engine acme"]["state"] == "warn"
     assert "a_library_that_is_not_installed" in checks["engine acme"]["found"]
     assert "acme-anubis" in checks["engine acme"]["remedy"]

@@ -1,27 +1,20 @@
 """``anubis compare``: runs that were measured in rounds, and runs of different benchmarks."""
 
-METRIC = """
-[[output.metrics]]
-name = "latency"
-units = "ms"
-pattern = 'latency=(\\S+)'
-better = "lower"
-"""
+from support.noisy import COUNT, LATENCY
+
 #: Both runs of a round share a state of the machine, which differs by 10 % between rounds.
-SCRIPT = """\
-n=$(cat count 2>/dev/null || echo 0)
-echo $((n + 1)) >count
-awk -v n="$n" -v level="$1" 'BEGIN {
+SCRIPT = f"""\
+{COUNT}awk -v n="$n" -v level="$1" 'BEGIN {{
     state = 1 + 0.1 * sin(5 * int(n / 2))
     print "latency=" level * state * (1 + 0.002 * sin(7.3 * n))
-}'
+}}'
 """
 
 
 def test_runs_of_rounds_are_compared_within_their_rounds(anubis):
     (anubis.folder / "bench.sh").write_text(SCRIPT)
     files = [
-        anubis.write(f"{name}.toml", f"sh bench.sh {level}", more=METRIC)
+        anubis.write(f"{name}.toml", f"sh bench.sh {level}", more=LATENCY)
         for name, level in (("a", 100), ("b", 104))
     ]
     first = anubis.json("run", *files, "--rounds", 6, code=0)
@@ -43,7 +36,7 @@ def test_runs_of_rounds_are_compared_within_their_rounds(anubis):
 def test_runs_of_different_benchmarks_are_compared_with_a_warning(anubis):
     ids = {}
     for name in ("train", "serve"):
-        file = anubis.write(f"{name}.toml", "sh -c 'echo latency=10'", more=METRIC)
+        file = anubis.write(f"{name}.toml", "sh -c 'echo latency=10'", more=LATENCY)
         ids[name] = [anubis.json("run", file)["runs"][0]["id"] for _ in range(2)]
 
     ended = anubis("compare", ids["train"][0], ids["serve"][0])

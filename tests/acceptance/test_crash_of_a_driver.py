@@ -45,7 +45,7 @@ def kill_at(process, bench, moment):
 
 
 def kill_worker(bench):
-    """The background worker that a command has started: whoever holds its lock."""
+    """The background worker that a command started: the process that holds its lock."""
     pid = until(lambda: holder_of(bench.home / "worker.lock"), "a worker is at work")
     os.kill(pid, signal.SIGKILL)
 
@@ -96,7 +96,7 @@ def test_a_worker_is_killed_and_the_next_one_carries_on(anubis, bench, moment):
 
 
 def test_workers_are_killed_again_and_again(anubis, bench):
-    """Every worker dies after a moment of its own; the last one is spared."""
+    """Every worker is killed after a different time, except the last one."""
     assert anubis("submit", bench.file, "--rounds", "3").returncode == 0
     kill_worker(bench)
     bench.open_gate(3)
@@ -109,7 +109,7 @@ def test_workers_are_killed_again_and_again(anubis, bench):
 
 
 def test_whoever_looks_next_carries_on(anubis, bench):
-    """After a crash nobody needs to know of workers: watching, following or cancelling drives what is left."""
+    """After a crash, users do not have to start workers: watching, following or cancelling drives the remaining runs."""
     kill_at(anubis.start("run", bench.file), bench, "it has printed")
     follower = anubis.start("logs", "-f")
     bench.open_gate()

@@ -10,7 +10,7 @@ from anubis.agent.process_tree import command_line
 from support.gated import Gated
 from support.processes import left_in, until
 
-#: The benchmark has a child in a session of its own, as a daemon would.
+#: The benchmark has a child in a new session, like a daemon.
 DAEMON = "setsid sleep 600 &"
 
 
@@ -73,7 +73,7 @@ def test_between_repeats_and_after_it_the_machine_is_free_again(anubis, bench):
 
 
 def test_everything_dies_at_once(anubis, bench):
-    """As in a power cut: driver, agent and benchmark are gone before anybody can say anything."""
+    """As in a power cut: driver, agent and benchmark end at once and write nothing more."""
     process = anubis.start("run", bench.file)
     bench.wait_started()
     process.kill()

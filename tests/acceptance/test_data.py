@@ -167,3 +167,40 @@ def test_runs_with_other_content_are_another_series_where_asked(anubis, server, 
     rows = [row for row in anubis.json("series") if row["metric"] == "wall_time"]
     assert len({row["series_key"] for row in rows}) == 1
     assert sorted(row["n"] for row in rows) == [1, 2]
+
+
+def test_a_replay_names_data_that_are_not_those_of_its_run(anubis, server, target):
+    anubis.write("first.toml", "true", more=source(f"{server.url}/train.bin", target))
+    assert anubis("run", "first.toml").returncode == 0
+    same = anubis.json("replay", "@last")
+    assert not [row for row in same["differences"] if row["path"] == "data[0]"]
+    server.files["/train.bin"] = b"other data"
+    ended = anubis("replay", "@last")
+    assert ended.returncode == 0
+    old, new = SHA256, hashlib.sha256(b"other data").hexdigest()
+    assert f"were sha256:{old} and are sha256:{new}" in ended.stderr
+    answer = anubis.json("replay", same["replay_of"])
+    [difference] = [row for row in answer["differences"] if row["path"] == "data[0]"]
+    assert f"sha256:{new}" in difference["message"]
+
+
+def test_a_plan_shows_the_data_to_fetch(anubis, server, target, tmp_path):
+    server.files["/other"] = b"x" * 4096
+    more = source(f"{server.url}/train.bin", target) + "\n" + source(f"{server.url}/other", tmp_path / "b")
+    anubis.write("first.toml", "true", more=source(f"{server.url}/train.bin", target))
+    anubis.write("both.toml", "true", more=more)
+    [before] = anubis.json("validate", "--plan", "both.toml")
+    assert before["data"]["size_bytes"] == before["data"]["fetch_bytes"] == len(CONTENT) + 4096
+    assert not (anubis.home / "data").exists(), "nothing was fetched"
+    assert anubis("run", "first.toml").returncode == 0
+    [after] = anubis.json("validate", "--plan", "both.toml")
+    stored = {row["src"].rpartition("/")[2]: row["stored_bytes"] for row in after["data"]["sources"]}
+    assert stored == {"train.bin": len(CONTENT), "other": 0}
+    assert (after["data"]["fetch_bytes"], after["data"]["free_bytes"] > 0) == (4096, True)
+    shown = anubis("validate", "--plan", "both.toml").stdout
+    assert "total: 297 KiB, 4.00 KiB to fetch; free on the disk of the cache: " in shown
+    del server.files["/other"]
+    missing = anubis("validate", "--plan", "both.toml")
+    assert missing.returncode == 0
+    assert "other answered 404" in missing.stderr
+    assert "total: not known" in missing.stdout

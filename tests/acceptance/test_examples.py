@@ -14,6 +14,7 @@ EXAMPLES = ROOT / "examples"
 #: Example -> its files in the order to be given, words that make it quick, runs, metrics of each.
 RUNS = {
     "hello-world": (["hello.toml"], [], 1, {"answer"}),
+    "script-mode": (["sort.toml"], ["--script", EXAMPLES / "script-mode" / "code"], 1, {"rate"}),
     "sieve-c": (["sieve.toml"], ["--set", "measure.repeats=1"], 1, {"time", "primes"}),
     "blas-threads": (
         ["threads.toml"],
@@ -21,16 +22,26 @@ RUNS = {
         4,
         {"rate"},
     ),
+    "data-parallel": (["train.toml"], [], 1, {"throughput", "step_time", "distance"}),
+    "inference-server": (["inference.toml"], [], 1, {"rate", "latency", "service_time"}),
+    "parameter-server": (["train.toml"], [], 1, {"throughput"}),
     "sklearn-digits": (["baseline.toml", "contender.toml"], [], 2, {"throughput", "accuracy"}),
 }
 #: Examples that need more than Python -> their files; tests/integration runs them.
-INTEGRATION = {"container-without-python": ["copy.toml"]}
+INTEGRATION = {
+    "container-without-python": ["copy.toml"],
+    "mpi-training": ["mpi.toml"],
+    "slurm-array": ["array.toml"],
+}
+#: Examples of sweeps -> the file to run, and all of its files.
+SWEEPS = {"sweep-buffers": ("buffers.toml", ["base.toml", "buffers.toml"])}
 FILES = {name: files for name, (files, *_) in RUNS.items()} | INTEGRATION
 
 
 def test_no_example_is_forgotten():
     found = {folder.name: {file.name for file in folder.glob("*.toml")} for folder in EXAMPLES.iterdir()}
-    assert found == {name: set(files) for name, files in FILES.items()}
+    sweeps = {name: set(files) for name, (_, files) in SWEEPS.items()}
+    assert found == {name: set(files) for name, files in FILES.items()} | sweeps
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -46,6 +57,19 @@ def test_an_example_gives_its_metrics(anubis, name):
         assert row.status == "succeeded"
         assert set(row.values) >= metrics
         assert all(row.values[metric][0] > 0 for metric in metrics)
+
+
+@pytest.mark.parametrize("name", SWEEPS)
+def test_an_example_of_a_sweep_runs_as_its_readme_says(anubis, name):
+    file, _ = SWEEPS[name]
+    command = f"anubis sweep run examples/{name}/{file}"
+    assert command in (EXAMPLES / name / "README.md").read_text()
+    ended = anubis("sweep", "run", EXAMPLES / name / file)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    found = anubis.json("sweep", "status")
+    assert found["phase"] == "ended"
+    assert {cell["status"] for cell in found["runs"]} <= {"succeeded", "cut"}
+    assert len(found["combinations"]) == 3
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -92,5 +116,5 @@ def on_a_terminal(anubis, *words):
 def read(terminal):
     try:
         return os.read(terminal, 65_536)
-    except OSError:  # Linux says EIO when nobody has the other end open any more
+    except OSError:  # Linux returns EIO when no process has the other end open
         return b""

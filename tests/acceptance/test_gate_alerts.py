@@ -88,7 +88,7 @@ def test_bad_input(anubis, words, sentence):
 
 
 def test_a_first_failure_opens_no_alert_and_says_why(anubis, bench):
-    """A mistyped command is no news about the code under test; a failure after a success is."""
+    """A mistyped command raises no alert about the code under test; a failure after a success does."""
     typo = anubis.write(
         "typo.toml", "sh nosy.sh", more='[[notify]]\nto = "mailto:a@example.org"\non = ["failure"]\n'
     )

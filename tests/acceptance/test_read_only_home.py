@@ -33,7 +33,7 @@ def without_rights():
 
 @pytest.fixture
 def measured(anubis):
-    """A home with two runs that nobody may write."""
+    """A home with two runs that is read-only for everyone."""
     file = anubis.write("hello.toml", "echo hello")
     assert anubis("run", file, "--rounds", "2").returncode == 0
     folders = [anubis.home, *(path for path in anubis.home.rglob("*") if path.is_dir())]

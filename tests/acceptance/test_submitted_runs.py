@@ -58,7 +58,7 @@ def test_a_run_is_cancelled_while_it_runs_and_one_while_it_waits(anubis, bench):
 
 
 def test_a_run_is_cancelled_when_nobody_drives_it(anubis, bench):
-    """Its command was killed; asking for its end is enough for somebody to see to it."""
+    """The command was killed; a cancellation starts a process that ends the run."""
     process = anubis.start("run", bench.file)
     bench.wait_started()
     process.kill()
@@ -103,7 +103,7 @@ def test_a_polite_kill_leaves_the_run_to_a_worker(anubis, bench):
 
 
 def test_a_terminal_that_goes_away_leaves_the_run_to_a_worker(anubis, bench, monkeypatch):
-    """A closed window or a broken connection: nobody has to come back for the run to end."""
+    """A closed window or a broken connection: the run ends without further commands."""
     environment = {**anubis.environment(), "TERM": "xterm"}
     monkeypatch.setattr(anubis, "environment", lambda: environment)
     ours, theirs = os.openpty()

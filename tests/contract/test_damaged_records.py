@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anubis.contracts.world import World
 from anubis.engines.process import ProcessEngine, ProcessSettings
 from anubis.model.cause import Cause
 from anubis.model.metric import Metric, Output
@@ -22,7 +21,7 @@ from anubis.record import layout, liveness
 from anubis.settings import Settings
 from anubis.store import FolderRecords
 from anubis.submission.environment.handover import HomeEnvironments
-from anubis.testing import FakeClock, FakeObjects, FakeStore, FakeThreads, a_descriptor, a_run
+from anubis.testing import FakeClock, FakeStore, FakeThreads, a_descriptor, a_run, a_world
 from support.agents import HandmadeRecord
 from support.datasets import cache_in
 
@@ -77,16 +76,10 @@ class Drive:
         self.store, self.threads, self.clock = FakeStore(), FakeThreads(), FakeClock()
         settings = ProcessSettings(folder=home / "process", records=home / "records", min_free_bytes=0)
         self.engine = ProcessEngine(settings)
-        world = World(
+        world = a_world(
+            self.store,
             engines={"process": self.engine},
-            objects=FakeObjects(),
             records=FolderRecords(settings.records),
-            runs=self.store.runs,
-            leases=self.store.leases,
-            events=self.store.events,
-            points=self.store.points,
-            alerts=self.store.alerts,
-            deliveries=self.store.deliveries,
             environments=HomeEnvironments(Settings.from_env({"ANUBIS_HOME": str(home)}), {}),
             datasets=cache_in(home),
             clock=self.clock,

@@ -1,4 +1,4 @@
-"""Several owners of one database at the same time, each with connections of its own."""
+"""Several owners of one database at the same time, each with separate connections."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -131,7 +131,7 @@ def test_cancelling_renewing_and_releasing_do_not_wait_in_a_circle(stores):
 
 
 def test_the_same_new_words_may_come_from_everybody(stores):
-    """Labels, names, metrics and series that nobody stored before, from all at once."""
+    """New labels, names, metrics and series, stored by all owners at once."""
 
     def submit(owner, store):
         runs = [
@@ -195,7 +195,7 @@ def test_a_transaction_that_lost_a_deadlock_is_tried_again(postgresql_url):
         store.database.transact(work)
 
     together(take_both, stores)
-    assert len(attempts) == 3
+    assert len(attempts) >= 3  # the second attempt can lose a deadlock too
     assert all(stores[OWNERS[0]].runs.get(run.id).cancel_requested for run in (first, second))
     for store in stores.values():
         store.close()

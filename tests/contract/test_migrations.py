@@ -19,6 +19,7 @@ from anubis.store.sql.drivers import driver_for
 from anubis.testing import FakeClock, a_descriptor, a_run
 from anubis.testing.builders import NOW_S
 from anubis.testing.contracts.alerts import an_alert
+from anubis.testing.contracts.schedules import a_schedule
 
 #: Kinds of events and their numbers, beyond those that PostgreSQL will give.
 KINDS = {"submitted": 1001, "alert": 1002, "note": 1003}
@@ -346,4 +347,14 @@ def test_stored_samples_get_checksums(old, database_url):
     store = open_store(database_url)
     with pytest.raises(DamagedSamplesError, match=f'"loss" of run {run.id}'):
         store.points.samples(run.id, "loss")
+    store.close()
+
+
+def test_old_databases_get_the_tables_of_schedules(old, database_url):
+    old.add_run(1)
+    old.close()
+    store = open_store(database_url)
+    added = store.schedules.add(a_schedule(), "text")
+    assert store.schedules.get(added.id) == added
+    store.schedules.remove(added.id)
     store.close()

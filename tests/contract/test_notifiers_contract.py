@@ -1,6 +1,6 @@
 """What every notifier promises, the fake included.
 
-The servers are local: a real SMTP server (aiosmtpd), and HTTP servers that stand for the services and check what
+The servers are local: a real SMTP server (aiosmtpd), and HTTP servers that take the place of the services and check what
 their documentation requires (support/forges.py). The real Alertmanager is in tests/integration.
 """
 
@@ -40,7 +40,7 @@ class Case:
     seen: object
     #: () -> None: the next attempt meets trouble that will pass.
     trouble: object
-    #: An address of its scheme that nobody could ever tell.
+    #: An address of its scheme that cannot receive anything.
     hopeless: str
 
 

@@ -24,8 +24,9 @@ from anubis.model.run import Seen
 from anubis.pipeline.host import agent_record, lock_files, placements
 from anubis.record import layout, liveness
 from anubis.testing import a_descriptor, a_run
-from anubis.testing.contracts.engine import EngineContract, a_launch, start
+from anubis.testing.contracts.engine import ReplicasContract, a_launch, start
 from support.agents import is_running
+from support.engines import HostEngineContract, facts_of, record_of, seen, stdout_of
 from support.processes import left_in, until
 
 SETTINGS = {"slots": 1, "min_free_bytes": 0}
@@ -54,27 +55,8 @@ def engine(an_engine):
 
 
 @pytest.fixture
-def ended(engine):
-    return lambda placement: seen(engine, placement, Seen.ENDED)
-
-
-@pytest.fixture
 def run():
     return a_run(engine="process")
-
-
-def seen(engine, placement, expected):
-    """Waits until the engine sees that; what it sees."""
-
-    def look():
-        observation = engine.observe([placement])[placement.name]
-        return observation if observation.seen is expected else None
-
-    return until(look, f"{placement.name} is {expected}")
-
-
-def record_of(placement):
-    return Path(placement.details["record"])
 
 
 def agent_of(placement):
@@ -88,8 +70,14 @@ def start_broken(engine, run, code):
     return engine.place(run, Launch(replicas=(broken,)))
 
 
-class TestProcessEngine(EngineContract):
+class TestProcessEngine(HostEngineContract):
     """See anubis.testing.contracts.engine."""
+
+
+class TestReplicasOfTheProcessEngine(ReplicasContract):
+    """See anubis.testing.contracts.engine."""
+
+    ended = HostEngineContract.ended
 
 
 def test_several_engines_that_place_one_attempt_start_it_once(an_engine, run, tmp_path):
@@ -123,7 +111,7 @@ def test_the_end_is_told_with_code_cause_and_reason(engine, run):
 
 
 def test_a_vanished_agent_is_lost_and_leaves_nothing(engine, run, tmp_path):
-    """LOST is not ENDED; what the benchmark started in a session of its own is ended all the same."""
+    """LOST is not ENDED; what the benchmark started in a new session is ended too."""
     command = ("sh", "-c", "setsid sleep 600 & echo $! > pid; wait")
     placement = start(engine, run, command, folder=str(tmp_path))
     until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text(), "the benchmark runs")
@@ -173,7 +161,7 @@ def test_the_benchmark_does_not_hold_the_slot(engine, run, tmp_path):
     command = ("sh", "-c", "ls -l /proc/self/fd")
     placement = start(engine, run, command)
     seen(engine, placement, Seen.ENDED)
-    assert "slot-" not in (record_of(placement) / "stdout").read_text()
+    assert "slot-" not in stdout_of(placement)
 
 
 def test_as_many_run_at_once_as_there_are_slots(an_engine):
@@ -188,7 +176,7 @@ def test_as_many_run_at_once_as_there_are_slots(an_engine):
 
 
 def test_cancelling_before_the_agent_has_shown_itself_is_not_forgotten(engine, run, monkeypatch):
-    """Between its start and its first sign there is nobody to tell."""
+    """Between its start and its first sign, the agent cannot be asked to end."""
     placement = start(engine, run, ("sleep", "600"))
     monkeypatch.setattr(liveness, "cancel", lambda record: False)
     engine.cancel(placement)
@@ -253,7 +241,7 @@ PRINT_LIMITS = (
 )
 
 
-def limited(engine, ended, environment=None, **hardware):
+def limited(engine, environment=None, **hardware):
     """The CPUs, the limit of memory and the GPUs of a benchmark with these fields of ``[hardware]``."""
     descriptor = a_descriptor(hardware=Hardware(instance_type="local", **hardware))
     run = a_run(descriptor, engine="process")
@@ -269,26 +257,25 @@ def limited(engine, ended, environment=None, **hardware):
             return None
 
     placement = until(place, "there is room")
-    ended(placement)
-    record = record_of(placement)
-    return json.loads((record / layout.STDOUT).read_text()), json.loads((record / layout.FACTS).read_text())
+    seen(engine, placement, Seen.ENDED)
+    return json.loads(stdout_of(placement)), facts_of(placement)
 
 
-def test_the_requested_limits_are_set(engine, ended):
-    (cpus, memory, gpus), facts = limited(engine, ended, cpus=0.5, memory_gb=0.25, gpus=0)
+def test_the_requested_limits_are_set(engine):
+    (cpus, memory, gpus), facts = limited(engine, cpus=0.5, memory_gb=0.25, gpus=0)
     first = min(os.sched_getaffinity(0))
     assert (cpus, memory, gpus) == ([first], 1 << 28, "")
     assert facts["limits"] == {"cpus": str(first), "memory_bytes": 1 << 28, "gpus": "none"}
 
 
-def test_nothing_is_limited_without_a_request(engine, ended):
-    (cpus, memory, gpus), facts = limited(engine, ended)
+def test_nothing_is_limited_without_a_request(engine):
+    (cpus, memory, gpus), facts = limited(engine)
     assert (cpus, memory, gpus) == (sorted(os.sched_getaffinity(0)), -1, None)
     assert facts["limits"] == {"cpus": None, "memory_bytes": None, "gpus": None}
 
 
-def test_more_cpus_than_the_machine_has_are_only_recorded(engine, ended):
-    (cpus, _, _), _ = limited(engine, ended, cpus=len(os.sched_getaffinity(0)) + 1)
+def test_more_cpus_than_the_machine_has_are_only_recorded(engine):
+    (cpus, _, _), _ = limited(engine, cpus=len(os.sched_getaffinity(0)) + 1)
     assert cpus == sorted(os.sched_getaffinity(0))
 
 
@@ -297,16 +284,16 @@ def gpus(monkeypatch):
     monkeypatch.setattr("anubis.pipeline.host.resources.gpus", lambda: ["GPU-a", "GPU-b"])
 
 
-def test_a_run_gets_as_many_gpus_as_it_requests(gpus, engine, ended):
-    assert limited(engine, ended, gpus=1)[0][2] == "GPU-a"
-    assert limited(engine, ended, gpus=2)[0][2] == "GPU-a,GPU-b"
-    assert limited(engine, ended, gpus=3)[0][2] is None
-    assert limited(engine, ended, {"CUDA_VISIBLE_DEVICES": "1, 0"}, gpus=1)[0][2] == "1"
+def test_a_run_gets_as_many_gpus_as_it_requests(gpus, engine):
+    assert limited(engine, gpus=1)[0][2] == "GPU-a"
+    assert limited(engine, gpus=2)[0][2] == "GPU-a,GPU-b"
+    assert limited(engine, gpus=3)[0][2] is None
+    assert limited(engine, {"CUDA_VISIBLE_DEVICES": "1, 0"}, gpus=1)[0][2] == "1"
 
 
-def test_gpus_that_the_environment_excludes_are_not_used(gpus, engine, ended):
+def test_gpus_that_the_environment_excludes_are_not_used(gpus, engine):
     with pytest.raises(StageError, match="leaves 1 GPUs") as caught:
-        limited(engine, ended, {"CUDA_VISIBLE_DEVICES": "1"}, gpus=2)
+        limited(engine, {"CUDA_VISIBLE_DEVICES": "1"}, gpus=2)
     assert caught.value.cause is Cause.USER_ERROR
 
 
@@ -329,7 +316,7 @@ def start_stopped(engine, run, folder):
     (replica,) = a_launch(engine, run, ("sh", "-c", f"echo executed > {folder}/executed")).replicas
     words = ("sh", "-c", 'kill -STOP $$; exec "$@"', "sh", *replica.argv)
     engine.place(run, Launch(replicas=(replace(replica, argv=words),)))
-    pid = engine._started[engine.placed(run).name].pid
+    pid = engine._started[engine.placed(run).details["record"]].pid
     until(lambda: " T " in Path(f"/proc/{pid}/stat").read_text(), "it has stopped")
     return pid
 
@@ -344,7 +331,7 @@ def test_an_agent_that_was_given_up_never_executes_the_benchmark(an_engine, run,
     lost = second.observe([placement])[placement.name]
     assert (lost.seen, "did not start" in lost.reason) == (Seen.LOST, True)
     os.kill(pid, signal.SIGCONT)
-    until(lambda: first._started[placement.name].poll() is not None, "the agent has ended")
+    until(lambda: first._started[placement.details["record"]].poll() is not None, "the agent has ended")
     assert not (tmp_path / "executed").exists()
     assert an_engine().observe([placement])[placement.name].seen is Seen.LOST
     assert start(second, a_run(engine="process"), ("true",)), "the slot is free"

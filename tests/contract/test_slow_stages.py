@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from anubis.contracts.world import World
 from anubis.model.cause import Cause
 from anubis.model.errors import StoreError
 from anubis.model.run import Event, Seen
@@ -15,7 +14,7 @@ from anubis.pipeline.reconciler import Reconciler
 from anubis.pipeline.stage_pool import STAGES
 from anubis.settings import Settings
 from anubis.submission.environment.handover import HomeEnvironments
-from anubis.testing import FakeClock, FakeEngine, FakeObjects, FakeRecords, FakeThreads, a_run
+from anubis.testing import FakeClock, FakeEngine, FakeThreads, a_run, a_world
 from support.datasets import cache_in
 
 LEASE_S = 30.0
@@ -64,16 +63,10 @@ def cluster(store, tmp_path):
 
     def replica(owner, **options):
         leases, threads = Trouble(store.leases), FakeThreads()
-        world = World(
+        world = a_world(
+            store,
             engines={"fake": engine, "other": other},
-            objects=FakeObjects(),
-            records=FakeRecords(),
-            runs=store.runs,
             leases=leases,
-            events=store.events,
-            points=store.points,
-            alerts=store.alerts,
-            deliveries=store.deliveries,
             environments=HomeEnvironments(Settings.from_env({"ANUBIS_HOME": str(tmp_path)}), {}),
             datasets=cache_in(tmp_path),
             clock=clock,

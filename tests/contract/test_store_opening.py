@@ -38,7 +38,7 @@ for url in sys.argv[1:]:
 
 
 def statements_on(url, *statements):
-    """What the last of the statements returns, on a connection of its own."""
+    """The result of the last statement, on a separate connection."""
     driver = driver_for(url)
     connection = driver.connect()
     try:

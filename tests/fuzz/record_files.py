@@ -125,10 +125,10 @@ def _read_emit(lines: list[bytes], _folder: Path) -> bool:
 
 
 def _index(chance: random.Random) -> tuple[bytes, bytes]:
-    text = b"".join(b"m: %d\n" % number for number in range(chance.choice((0, 3, 200))))
+    text = b"".join(b"m: %d\n" % number for number in range(chance.choice((0, 3, 50))))
     entries, at, time_ns = [], 0, NOW_NS
     while at < len(text):
-        at = min(len(text), at + chance.randrange(1, 200))
+        at = min(len(text), at + chance.randrange(1, 60))
         time_ns += chance.randrange(10**9)
         entries.append([at, time_ns, 0, chance.choice((0, 0, 0, 1, 2)), chance.choice((CHUNK, CHUNK, GAP))])
     entries.append([0, time_ns, 0, 0, END])

@@ -1,9 +1,10 @@
 """Fuzzing: damages valid inputs and reports every error that the code does not document.
 
-    python -m fuzz.run --count 1000000 --target emit --seed 7
+    python -m fuzz.run --count 1000000 --target emit --seed 7 --ledger fuzz.jsonl
 
 Inputs are read in child processes, in batches, with limits of memory and of processor time for each input.
-Seed, target and number make an input again: ``--only NUMBER``.
+Seed, target and number make an input again: ``--only NUMBER``. With ``--ledger``, each batch is noted in a file, and batches
+that the file lists for the same code are not read again, so that a long run can be continued.
 """
 
 import argparse
@@ -23,6 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fuzz import descriptors, record_files, transfers
+from fuzz.ledger import Ledger
 from fuzz.targets import Target
 
 TARGETS: dict[str, Target] = {**descriptors.TARGETS, **record_files.TARGETS, **transfers.TARGETS}
@@ -46,12 +48,31 @@ class Report:
     #: Error and place -> how often, and the number of the first input.
     findings: Counter = field(default_factory=Counter)
     first: dict[str, int] = field(default_factory=dict)
+    #: Processor time of all inputs, that of the slowest one, and its number.
+    cpu_s: float = 0.0
     largest_s: float = 0.0
+    slowest: int = 0
     largest_bytes: int = 0
 
     def note(self, what: str, number: int) -> None:
         self.findings[what] += 1
         self.first.setdefault(what, number)
+
+    @property
+    def inputs(self) -> int:
+        return self.accepted + self.refused + self.findings.total()
+
+    def add(self, other: "Report") -> None:
+        """Add the report of another batch."""
+        self.accepted += other.accepted
+        self.refused += other.refused
+        self.cpu_s += other.cpu_s
+        if other.largest_s > self.largest_s:
+            self.largest_s, self.slowest = other.largest_s, other.slowest
+        self.largest_bytes = max(self.largest_bytes, other.largest_bytes)
+        self.findings.update(other.findings)
+        for what, number in other.first.items():
+            self.first.setdefault(what, number)
 
 
 def _place(error: BaseException) -> str:
@@ -93,7 +114,7 @@ def _child(target: Target, seed: int, name: str, numbers: range, out: int) -> No
     before_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
     resource.setrlimit(resource.RLIMIT_DATA, (before_bytes + MEMORY_BYTES,) * 2)
     counts: Counter[str] = Counter()
-    largest_s = 0.0
+    largest_s, slowest = 0.0, numbers[0]
     folder = Path(
         tempfile.mkdtemp(prefix="anubis-fuzz-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
     )
@@ -101,18 +122,27 @@ def _child(target: Target, seed: int, name: str, numbers: range, out: int) -> No
         for number in numbers:
             lines.write(f"{number}\n") if number % 100 == 0 else None
             outcome, taken_s = _read(target, seed, name, number, folder)
-            largest_s = max(largest_s, taken_s)
+            if taken_s > largest_s:
+                largest_s, slowest = taken_s, number
             if outcome in {"accepted", "refused"}:
                 counts[outcome] += 1
             else:
                 lines.write(json.dumps({"number": number, "finding": outcome}) + "\n")
         more_bytes = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10) - before_bytes
-        lines.write(json.dumps({**counts, "largest_s": largest_s, "largest_bytes": more_bytes}) + "\n")
+        end = {
+            **counts,
+            "cpu_s": time.process_time(),  # a forked process starts at zero
+            "largest_s": largest_s,
+            "slowest": slowest,
+            "largest_bytes": more_bytes,
+        }
+        lines.write(json.dumps(end) + "\n")
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def batch(target: Target, seed: int, name: str, numbers: range, report: Report) -> None:
+def batch(target: Target, seed: int, name: str, numbers: range) -> Report:
     """Read the inputs with these numbers in a child process."""
+    report = Report()
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -133,33 +163,41 @@ def batch(target: Target, seed: int, name: str, numbers: range, report: Report) 
             elif "finding" in noted:
                 report.note(noted["finding"], noted["number"])
             else:
-                report.accepted += noted.get("accepted", 0)
-                report.refused += noted.get("refused", 0)
-                report.largest_s = max(report.largest_s, noted["largest_s"])
-                report.largest_bytes = max(report.largest_bytes, noted["largest_bytes"])
+                report.accepted, report.refused = noted.pop("accepted", 0), noted.pop("refused", 0)
+                for fact, value in noted.items():
+                    setattr(report, fact, value)
     _, status = os.waitpid(pid, 0)
     if status:
         report.note(
             f"the process ended with {os.waitstatus_to_exitcode(status)} at one of the next 100 inputs", last
         )
+    return report
 
 
-def fuzz(name: str, count: int, seed: int, *, seconds: float | None = None) -> Report:
-    """Read so many inputs of a target, or as many as there is time for."""
+def fuzz(
+    name: str, count: int, seed: int, *, seconds: float | None = None, ledger: Ledger | None = None
+) -> Report:
+    """Read so many inputs of a target, or as many as there is time for; batches in the ledger are not read again."""
     target, report = TARGETS[name], Report()
     end_s = time.monotonic() + seconds if seconds else float("inf")
     for start in range(0, count, BATCH):
         if time.monotonic() > end_s:
             break
-        batch(target, seed, name, range(start, min(count, start + BATCH)), report)
+        numbers = range(start, min(count, start + BATCH))
+        if ledger and ledger.has(name, seed, numbers):
+            continue
+        of_batch = batch(target, seed, name, numbers)
+        report.add(of_batch)
+        if ledger:
+            ledger.note(name, seed, numbers, of_batch)
     return report
 
 
 def _show(name: str, seed: int, report: Report) -> None:
-    total = report.accepted + report.refused + report.findings.total()
     print(
-        f"{name}: {total} inputs, {report.accepted} accepted, {report.refused} refused, {report.findings.total()} findings; "
-        f"at most {report.largest_s:.2f} s and {report.largest_bytes >> 20} MB",
+        f"{name}: {report.inputs} inputs, {report.accepted} accepted, {report.refused} refused, "
+        f"{report.findings.total()} findings; {report.inputs / (report.cpu_s or 1):.0f} inputs per second of processor time; "
+        f"at most {report.largest_s:.2f} s (input {report.slowest}) and {report.largest_bytes >> 20} MB",
         flush=True,
     )
     for what, times in report.findings.most_common(30):
@@ -185,15 +223,17 @@ def main() -> int:
     parser.add_argument("--target", choices=TARGETS)
     parser.add_argument("--seed", type=int)
     parser.add_argument("--only", type=int, help="read only the input with this number")
+    parser.add_argument("--ledger", type=Path, help="file in which each batch is noted")
     chosen = parser.parse_args()
     seed = random.SystemRandom().randrange(2**32) if chosen.seed is None else chosen.seed
     if chosen.only is not None:
         _repeat(chosen.target, seed, chosen.only)
         return 0
     print(f"seed {seed}")
+    ledger = chosen.ledger and Ledger(chosen.ledger)
     found = 0
     for name in [chosen.target] if chosen.target else TARGETS:
-        report = fuzz(name, chosen.count, seed, seconds=chosen.seconds)
+        report = fuzz(name, chosen.count, seed, seconds=chosen.seconds, ledger=ledger)
         _show(name, seed, report)
         found += report.findings.total()
     return 1 if found else 0

@@ -8,10 +8,9 @@ import shutil
 import sqlite3
 import tarfile
 from contextlib import closing
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import zstandard
 
@@ -35,6 +34,7 @@ from support.tree import ROOT
 RECORDED = ROOT / "tests/recorded/histories"
 SCRIPT = b"script"
 CSV = "benchmark,metric,value,units,better,spread,count,time_s,commit\nfib,time,1.5,s,lower,0.1,3,1700000000,abc1234\nfib,time,2 ms,,,,,,\n"
+_COMPRESSOR = zstandard.ZstdCompressor(level=1)
 BENCHER = '{"bench": {"latency": {"value": 1.5, "lower_value": 1, "upper_value": 2}}}'
 OPENMETRICS = (
     "# TYPE anubis_latency gauge\n# UNIT anubis_latency seconds\n"
@@ -133,19 +133,25 @@ def _archive() -> dict[str, bytes]:
         return {member.name: tar.extractfile(member).read() for member in tar}
 
 
-def _packed(members: list[tuple[Any, bytes]], chance: random.Random) -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        for name, content in members:
-            info = tarfile.TarInfo(name)
-            info.size = len(content)
-            if chance.random() < 0.03:
-                info.type = chance.choice(
-                    (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE, b"7", b"S")
-                )
-                info.linkname = chance.choice(("/etc/passwd", "run.json", ".."))
-            tar.addfile(info, io.BytesIO(content))
-    return out.getvalue()
+_KINDS = (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE, b"7", b"S")
+
+
+def _packed(members: list[tuple[str, bytes]], chance: random.Random) -> bytes:
+    parts = []
+    for name, content in members:
+        kind, link = tarfile.REGTYPE, ""
+        if chance.random() < 0.03:
+            kind, link = chance.choice(_KINDS), chance.choice(("/etc/passwd", "run.json", ".."))
+        parts += [_header(name, len(content), kind, link), content, bytes(-len(content) % tarfile.BLOCKSIZE)]
+    end = bytes(2 * tarfile.BLOCKSIZE)
+    return b"".join([*parts, end])
+
+
+@lru_cache(1024)
+def _header(name: str, size: int, kind: bytes, link: str) -> bytes:
+    info = tarfile.TarInfo(name)
+    info.size, info.type, info.linkname = size, kind, link
+    return info.tobuf(tarfile.PAX_FORMAT)
 
 
 def _made_archive(chance: random.Random) -> bytes:
@@ -170,7 +176,7 @@ def _made_archive(chance: random.Random) -> bytes:
     data = _packed([("manifest.json", json.dumps(manifest).encode()), *members.items()], chance)
     if chance.random() < 0.2:
         data = mutated_bytes(chance, data)
-    packed = zstandard.ZstdCompressor(level=1).compress(data)
+    packed = _COMPRESSOR.compress(data)
     return mutated_bytes(chance, packed) if chance.random() < 0.1 else packed
 
 

@@ -18,13 +18,11 @@ def documented():
                 yield pytest.param(match[1], id=f"{shown(page)}:{text[: match.start()].count(chr(10)) + 1}")
 
 
-def problems(text, filename):
-    return [str(problem) for problem in describe.read(text, filename=filename).problems]
-
-
 @pytest.mark.parametrize("path", EXAMPLES, ids=shown)
 def test_an_example_loads_without_a_warning(path):
-    assert problems(path.read_text(), path.name) == []
+    composed = describe.compose(path.read_bytes(), path.name, path.parent)
+    reading = describe.read(composed.text, filename=path.name)
+    assert [str(problem) for problem in composed.located(reading.problems)] == []
 
 
 @pytest.mark.parametrize("text", list(documented()))

@@ -21,7 +21,7 @@ PAGES = [*ROOT.glob("*.md"), *sorted(DOCS.rglob("*.md")), *sorted((ROOT / "examp
 TEXTS = {page: page.read_text() for page in PAGES}
 COMMANDS = (DOCS / "reference" / "cli.md").read_text()
 SETTING = re.compile(r"(?:ANUBIS|BENCHMARK_AI|BAI)_[A-Z_]*[A-Z]")
-#: Read since the old client library did; changing it helps nobody.
+#: Read because the old client library reads it; users do not change it.
 UNTOLD = {"BENCHMARK_AI_FIFO_WAIT_TIME_STEP"}
 FENCE = re.compile(r"^```(?:sh|console|yaml)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`(anubis [a-z][^`]*)`")

@@ -19,6 +19,7 @@ ALSO_LATE = {
     "pipeline/stages/analyse.py": "most runs of a large sweep have series too short for numpy and scipy",
     "store/columns.py": "only long columns need numpy",
     "store/opening.py": "only an old database needs Alembic",
+    "suites/sweep_chore.py": "a worker without sweeps needs no reader of descriptors",
     "store/samples.py": "only long columns need numpy",
 }
 #: Modules with an import inside a function, each with the reason. The agent and the record are part of every run.

@@ -22,7 +22,7 @@ SCOPE = {
     "pytest": {"testing/contracts"},
     "pyarrow": {"histories/parquet.py"},
     "pydantic": {"describe/check/validation.py", "reporting", "api"},
-    "rich": {"cli/views"},
+    "rich": {"cli/views", "cli/sweeps"},
     "scipy": {"analysis"},
     "sqlalchemy": {"store/sql", "store/migrations"},
     "urllib3": {"notifiers", "sources/web.py", "transfer/http_json.py"},

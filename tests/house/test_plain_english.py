@@ -4,6 +4,7 @@ import ast
 import io
 import re
 import tokenize
+from pathlib import Path
 
 import pytest
 
@@ -86,9 +87,32 @@ def test_a_page_is_plain_english(page):
     assert idioms(shown(page), FENCE.sub("", page.read_text())) == []
 
 
+def explanations(path):
+    """The comments and docstrings of a module."""
+    source = path.read_text()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.string
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield ast.get_docstring(node) or ""
+
+
 @pytest.mark.parametrize("path", MODULES, ids=shown)
 def test_a_module_is_plain_english(path):
     assert [(text, found) for text in prose(path) if (found := idioms(shown(path), text))] == []
+
+
+@pytest.mark.parametrize("folder", ["tests", "benchmarks", "examples", "docs", ".ci"])
+def test_comments_of_tests_and_tools_are_plain_english(folder):
+    found = [
+        (shown(path), words)
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if path != Path(__file__)  # it names the idioms
+        for text in explanations(path)
+        for words in idioms(shown(path), text)
+    ]
+    assert found == []
 
 
 def test_allowed_words_are_used():

@@ -67,6 +67,22 @@ def test_every_table_of_a_report_is_on_a_page_with_its_conditions(bench):
         assert {f"bench.{name}.{table}" for table in names} <= published
 
 
+def test_every_part_of_the_judge_of_verdicts_is_published(bench, detection):
+    commands = bench("publish").COMMANDS
+    assert {part: commands[part] for part in detection.CODE} == {
+        part: ["detection", part] for part in detection.CODE
+    }
+
+
+def test_bars_say_their_target_their_seeds_and_how_many_cases_they_count(bench):
+    report, table = bench("report"), bench("table")
+    for name in ("accuracy", "online", "robustness", "gates", "comparisons", "metrics", "confirmation"):
+        stored = report.load(name).tables[name].rows
+        assert stored[0][1] == "bar"
+        assert stored[0][3:5] == list(table.OURS)
+        assert all(row[2] for row in stored), "every row has the number of its cases"
+
+
 def test_performance_has_no_table_that_no_bench_wrote():
     left = PART.sub("", (ROOT / "docs" / "performance.md").read_text())
     assert [line for line in left.splitlines() if line.startswith("|")] == []

@@ -1,8 +1,5 @@
 """Engine ``container`` on a real Docker daemon: the contract of engines, and a daemon that is killed."""
 
-import json
-from pathlib import Path
-
 import pytest
 
 from anubis.engines.container import ContainerEngine, ContainerSettings
@@ -10,32 +7,21 @@ from anubis.model.cause import Cause
 from anubis.model.errors import NotReadyError, StageError
 from anubis.model.hardware import Hardware
 from anubis.model.run import Seen
-from anubis.record import layout
 from anubis.testing import a_descriptor, a_run
-from anubis.testing.contracts.engine import EngineContract, start
+from anubis.testing.contracts.engine import start
 from support.docker import docker  # noqa: F401  a fixture
+from support.engines import HostEngineContract, facts_of, folders, seen
 from support.podman import IMAGE
 from support.processes import until
 
 
 @pytest.fixture
 def engine(docker, tmp_path):  # noqa: F811
-    folders = {
-        "folder": tmp_path / "container",
-        "locks": tmp_path / "process",
-        "records": tmp_path / "records",
-    }
-    made = ContainerEngine(
-        ContainerSettings(**folders, min_free_bytes=0, tool="docker", network="none", path=None)
-    )
+    settings = ContainerSettings(**folders(tmp_path), min_free_bytes=0, tool="docker", network="none")
+    made = ContainerEngine(settings)
     yield made
     made._tool.wait()
     assert docker("ps", "--all", "--quiet") == ""
-
-
-@pytest.fixture
-def ended(engine):
-    return lambda placement: seen(engine, placement, Seen.ENDED)
 
 
 @pytest.fixture
@@ -43,15 +29,7 @@ def run():
     return a_run(engine="container")
 
 
-def seen(engine, placement, expected):
-    def look():
-        observation = engine.observe([placement])[placement.name]
-        return observation if observation.seen is expected else None
-
-    return until(look, f"{placement.name} is {expected}")
-
-
-class TestDockerEngine(EngineContract):
+class TestDockerEngine(HostEngineContract):
     """See anubis.testing.contracts.engine."""
 
     image = IMAGE
@@ -63,7 +41,7 @@ def test_the_limits_are_set_and_the_memory_limit_ends_the_benchmark(engine):
     command = ("dd", "if=/dev/zero", "of=/dev/null", "bs=200M", "count=1")
     placement = start(engine, run, command, image=IMAGE, **hardware)
     assert seen(engine, placement, Seen.ENDED).cause is Cause.OUT_OF_MEMORY
-    facts = json.loads((Path(placement.details["record"]) / layout.FACTS).read_text())
+    facts = facts_of(placement)
     assert (facts["cpu"]["limit"], facts["memory"]["limit_bytes"]) == (0.5, 64 << 20)
     assert (facts["container"], facts["image"]["digest"][:7]) == ("docker", "sha256:")
 

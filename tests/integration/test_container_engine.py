@@ -24,8 +24,9 @@ from anubis.pipeline.host.container_agent import ContainerAgent
 from anubis.pipeline.host.container_state import container_of
 from anubis.record import layout, liveness
 from anubis.testing import a_descriptor, a_run
-from anubis.testing.contracts.engine import EngineContract, a_launch, start
-from support.podman import IMAGE, podman  # noqa: F401  a fixture
+from anubis.testing.contracts.engine import a_launch, start
+from support.engines import HostEngineContract, facts_of, folders, record_of, seen, stdout_of
+from support.podman import IMAGE, gpu, podman  # noqa: F401  a fixture
 from support.processes import until
 
 
@@ -35,12 +36,7 @@ def an_engine(podman, tmp_path):  # noqa: F811
     engines = []
 
     def engine(**settings):
-        folders = {
-            "folder": tmp_path / "container",
-            "locks": tmp_path / "process",
-            "records": tmp_path / "records",
-        }
-        settings = {"network": "none", "min_free_bytes": 0, **folders, **settings}
+        settings = {"network": "none", "min_free_bytes": 0, **folders(tmp_path), **settings}
         engines.append(ContainerEngine(ContainerSettings(**settings)))
         return engines[-1]
 
@@ -57,27 +53,8 @@ def engine(an_engine):
 
 
 @pytest.fixture
-def ended(engine):
-    return lambda placement: seen(engine, placement, Seen.ENDED)
-
-
-@pytest.fixture
 def run():
     return a_run(engine="container")
-
-
-def seen(engine, placement, expected):
-    """Waits until the engine sees that; returns what it sees."""
-
-    def look():
-        observation = engine.observe([placement])[placement.name]
-        return observation if observation.seen is expected else None
-
-    return until(look, f"{placement.name} is {expected}")
-
-
-def record_of(placement):
-    return Path(placement.details["record"])
 
 
 def pid_of(podman, placement):  # noqa: F811
@@ -93,14 +70,10 @@ def run_to_end(engine, run, *command, **changes):
     """What the command printed."""
     placement = start(engine, run, command, **{"image": IMAGE, **changes})
     assert seen(engine, placement, Seen.ENDED).exit_code == 0
-    return (record_of(placement) / layout.STDOUT).read_text()
+    return stdout_of(placement)
 
 
-def facts_of(placement):
-    return json.loads((record_of(placement) / layout.FACTS).read_text())
-
-
-class TestContainerEngine(EngineContract):
+class TestContainerEngine(HostEngineContract):
     """See anubis.testing.contracts.engine. The image has neither Python nor a C library."""
 
     image = IMAGE
@@ -120,7 +93,7 @@ def test_several_engines_that_place_one_attempt_start_it_once(an_engine, run, tm
     assert len({placement.name for placement in placements}) == 1
     for engine in engines:
         assert seen(engine, placements[0], Seen.ENDED).exit_code == 0
-    assert (record_of(placements[0]) / layout.STDOUT).read_text().count("started") == 1
+    assert stdout_of(placements[0]).count("started") == 1
 
 
 def test_no_container_is_left_and_the_end_is_recorded(engine, run, podman):  # noqa: F811
@@ -192,13 +165,18 @@ def with_hardware(engine, *command, extended_shm=True, **hardware):
     return start(engine, run, command, image=IMAGE, extended_shm=extended_shm, **limits)
 
 
-def test_the_memory_limit_ends_the_benchmark_with_its_cause(engine):
+def test_the_memory_limit_ends_the_benchmark_with_its_cause(engine, tmp_path, monkeypatch):
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
     placement = with_hardware(
         engine, "dd", "if=/dev/zero", "of=/dev/null", "bs=200M", "count=1", memory_gb=0.0625
     )
     observation = seen(engine, placement, Seen.ENDED)
     assert (observation.cause, observation.exit_code) == (Cause.OUT_OF_MEMORY, 137)
     assert facts_of(placement)["memory"]["limit_bytes"] == 64 << 20
+    assert not list(Path.cwd().iterdir()), (
+        "the monitor of the container writes no file into the folder of the user"
+    )
 
 
 def test_a_container_that_is_killed_at_its_memory_limit_ran_out_of_memory(engine, podman):  # noqa: F811
@@ -227,8 +205,17 @@ def test_the_limits_of_cpus_and_shared_memory_are_set(engine):
     assert sizes[0] >= 1024 * 1024 > 65536 >= sizes[1]
 
 
+def test_a_requested_gpu_is_in_the_container_and_no_other_run_has_it(engine, gpu):  # noqa: F811
+    placement = with_hardware(engine, *shell(f"test -c /dev/{gpu} && echo $CUDA_VISIBLE_DEVICES"), gpus=1)
+    assert seen(engine, placement, Seen.ENDED).exit_code == 0
+    assert stdout_of(placement) == f"{gpu}\n"
+    assert facts_of(placement)["limits"]["gpus"] == gpu
+    other = with_hardware(engine, *shell(f"test ! -e /dev/{gpu}"))
+    assert seen(engine, other, Seen.ENDED).exit_code == 0
+
+
 def shm_line(placement):
-    text = (record_of(placement) / layout.STDOUT).read_text()
+    text = stdout_of(placement)
     return next(line for line in text.splitlines() if "/dev/shm" in line)
 
 
@@ -286,9 +273,7 @@ def test_variables_reach_only_the_benchmark(engine, run, podman, tmp_path):  # n
     seen(engine, placement, Seen.RUNNING)
     assert "s3cret" not in podman("inspect", container_of(placement))
     assert not list(tmp_path.glob("container/variables-*"))
-    until(
-        lambda: (record_of(placement) / layout.STDOUT).read_text() == "s3c", "the benchmark has its variable"
-    )
+    until(lambda: stdout_of(placement) == "s3c", "the benchmark has its variable")
     engine.cancel(placement)
     assert seen(engine, placement, Seen.ENDED).cause is Cause.CANCELLED
 
@@ -298,7 +283,7 @@ def test_a_library_that_the_image_preloads_is_for_the_benchmark_only(engine, run
     image = podman.create("localhost/anubis-test/preload:1", "ENV LD_PRELOAD=/lib/other-libc.so")
     placement = start(engine, run, shell("echo $LD_PRELOAD; sleep 60"), image=image)
     until((record_of(placement) / layout.TELEMETRY).exists, "the sampler has started")
-    assert (record_of(placement) / layout.STDOUT).read_text() == "/lib/other-libc.so\n"
+    assert stdout_of(placement) == "/lib/other-libc.so\n"
     assert podman("logs", container_of(placement)) == ""
     engine.cancel(placement)
     seen(engine, placement, Seen.ENDED)

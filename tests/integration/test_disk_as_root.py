@@ -23,7 +23,7 @@ ADD_ONE_AND_DIE = """if True:
 
 @pytest.fixture
 def measured(tmp_path, small_disk):  # noqa: F811
-    """A home with two runs on a disk of its own."""
+    """A home with two runs on a separate disk."""
     (tmp_path / "work").mkdir()
     anubis = Command(small_disk(tmp_path / "home", 16 << 20), tmp_path / "work")
     file = anubis.write("hello.toml", "echo hello")

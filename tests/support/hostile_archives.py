@@ -218,7 +218,7 @@ def json_bomb(unit, size):
 
 
 def with_manifest(content):
-    """An archive with this manifest in place of its own."""
+    """An archive with this manifest in place of the valid one."""
     rest = [member(name, body) for name, body in members(valid()) if name != "manifest.json"]
     return closed(member("manifest.json", content), *rest)
 

@@ -1,30 +1,32 @@
 """A benchmark whose level a test sets, with a little noise that is the same in every session."""
 
-from textwrap import dedent
-
-METRICS = """
+LATENCY = """
 [[output.metrics]]
 name = "latency"
 units = "ms"
 pattern = 'latency=(\\S+)'
 better = "lower"
-[[output.metrics]]
+"""
+METRICS = f"""{LATENCY}[[output.metrics]]
 name = "rate"
 units = "1/s"
 pattern = 'rate=(\\S+)'
 better = "higher"
 """
 
-SCRIPT = """\
-    n=$(cat count 2>/dev/null || echo 0)
-    echo $((n + 1)) >count
-    level=$(cat level)
-    [ "$level" = broken ] && exit 1
-    awk -v level="$level" -v n="$n" 'BEGIN {
-        noise = 1 + 0.004 * sin(7.3 * n) + 0.003 * sin(31.7 * n)
-        print "latency=" level * noise
-        print "rate=" 1000 / level / noise
-    }'
+#: Shell commands that set ``n`` to the number of earlier executions in this folder.
+COUNT = """\
+n=$(cat count 2>/dev/null || echo 0)
+echo $((n + 1)) >count
+"""
+SCRIPT = f"""\
+{COUNT}level=$(cat level)
+[ "$level" = broken ] && exit 1
+awk -v level="$level" -v n="$n" 'BEGIN {{
+    noise = 1 + 0.004 * sin(7.3 * n) + 0.003 * sin(31.7 * n)
+    print "latency=" level * noise
+    print "rate=" 1000 / level / noise
+}}'
 """
 
 
@@ -33,7 +35,7 @@ class Noisy:
 
     def __init__(self, anubis):
         self.anubis = anubis
-        (anubis.folder / "noisy.sh").write_text(dedent(SCRIPT))
+        (anubis.folder / "noisy.sh").write_text(SCRIPT)
 
     def level(self, level):
         (self.anubis.folder / "level").write_text(str(level))

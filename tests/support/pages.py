@@ -82,7 +82,7 @@ def lines_not_printed(page, folder):
 
 
 def without_figures(text):
-    """The words of a text with # for each number, time and id, without spaces: lines break where the terminal ends."""
+    """A text with # for each number, time and id, without spaces: lines break where the terminal ends."""
     text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "#", text.replace("*", ""))
     text = re.sub(r"\b[a-z]?(?=[0-9a-f]*\d)[0-9a-f]{7,}\b", "#", text)
     text = re.sub(r"[-+<]?\d[\d.,:]*", "#", text)

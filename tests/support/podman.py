@@ -4,6 +4,8 @@ Fixtures: ``podman`` (a function that calls it), ``registry`` (starts registries
 """
 
 import contextlib
+import json
+import os
 import shutil
 import socket
 import subprocess
@@ -119,6 +121,29 @@ def podman(tmp_path_factory):
         yield made
         made("rm", "--all", "--force")
         made("rmi", "--all", "--force")
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """A GPU that has a CDI specification, as the NVIDIA Container Toolkit writes it, but is no GPU: a copy of ``/dev/null``."""
+    name = f"GPU-{os.getpid()}"
+    device = {"path": f"/dev/{name}", "hostPath": "/dev/null", "type": "c", "major": 1, "minor": 3}
+    described = {"name": name, "containerEdits": {"deviceNodes": [device]}}
+    specification = {
+        "cdiVersion": "0.5.0",
+        "kind": "nvidia.com/gpu",
+        "devices": [described],
+        "containerEdits": {},
+    }
+    path = Path("/var/run/cdi") / f"anubis-test-{os.getpid()}.json"
+    try:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(specification))
+    except OSError as error:
+        pytest.skip(f"needs the right to write {path.parent}: {error}")
+    monkeypatch.setattr("anubis.pipeline.host.resources.gpus", lambda: [name])
+    yield name
+    path.unlink()
 
 
 @dataclass

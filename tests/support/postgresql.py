@@ -1,7 +1,7 @@
 """A private PostgreSQL cluster for a test session: fixtures ``postgresql`` (its URL) and ``postgresql_url`` (an empty schema).
 
-The server listens on a socket in a folder of its own, trusts whoever can reach that folder, and is thrown away at
-the end. It refuses to run as root, so there it runs as ``nobody``.
+The server listens on a socket in a private folder, trusts every user who can reach that folder, and is thrown away at
+the end. It refuses to run as root, so there it runs as an unprivileged user.
 """
 
 import contextlib
@@ -43,7 +43,7 @@ def run_as_anybody(folder, *command):
 
 
 class Cluster:
-    """A server in a folder of its own, which can be stopped as by a crash and started again."""
+    """A server in a private folder, which can be stopped as by a crash and started again."""
 
     def __init__(self, folder):
         self._folder = folder

@@ -6,11 +6,12 @@ from dataclasses import replace
 from anubis.analysis.samples.multiplicity import mean_effect
 from anubis.contracts.points import MetricSummary
 from anubis.contracts.runs import RunRow
+from anubis.contracts.schedules import CatchUp, DueState, DueTime, Schedule
 from anubis.judging.series_overview import SeriesOverview, SeriesState
 from anubis.model.alert import AlertState
 from anubis.model.cause import Cause
 from anubis.model.delivery import Delivery, DeliveryStatus
-from anubis.model.descriptor import Subject
+from anubis.model.descriptor import Overlap, Subject
 from anubis.model.points import NO_STEP, Point, SampleBlock
 from anubis.model.problem import Problem, Severity
 from anubis.model.run import Event, Placement
@@ -43,6 +44,38 @@ RUN = replace(
     order_s=NOW_S - 60,
     cell={"file": "a.toml", "BATCH": 16},
     overrides={"env.vars.BATCH": "16"},
+)
+SCHEDULE = Schedule(
+    id=OTHER_ID,
+    name="nightly",
+    scheduling="30 2 * * *",
+    timezone="Europe/Berlin",
+    overlap=Overlap.QUEUE,
+    owner="a-client",
+    created_s=NOW_S,
+    changed_s=NOW_S + 1,
+    file="/home/me/bench/nightly.toml",
+    folder="/home/me/bench",
+    script="scripts/0123.tar",
+    overrides={"env.vars.BATCH": "16"},
+    catch_up=CatchUp.ALL,
+    catch_up_limit=3,
+    jitter_s=30.0,
+    pause_after=5,
+    paused_s=NOW_S + 2,
+    pause_reason="holiday",
+    next_s=NOW_S + 60,
+    queued=(NOW_S, NOW_S + 5),
+)
+DUE_TIME = DueTime(
+    schedule_id=OTHER_ID,
+    due_s=NOW_S,
+    state=DueState.STARTED,
+    noted_s=NOW_S + 0.25,
+    run_id=RUN_ID,
+    reason="triggered by me",
+    count=2,
+    last_s=NOW_S + 60,
 )
 ROW = RunRow(
     id=RUN_ID,

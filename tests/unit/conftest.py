@@ -6,11 +6,10 @@ from types import SimpleNamespace
 import pytest
 
 from anubis.contracts.records import RecordKey, RoleFiles
-from anubis.contracts.world import World
 from anubis.pipeline.reconciler import Reconciler
 from anubis.settings import Settings
 from anubis.submission.environment.handover import HomeEnvironments
-from anubis.testing import FakeClock, FakeEngine, FakeObjects, FakeRecords, FakeStore, FakeThreads
+from anubis.testing import FakeClock, FakeEngine, FakeStore, FakeThreads, a_world
 from anubis.testing.builders import NOW_S
 from support.datasets import cache_in
 
@@ -20,16 +19,9 @@ def house(tmp_path):
     """The fakes, wired: ``house.world``, and each of them by its name."""
     store, clock = FakeStore(), FakeClock()
     engine = FakeEngine()
-    world = World(
+    world = a_world(
+        store,
         engines={"fake": engine},
-        objects=FakeObjects(),
-        records=FakeRecords(),
-        runs=store.runs,
-        leases=store.leases,
-        events=store.events,
-        points=store.points,
-        alerts=store.alerts,
-        deliveries=store.deliveries,
         environments=HomeEnvironments(Settings.from_env({"ANUBIS_HOME": str(tmp_path)}), {}),
         datasets=cache_in(tmp_path),
         clock=clock,

@@ -1,5 +1,5 @@
 """Entry point of the agent: ``exec`` measures a command, ``extract`` reads samples from a record's output, ``sample``
-records telemetry of the machine, ``ship`` replicates the record. Each verb imports only the modules it needs, because
+records telemetry of the machine, ``ship`` replicates the record, ``probe`` checks a server. Each verb imports only the modules it needs, because
 every run includes the start of one interpreter.
 """
 
@@ -45,6 +45,8 @@ def _main(words: list[str]) -> int:
         from anubis.agent.extract.extraction import run
     elif verb == "ship" and options.ship:
         from anubis.agent.ship import run
+    elif verb == "probe" and options.group:
+        from anubis.agent.probe import run
     elif verb == "sample":
         from anubis.agent.observe.sampler import run
     else:

@@ -19,6 +19,10 @@ PRIORITY_TOO_LOW = 75
 _ENDLESS = 10**18
 
 
+#: Least values other than 0.
+_LEAST = {"repeats": 1, "nice": -20}
+
+
 class WrongOptionsError(ValueError):
     """An option is unknown, or its value is not valid."""
 
@@ -65,8 +69,25 @@ class Options:
     locks: str = ""
     #: Start every execution with the same layout of memory instead of a random one.
     fixed_layout: bool = False
+    #: CPUs to pin the benchmark to ("0-3,8"), or ``auto``: one of each core; empty: no change.
+    pin: str = ""
+    #: Priority of the benchmark, from -20 (first) to 19; 0: no change.
+    nice: int = 0
+    #: Forget cached files before every execution.
+    drop_caches: bool = False
+    #: Frequency governor of the machine during the run; empty: no change.
+    governor: str = ""
+    #: Folder of the machine for what must be put back after kill -9; empty: a run may not change the machine.
+    machine_state: str = ""
+    #: Where the kernel describes the machine; another path is for tests.
+    sysfs: str = "/sys"
     #: Read the whole output again instead of continuing where the last extraction stopped.
     fresh: bool = False
+
+    #: Path of a JSON object about the other replicas of the run; empty: there are none.
+    group: str = ""
+    #: One rank of an MPI launcher: execute once, as repeat ``ANUBIS_REPEAT``, in a record that may have earlier ones.
+    is_rank: bool = False
 
     def __init__(self, words: list[str]) -> None:
         #: The program and its arguments, without a shell.
@@ -132,7 +153,7 @@ class Options:
             self._set(name, name, value)
 
     def _set(self, name: str, word: str, value: Any) -> None:
-        if type(value) in (int, float) and not value >= (1 if name == "repeats" else 0):
+        if type(value) in (int, float) and not value >= _LEAST.get(name, 0):
             raise WrongOptionsError(f"{word} {str(value)!r} is too small")
         if type(value) in (int, float) and value >= _ENDLESS:
             raise WrongOptionsError(f"{word} {str(value)!r} is too large")

@@ -14,7 +14,7 @@ _SIZE = 20
 _PAUSE_S = 0.01
 
 #: The verbs whose processes end with their record; a shipper continues to send what was written.
-_VERBS = {b"exec", b"extract", b"sample"}
+_VERBS = {b"exec", b"extract", b"sample", b"probe"}
 
 
 def table() -> dict[int, list[bytes]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import sys
-from json import dumps, load
+from json import load
 from signal import (
     SIG_IGN,
     SIG_UNBLOCK,
@@ -23,35 +23,33 @@ from time import monotonic_ns
 from anubis.agent.clock import now_s
 from anubis.agent.execute import prctl
 from anubis.agent.execute.capture import Capture
-from anubis.agent.execute.child import CannotStartError
+from anubis.agent.execute.child import CannotStartError, stop_inheritance
+from anubis.agent.execute.conditions import Conditions
+from anubis.agent.execute.environment import command_of, environment_of
 from anubis.agent.execute.execution import Execution, Family
-from anubis.agent.execute.limits import Limits, is_locked
+from anubis.agent.execute.file_lock import is_locked
+from anubis.agent.execute.limits import Limits
 from anubis.agent.execute.padding import offset_of
+from anubis.agent.observe.energy import Energy
 from anubis.agent.observe.kernel import MemoryGroup, peak_of
+from anubis.agent.session_files import SessionFiles
 from anubis.record import access, layout, liveness
-from anubis.record.files import replace
 from anubis.record.index_writer import EMIT
 from anubis.record.streams import enlarge
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Sequence
+
     from anubis.agent.execute.masking import Masker
+    from anubis.agent.joint import Joint
     from anubis.agent.options import Options
     from anubis.agent.ship import Shipping
     from anubis.agent.sidecars import Sidecars
 
 VERSION = 1
-#: Bytes reserved for exit.json at the start, so that it can be written to a full disk.
-_RESERVED = 1 << 14
 #: How often to try to lock a resource that another agent has.
 _LOCK_NS = 5_000_000
-#: Defaults in the environment of the benchmark; descriptor and engine override them.
-_DEFAULTS = {
-    "BENCHMARK_AI": "fifo",
-    "BENCHMARK_AI_FIFO_MAX_WAIT_TIME": "60",
-    "ANUBIS_RANK": "0",
-    "ANUBIS_WORLD_SIZE": "1",
-}
 
 
 def run(options: Options) -> int:
@@ -65,15 +63,20 @@ def run(options: Options) -> int:
     pthread_sigmask(SIG_UNBLOCK, (SIGTERM, SIGCHLD))  # the parent may have blocked them
     for number in (SIGTERM, SIGCHLD):
         signal(number, _note_signal)
-    _stop_inheritance()
+    stop_inheritance()
     if options.environment:
         with open(options.environment, encoding="utf-8", errors="surrogateescape") as file:
             os.environ.update(load(file))
     access.make_folder(options.record)
+    earlier: list[dict[str, object]] = []
+    if options.is_rank:
+        from anubis.agent.group import renew
+
+        earlier = renew(options.record)
     lock = liveness.claim(options.record)
     if lock is None:
         return 0
-    session = Session(options, lock)
+    session = Session(options, lock, earlier)
     try:
         session.measure()
     except Exception as error:  # noqa: BLE001  every run must end with a cause
@@ -86,30 +89,16 @@ def run(options: Options) -> int:
     return session.close()
 
 
-def _stop_inheritance() -> None:
-    """Keep the benchmark from inheriting the descriptors that the agent inherited, such as the lock of a slot."""
-    try:
-        names = os.listdir("/dev/fd")
-    except OSError:
-        return
-    for name in names:
-        if int(name) > 2:
-            try:
-                os.set_inheritable(int(name), False)
-            except OSError:  # the descriptor of the listing itself
-                continue
-
-
 class Session:
     """The executions of one run and their common result."""
 
-    def __init__(self, options: Options, lock: int) -> None:
+    def __init__(self, options: Options, lock: int, earlier: list[dict[str, object]]) -> None:
+        """``earlier``: executions of agents of this record before."""
         self._options = options
         self._record = options.record
         #: Descriptor of the file that claims the record.
         self._lock = lock
-        self._events = access.create(f"{self._record}/{layout.EVENTS}", os.O_WRONLY | os.O_APPEND)
-        self._exit = access.create(f"{self._record}/{layout.EXIT}{layout.PART}", os.O_WRONLY | os.O_TRUNC)
+        self._files = SessionFiles(self._record, executions=options.repeats + options.warmups)
         self._started_s = now_s()
         self._masker: Masker | None = None
         if options.masked:
@@ -120,40 +109,56 @@ class Session:
         self._family = Family()
         self._sidecars: Sidecars | None = None
         self._shipping: Shipping | None = None
+        self._joint: Joint | None = None
         self._memory = MemoryGroup()
-        self._limits = Limits(options)
-        self._executions: list[dict[str, object]] = []
+        self._conditions = Conditions(options)
+        self._limits = Limits(options, self._conditions)
+        self._energy = Energy(options.sysfs)
+        self._executions = earlier
         self._cause: str | None = None
         self._reason = ""
         self._fifo = ""
         set_wakeup_fd(self._capture.wake_write, warn_on_full_buffer=False)
-        self._write_if_possible(self._exit, b" " * (_RESERVED + 1024 * (options.repeats + options.warmups)))
 
     def measure(self) -> None:
         """Store the facts, then run the executions until one fails."""
         prctl.adopt_orphans()
+        if self._options.group:
+            from anubis.agent.joint import Joint
+
+            self._joint = Joint(self._options, self._family, self._capture, self.may_execute, self.note_cause)
         if self._options.ship:
             from anubis.agent.ship import Shipping
 
             self._shipping = Shipping(self._options, self._family)
-        self._store_facts()
+        self._files.store_facts(self._facts())
         self._open_fifo()
         self._take_locks()
-        for repeat in range(-self._options.warmups, self._options.repeats):
+        for repeat in self._repeats():
             if self._cause is None:
                 self._execute(repeat)
+        if self._joint and self._cause is None:
+            self._joint.await_others()
+
+    def _repeats(self) -> Sequence[int]:
+        """The numbers of the executions; negative in warm-ups."""
+        if self._options.is_rank:
+            return [int(os.environ.get("ANUBIS_REPEAT", "0"))]
+        return range(-self._options.warmups, self._options.repeats)
 
     def _take_locks(self) -> None:
         """Wait until the resources of this run are free, or the run is cancelled; they are locked until the agent ends."""
         for path in filter(None, self._options.locks.split(":")):
             lock = os.open(path, os.O_RDONLY)
-            while self._cause is None and not is_locked(lock) and self._may_execute():
+            while self._cause is None and not is_locked(lock) and self.may_execute():
                 self._capture.pump(monotonic_ns() + _LOCK_NS)
 
     def _facts(self) -> dict[str, object]:
         facts: dict[str, object] = {"version": VERSION, "started_s": self._started_s}
         options = self._options
         facts.update(run_id=options.run_id, command=options.command)
+        if options.is_rank:
+            facts["world_size"] = int(os.environ.get("ANUBIS_WORLD_SIZE", "0"))
         image = {"name": options.image, "digest": options.image_digest or None}
         facts["image"] = image if options.image else None
         limits = {"cpus": options.cpus, "gpus": options.gpus, "memory_bytes": options.memory_bytes}
@@ -161,7 +166,8 @@ class Session:
         try:
             from anubis.agent.observe.facts import gather
 
-            facts.update(gather(self._memory, self._options.cwd or os.getcwd()))
+            facts["conditions"] = self._conditions.asked
+            facts.update(gather(self._memory, options.cwd or os.getcwd(), self._conditions.missing))
         except Exception as error:  # noqa: BLE001  on an unknown system the benchmark can still be measured
             facts["error"] = repr(error)
         return facts
@@ -173,17 +179,20 @@ class Session:
 
     def close(self) -> int:
         """Complete the record and write exit.json; returns the exit code."""
+        self._conditions.close()
         self._capture.finish()
         sidecars: dict[str, object] = {"extraction": "none", "sampling": "none", "cpu_s": 0.0}
         if self._sidecars or self._options.patterns or any(spool.size for spool in self._capture.spools):
             sidecars = self._ensure_sidecars().finish()
         if self._fifo:
             os.unlink(self._fifo)
+        if self._joint:
+            self._joint.group.close()
         last = self._executions[-1] if self._executions else {}
         code = last.get("code")
         self._check_losses()
-        self._note("ended", cause=self._cause, code=code)
-        facts = {
+        self._files.note("ended", cause=self._cause, code=code)
+        result = {
             "version": VERSION,
             "code": code,
             "signal": last.get("signal"),
@@ -191,34 +200,31 @@ class Session:
             "reason": self._reason,
             "started_s": self._started_s,
             "ended_s": now_s(),
-            "executions": self._executions,
             "streams": {s.name: {"bytes": s.size, "lost_bytes": s.lost} for s in self._capture.spools},
             "cgroup_peak_bytes": self._memory.peak_bytes(),
             "extraction": sidecars["extraction"],
             "sampling": sidecars["sampling"],
-            "disk_free_bytes": self._disk_free_bytes(),
             "agent": self._own_usage(sidecars["cpu_s"]),
         }
-        try:
-            self._finish_exit(facts)
-        except OSError:  # no space for all executions: the last one explains why the run ended
-            self._finish_exit({**facts, "executions": self._executions[-1:]})
+        self._files.finish(result, self._executions)
         if self._shipping:
             self._shipping.finish(self._capture)
         return code if isinstance(code, int) else 1
 
     def _execute(self, repeat: int) -> None:
-        if not self._may_execute():
+        if not self.may_execute() or (self._joint and not self._joint.may_begin()):
             return
+        options = self._options
         phase = "warmup" if repeat < 0 else "measure"
         self._capture.repeat = repeat
-        execution = Execution(self._capture, self._family, phase, repeat)
+        execution = Execution(self._capture, self._family, self._energy, phase, repeat)
         self._executions.append(execution.facts)
         kills_before = self._memory.kills()
         try:
-            environment = self._environment(repeat)
-            offset = 0 if self._options.fixed_layout else offset_of(self._options.seed, repeat)
-            execution.start(self._command(environment), environment, self._options.cwd, self._limits, offset)
+            self._conditions.drop_caches()
+            environment = environment_of(options, self._fifo, repeat)
+            offset = 0 if options.fixed_layout else offset_of(options.seed, repeat)
+            execution.start(command_of(options, environment), environment, options.cwd, self._limits, offset)
         except CannotStartError as error:
             from anubis.agent.execute import failure_cause
 
@@ -228,11 +234,13 @@ class Session:
                 failure_cause.COMMAND_NOT_FOUND, f"The benchmark was not started: {error.strerror}."
             )
             return
-        self._note("execution_started", repeat=repeat, pid=execution.pid)
+        self._files.note("execution_started", repeat=repeat, pid=execution.pid)
+        if self._joint:
+            self._joint.group.serve()
         self._watch(execution)
-        execution.finish(self._options.grace_s)
+        execution.finish(options.grace_s)
         self._mask_leftovers(execution)
-        self._note(
+        self._files.note(
             "execution_ended",
             repeat=repeat,
             code=execution.facts["code"],
@@ -240,7 +248,7 @@ class Session:
         )
         self._judge(execution, kills_before)
 
-    def _may_execute(self) -> bool:
+    def may_execute(self) -> bool:
         """Whether the run is neither cancelled nor given up by its engine, checked right before each execution."""
         if SIGTERM in _ARRIVED or os.path.lexists(f"{self._record}/{layout.CANCEL}"):
             self.note_cause("cancelled", "The run was cancelled.")
@@ -257,10 +265,10 @@ class Session:
             self._capture.pump(execution.next_check_ns(options.timeout_s))
             if not execution.end_reason and SIGTERM in _ARRIVED:
                 execution.end("cancelled", options.grace_s)
-                self._note("cancelling")
+                self._files.note("cancelling")
             elif not execution.end_reason and execution.overdue(options.timeout_s):
                 execution.end("timeout", options.grace_s)
-                self._note("timeout")
+                self._files.note("timeout")
             execution.kill_if_due()
             if execution.checks_due() > checks:
                 checks = execution.checks_due()
@@ -268,6 +276,8 @@ class Session:
                 self._ensure_sidecars().check(now_s() - self._started_s)
                 if self._shipping:
                     self._shipping.check()
+                if self._joint:
+                    self._joint.check(execution, options.grace_s)
 
     def _judge(self, execution: Execution, kills_before: int | None) -> None:
         code, number = execution.facts["code"], execution.facts["signal"]
@@ -284,7 +294,9 @@ class Session:
             self.note_cause(
                 failure_cause.TIMEOUT, f"The benchmark exceeded its timeout of {limit} and was ended."
             )
-        elif isinstance(code, int):
+        elif execution.end_reason != "replica" and isinstance(code, int):
+            if self._joint:
+                self._joint.blame(execution)
             kills = self._memory.kills()
             more = 0 if kills is None or kills_before is None else kills - kills_before
             killed_by = number if isinstance(number, int) else None
@@ -309,34 +321,6 @@ class Session:
             self._sidecars = Sidecars(self._options, self._family, self._capture)
         return self._sidecars
 
-    def _command(self, environment: dict[str, str]) -> list[str]:
-        """The command with its variables replaced."""
-        words = self._options.command
-        if not any("$" in word for word in words):
-            return words
-        from anubis.agent.execute.variables import expand
-
-        masked = self._options.masked.split()  # a command line is visible to every user of the machine
-        return expand(words, {name: value for name, value in environment.items() if name not in masked})
-
-    def _environment(self, repeat: int) -> dict[str, str]:
-        """The engine's environment plus the variables of the agent; a given BENCHMARK_AI overrides the default."""
-        ours = {
-            "BENCHMARK_AI_FIFO_FILEPATH": self._fifo,
-            "ANUBIS_RECORD": self._record,
-            "ANUBIS_RUN_ID": self._options.run_id,
-            "ANUBIS_REPEAT": str(repeat),
-            "ANUBIS_SEED": str(self._options.seed),
-        }
-        if self._options.gpus:
-            ours["CUDA_VISIBLE_DEVICES"] = "" if self._options.gpus == "none" else self._options.gpus
-        coding = sys.getfilesystemencoding()
-        given = {
-            name.decode(coding, "surrogateescape"): value.decode(coding, "surrogateescape")
-            for name, value in os.environb.items()
-        }
-        return {**_DEFAULTS, **given, **ours}
-
     def _open_fifo(self) -> None:
         """Create and open the FIFO in the record, or in a private folder if the file system does not support FIFOs."""
         self._fifo = f"{self._record}/{layout.FIFO}"
@@ -352,11 +336,6 @@ class Session:
         enlarge(fifo)
         self._capture.listen(EMIT, fifo)
 
-    def _disk_free_bytes(self) -> int:
-        """Space available to unprivileged users on the disk of the record."""
-        disk = os.statvfs(self._record)
-        return disk.f_bavail * disk.f_frsize
-
     def _own_usage(self, sidecars_cpu_s: object) -> dict[str, object]:
         usage = resource.getrusage(resource.RUSAGE_SELF)
         return {
@@ -365,30 +344,6 @@ class Session:
             "sidecars_cpu_s": sidecars_cpu_s,
             "python": sys.version.split()[0],
         }
-
-    def _note(self, kind: str, **data: object) -> None:
-        self._write_if_possible(
-            self._events, dumps({"time_s": now_s(), "event": kind, **data}).encode() + b"\n"
-        )
-
-    def _write_if_possible(self, file: int, data: bytes) -> None:
-        try:
-            os.write(file, data)
-        except OSError:  # the loss of output reports a full disk
-            pass
-
-    def _store_facts(self) -> None:
-        try:
-            replace(self._record, layout.FACTS, dumps(self._facts()).encode() + b"\n")
-        except OSError:  # the loss of output reports a full disk
-            pass
-
-    def _finish_exit(self, facts: dict[str, object]) -> None:
-        text = dumps(facts).encode() + b"\n"
-        os.pwrite(self._exit, text, 0)
-        os.ftruncate(self._exit, len(text))
-        os.fsync(self._exit)
-        os.rename(f"{self._record}/{layout.EXIT}{layout.PART}", f"{self._record}/{layout.EXIT}")
 
 
 _ARRIVED: set[int] = set()

@@ -125,6 +125,10 @@ class Sidecars:
         words = [verb, "--record", self._options.record]
         if verb == "extract" and self._options.patterns:
             words += ["--patterns", self._options.patterns]
+        if verb == "extract" and self._options.is_rank:  # earlier executions may have been read to their end
+            words.append("--fresh")
+        if verb == "sample" and self._options.group:
+            words += ["--group", self._options.group]
         self._running[verb] = spawn(words, self._family)
 
     def _wait(self, longest_s: float) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from anubis.api.json_values import Json
 from anubis.api.problems import problem_to_json
+from anubis.contracts.datasets import DataPlan
 from anubis.describe import Cell, ResolvedValue
 from anubis.describe.paths import shown
 from anubis.model.plain import to_plain
@@ -16,6 +17,7 @@ def validation_to_json(
     cells: Sequence[Cell] | None = None,
     *,
     next_due_s: float | None = None,
+    data: DataPlan | None = None,
 ) -> Json:
     """A descriptor file and its problems; with ``cells`` the runs that it describes. ``next_due_s``: UTC seconds."""
     report: Json = {
@@ -27,6 +29,21 @@ def validation_to_json(
         report["next_due_s"] = next_due_s
     if cells is not None:
         report["runs"] = [{"cell": cell.values, "descriptor": to_plain(cell.descriptor)} for cell in cells]
+    if data is not None:
+        report["data"] = {
+            "sources": [
+                {
+                    "src": planned.src,
+                    "size_bytes": planned.size_bytes,
+                    "stored_bytes": planned.stored_bytes,
+                    "problem": planned.problem or None,
+                }
+                for planned in data.sources
+            ],
+            "size_bytes": data.size_bytes,
+            "fetch_bytes": data.fetch_bytes,
+            "free_bytes": data.free_bytes,
+        }
     return report
 
 
@@ -37,4 +54,5 @@ def resolved_to_json(value: ResolvedValue) -> Json:
         "value": value.value,
         "origin": value.origin.value,
         "line": value.line,
+        **({"file": value.file} if value.file else {}),
     }

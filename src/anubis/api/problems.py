@@ -9,7 +9,7 @@ from anubis.model.problem import Problem
 
 
 def problem_to_json(problem: Problem) -> Json:
-    """A problem without its file, which belongs to what contains the problem."""
+    """A problem; ``file`` is given only if it is not that of what contains the problem."""
     return {
         "path": problem.path,
         "line": problem.line,
@@ -17,6 +17,7 @@ def problem_to_json(problem: Problem) -> Json:
         "severity": problem.severity.value,
         "message": problem.message,
         "remedy": problem.remedy,
+        **({"file": problem.file} if problem.file else {}),
     }
 
 

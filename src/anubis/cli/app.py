@@ -24,9 +24,11 @@ SECTIONS = {
         "run": "commands.run:run",
         "submit": "commands.submit:submit",
         "replay": "commands.replay:replay",
+        "sweep": "sweeps.command:sweep",
         "watch": "commands.status:watch",
         "cancel": "commands.cancel:cancel",
         "worker": "commands.submit:worker",
+        "schedule": "schedules.command:schedule",
     },
     "Look": {
         "status": "commands.status:status",
@@ -38,6 +40,7 @@ SECTIONS = {
         "compare": "commands.compare:compare",
     },
     "Judge": {
+        "ab": "ab.command:ab",
         "check": "commands.check:check",
         "series": "commands.series:series",
         "alerts": "commands.alerts:alerts",
@@ -51,7 +54,7 @@ SECTIONS = {
     },
     "Maintenance": {
         "doctor": "doctor.command:doctor",
-        "record": "commands.record:record",
+        "record": "records.command:record",
         "data": "datasets.command:data",
         "import": "commands.exchange:import_",
         "export": "commands.exchange:export",

@@ -55,8 +55,13 @@ def report_usage(error: click.ClickException, *, as_json: bool) -> int:
     """Print an error of the command line itself; the exit status."""
     ctx = error.ctx if isinstance(error, click.UsageError) else None
     remedy = f"see {ctx.command_path} --help" if ctx else ""
-    message = error.format_message().rstrip(".")
-    message = message[:1].lower() + message[1:]
+    if ctx and isinstance(error, click.exceptions.NoArgsIsHelpError):
+        message = f"{ctx.command_path} needs a command"
+        if isinstance(ctx.command, click.Group):
+            remedy = f"use one of: {', '.join(ctx.command.list_commands(ctx))}; {remedy}"
+    else:
+        message = error.format_message().rstrip(".")
+        message = message[:1].lower() + message[1:]
     if as_json:
         _print_json(message, remedy, exit_codes.BAD_INPUT)
         return exit_codes.BAD_INPUT
@@ -76,7 +81,7 @@ def show_problems(problems: Sequence[Problem], *, file: str = "") -> None:
 
 def located(problem: Problem, file: str) -> str:
     """``FILE:LINE:COLUMN: path: message``, which editors and CI logs turn into a link."""
-    place = [file] if file else []
+    place = [problem.file or file] if problem.file or file else []
     if problem.line:
         place += [str(problem.line), str(problem.column or 1)]
     head = [":".join(place)] if place else []

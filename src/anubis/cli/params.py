@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -100,6 +101,23 @@ class _Ref(click.ParamType[str]):
 REF = _Ref()
 
 
+class _ScheduleRef(click.ParamType[str]):
+    """A reference to a schedule; the shell completes it from the names."""
+
+    name = "schedule"
+
+    def shell_complete(
+        self,
+        ctx: click.Context,  # noqa: ARG002  click's signature
+        param: click.Parameter,  # noqa: ARG002
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        return [CompletionItem(name, help=text) for name, text in refs.schedule_completions(incomplete)]
+
+
+SCHEDULE = _ScheduleRef()
+
+
 def ref_argument(function: Callable[..., Any]) -> Callable[..., Any]:
     """The argument for one run; default: the last run."""
     return click.argument("ref", type=REF, default=refs.LAST, metavar="[RUN]")(function)
@@ -122,6 +140,18 @@ def overrides_option(meaning: str) -> Callable[[Callable[..., Any]], Callable[..
     return click.option(
         "--set", "overrides", type=PAIR, multiple=True, metavar="PATH=VALUE", help=f"{meaning}; repeatable."
     )
+
+
+def overlay_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--overlay FILE``: files that change the descriptor."""
+    return click.option(
+        "--overlay",
+        "overlays",
+        type=click.Path(path_type=Path),
+        multiple=True,
+        metavar="FILE",
+        help="TOML file whose values replace those of the descriptor; repeatable, later files win.",
+    )(function)
 
 
 def labels_option(meaning: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anubis.cli.errors import warned
-from anubis.cli.params import mapping, overrides_option
+from anubis.cli.params import mapping, overlay_option, overrides_option
 from anubis.late import late
 from anubis.model.errors import BadInputError
 from anubis.model.run import Run
@@ -33,6 +33,7 @@ class Asked:
     repeat: int | None
     overrides: Mapping[str, str]
     script: Path | None
+    overlays: Sequence[Path] = ()
 
 
 class CommandAfterDashes(click.Command):
@@ -52,7 +53,7 @@ def options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def with_asked(*, overrides: Sequence[tuple[str, str]], **given: Any) -> Any:
-        names = ("files", "command", "rounds", "repeat", "script")
+        names = ("files", "command", "rounds", "repeat", "script", "overlays")
         asked = Asked(overrides=mapping(overrides), **{name: given.pop(name) for name in names})
         return function(asked=asked, **given)
 
@@ -74,6 +75,7 @@ def options(function: Callable[..., Any]) -> Callable[..., Any]:
                 help="Execute COMMAND N times in each run (default: once).",
             ),
             overrides_option("Override a field of every descriptor, for example measure.repeats=10"),
+            overlay_option,
             click.option(
                 "--script",
                 type=click.Path(path_type=Path),
@@ -97,6 +99,8 @@ def submit(client: "Client", asked: Asked) -> list[Run]:
         raise BadInputError(
             "--repeat applies only to a command after --", remedy="for a file, use --set measure.repeats=N"
         )
+    if asked.command and asked.overlays:
+        raise BadInputError("--overlay applies only to files", remedy="name a descriptor file")
     if not asked.files and not asked.command:
         raise click.MissingParameter(
             ctx=click.get_current_context(),
@@ -111,4 +115,5 @@ def submit(client: "Client", asked: Asked) -> list[Run]:
         script=asked.script,
         rounds=asked.rounds,
         warned=warned,
+        overlays=asked.overlays,
     )

@@ -10,7 +10,9 @@ from anubis.wiring import build
 if TYPE_CHECKING:
     from anubis.client.protocol.judging import Alerts, Gate, Series
     from anubis.client.protocol.runs import Records, Results, Runs
-    from anubis.client.protocol.tools import Bisections, Datasets, Histories, Storage, Workers
+    from anubis.client.protocol.schedules import Schedules
+    from anubis.client.protocol.sweeps import Sweeps
+    from anubis.client.protocol.tools import Alternations, Bisections, Datasets, Histories, Storage, Workers
 
 
 class Connection(Protocol):
@@ -32,9 +34,12 @@ class Client:
     alerts: "Alerts"
     series: "Series"
     bisections: "Bisections"
+    alternations: "Alternations"
+    sweeps: "Sweeps"
     histories: "Histories"
     storage: "Storage"
     datasets: "Datasets"
+    schedules: "Schedules"
     workers: "Workers"
 
     def __init__(self, package: str, connection: Connection) -> None:

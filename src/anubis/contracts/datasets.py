@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from anubis.model.server import DataSource
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DatasetFile:
-    """One file of a dataset."""
+class DatasetFile(NamedTuple):
+    """One file of a dataset. A tuple: every run with a dataset of many files reads the list of all of them."""
 
     #: Path below the folder of the dataset; empty: the dataset is this file.
     path: str
@@ -50,6 +49,41 @@ class FetchProgress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedDataset:
+    """What fetching a source would transfer."""
+
+    #: The address, without secrets.
+    src: str
+    #: None: the source does not know it, or did not answer.
+    size_bytes: int | None = None
+    #: Of these, what is in the cache.
+    stored_bytes: int = 0
+    #: Why the source did not answer; empty: it did.
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataPlan:
+    """The data of a descriptor that are to be fetched."""
+
+    sources: tuple[PlannedDataset, ...]
+    #: Space that they may use.
+    free_bytes: int
+
+    @property
+    def size_bytes(self) -> int | None:
+        """The size of all data; None: that of one is not known."""
+        sizes = [planned.size_bytes for planned in self.sources]
+        return None if None in sizes else sum(size or 0 for size in sizes)
+
+    @property
+    def fetch_bytes(self) -> int | None:
+        """Of these, what is not in the cache."""
+        size = self.size_bytes
+        return None if size is None else size - sum(planned.stored_bytes for planned in self.sources)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoredDataset:
     """A source in the cache, as a listing shows it."""
 
@@ -84,6 +118,14 @@ class Datasets(Protocol):
 
         Checks that no benchmark has changed it.
         """
+        ...
+
+    def plan(self, source: DataSource) -> PlannedDataset:
+        """What fetching a source would transfer; nothing is fetched."""
+        ...
+
+    def free_bytes(self) -> int:
+        """The free space that datasets may use on the disk."""
         ...
 
     def find(self, ref: str = "") -> Sequence[StoredDataset]:

@@ -25,6 +25,9 @@ class Mounting:
     mounts: tuple[Mount, ...] = ()
     #: Host name at which other replicas reach a replica; a template of ``{run}``, ``{attempt}``, ``{role}``, ``{rank}``.
     address: str = "127.0.0.1"
+    #: All replicas of a run are process trees of one machine: they share its ports, and the agent of each one watches the
+    #: others through their records.
+    one_machine: bool = False
 
     def __post_init__(self) -> None:
         if self.inside is None and (self.records is None or self.scripts is None):

@@ -18,6 +18,7 @@ from anubis.contracts.points import Points
 from anubis.contracts.records import Records
 from anubis.contracts.runs import Runs
 from anubis.contracts.source import Source
+from anubis.contracts.sweeps import Sweeps
 from anubis.model.errors import PlugInError
 from anubis.model.points import SESSION_PAUSE_S
 from anubis.settings import Settings
@@ -36,6 +37,7 @@ class World:
     points: Points
     alerts: Alerts
     deliveries: Deliveries
+    sweeps: Sweeps
     environments: Environments
     datasets: Datasets
     clock: Clock

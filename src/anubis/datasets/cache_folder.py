@@ -15,7 +15,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,15 @@ from anubis.record import access
 _SHA256 = "sha256:"
 #: Everyone may read the content: the home folder is private, but the user in a container may be another one.
 _READ_ONLY = 0o444
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+def boot_id() -> str:
+    """Identifies the time since the machine was started; empty where the system does not say it."""
+    try:
+        return _BOOT_ID.read_text().strip()
+    except OSError:
+        return ""
 
 
 def key_of(source: DataSource) -> str:
@@ -58,6 +67,13 @@ class Entry:
     #: How the source identified this version; empty: not.
     version: str
     fetched_s: float
+    #: Boot of the machine in which the files were written; empty: they were read from the disk after a restart.
+    written_in: str = "unknown"
+
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether the files cannot be missing because of a power loss after they were written."""
+        return self.written_in in ("", boot_id())
 
 
 class CacheFolder:
@@ -65,6 +81,7 @@ class CacheFolder:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._files = folder / "files"
         #: The dataset that was read last: stages fetch and place ask for the same one.
         self._last: Dataset | None = None
 
@@ -89,7 +106,9 @@ class CacheFolder:
 
     def file(self, sha256: str) -> Path:
         """The content with this digest."""
-        return self.folder / "files" / sha256[:2] / sha256
+        return Path(
+            f"{self._files}/{sha256[:2]}/{sha256}"
+        )  # several times as fast as joining paths, for each file
 
     def has(self, file: DatasetFile) -> bool:
         """Whether the content of a file is stored, with its size."""
@@ -101,6 +120,8 @@ class CacheFolder:
     def take(self, path: Path, sha256: str) -> None:
         """Move a file with this digest into the cache."""
         target = self.file(sha256)
+        if target.exists():  # datasets that were verified after a restart rely on it
+            _write_to_disk(path)
         path.chmod(_READ_ONLY)
         try:
             path.replace(target)
@@ -119,31 +140,18 @@ class CacheFolder:
         plain = read_json(self._set(digest))
         if plain is None:
             return None
-        rows = plain["files"]
-        return Dataset(
-            digest=plain["digest"],
-            files=tuple(DatasetFile(path=p, sha256=s, size_bytes=n, version=v) for p, s, n, v in rows),
-        )
+        return Dataset(digest=plain["digest"], files=tuple(map(DatasetFile._make, plain["files"])))
 
     def put_dataset(self, dataset: Dataset) -> None:
         self._last = None  # its versions may differ
-        rows = [[file.path, file.sha256, file.size_bytes, file.version] for file in dataset.files]
-        write_json(self._set(dataset.digest), {"digest": dataset.digest, "files": rows})
+        write_json(self._set(dataset.digest), {"digest": dataset.digest, "files": dataset.files})
 
     def entry(self, key: str) -> Entry | None:
         plain = read_json(self._index(key))
         return None if plain is None else Entry(**plain)
 
-    def put_entry(self, key: str, source: DataSource, entry: Mapping[str, Any]) -> None:
-        write_json(
-            self._index(key),
-            {
-                "src": shown_address(source.src),
-                "declared": source.digest or "",
-                "unpacked": source.unpack,
-                **entry,
-            },
-        )
+    def put_entry(self, key: str, entry: Entry) -> None:
+        write_json(self._index(key), asdict(entry))
 
     def used(self, key: str) -> None:
         """Note that a dataset is used now."""
@@ -202,6 +210,14 @@ class CacheFolder:
 
     def _index(self, key: str) -> Path:
         return self.folder / "index" / f"{key}.json"
+
+
+def _write_to_disk(path: Path) -> None:
+    file = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
 
 
 def _hex(digest: str) -> str:

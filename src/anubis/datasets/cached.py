@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anubis.contracts.datasets import Dataset, FetchProgress, StoredDataset
+from anubis.contracts.datasets import Dataset, FetchProgress, PlannedDataset, StoredDataset
 from anubis.contracts.source import Source
 from anubis.datasets import trees
 from anubis.datasets.cache_folder import CacheFolder, Entry, key_of
 from anubis.datasets.limits import FetchSettings
-from anubis.datasets.space import check_space, full
+from anubis.datasets.space import check_space, free_bytes, full
 from anubis.datasets.transfer_control import AbandonedError, Transfer
 from anubis.late import late
 from anubis.model.cause import Cause
@@ -19,10 +19,11 @@ from anubis.model.errors import AnubisError, PlugInError, StageError
 from anubis.model.server import DataSource
 
 if TYPE_CHECKING:
-    from anubis.datasets import fetching, maintenance
+    from anubis.datasets import fetching, maintenance, planning
 else:  # archives, which most commands do not need
     fetching = late("anubis.datasets.fetching")
     maintenance = late("anubis.datasets.maintenance")
+    planning = late("anubis.datasets.planning")
 
 log = logging.getLogger(__name__)
 
@@ -88,6 +89,15 @@ class CachedDatasets:
         trees.mark_damaged(tree)
         return None
 
+    def plan(self, source: DataSource) -> PlannedDataset:
+        try:
+            return planning.planned(self._cache, self._source(source.src), source)
+        except OSError as error:
+            raise full(self._cache, error) from error
+
+    def free_bytes(self) -> int:
+        return free_bytes(self._settings)
+
     def find(self, ref: str = "") -> Sequence[StoredDataset]:
         return maintenance.find(self._cache, ref)
 
@@ -112,7 +122,7 @@ class CachedDatasets:
         """
         key = key_of(source)
         entry: Entry | None = self._cache.entry(key)
-        dataset = self._cache.dataset(entry.digest) if entry else None
+        dataset = self._cache.dataset(entry.digest) if entry and entry.is_on_disk else None
         if dataset is None or not trees.is_built(self._cache.tree(dataset.digest, writable=writable)):
             return None
         self._cache.used(key)

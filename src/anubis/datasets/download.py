@@ -14,6 +14,7 @@ from anubis.datasets.transfer_control import AbandonedError, Attempts, Reader, T
 from anubis.model.cause import Cause
 from anubis.model.errors import SourceError
 from anubis.record import access
+from anubis.record.files import write_all
 
 SHA256 = "sha256"
 #: Files of at least this size are fetched in parts.
@@ -77,7 +78,7 @@ def _sequential(
         while True:
             try:
                 for data in _content(source, file, offset, file.size_bytes, transfer):
-                    os.write(target, data)
+                    write_all(target, data)
                     digests.update(data)
                     offset += len(data)
                     attempts.received(len(data))

@@ -8,12 +8,13 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from anubis.contracts.datasets import Dataset, DatasetFile
 from anubis.contracts.source import RemoteFile, Source, shown_address
-from anubis.datasets.cache_folder import CacheFolder, Entry, dataset_of, key_of
+from anubis.datasets import maintenance
+from anubis.datasets.cache_folder import CacheFolder, Entry, boot_id, dataset_of, key_of
 from anubis.datasets.download import SHA256, Downloaded, download
 from anubis.datasets.space import check_space, full
 from anubis.datasets.transfer_control import Transfer
@@ -22,11 +23,10 @@ from anubis.model.cause import Cause
 from anubis.model.errors import SourceError
 from anubis.model.server import DataSource
 from anubis.record import access
+from anubis.record.files import write_all
 
 #: Attempts to fetch a dataset whose files change meanwhile.
 _RESTARTS = 3
-#: The files that are fetched, one line each: those that a later process need not fetch again.
-_JOURNAL = "files.jsonl"
 #: Files of at least this size are fetched one after the other, each with several requests.
 _LARGE_BYTES = 16 << 20
 
@@ -39,7 +39,7 @@ def fetch(cache: CacheFolder, adapter: Source, source: DataSource, transfer: Tra
     key = key_of(source)
     for restart in range(_RESTARTS):
         try:
-            dataset = _Fetch(cache, adapter, source, transfer).run()
+            dataset = _Fetch(cache, adapter, source, transfer, cache.parts(key)).run()
             break
         except SourceError as error:
             if error.cause is not Cause.DATA_CHANGED or restart == _RESTARTS - 1:
@@ -63,10 +63,8 @@ class _Fetch:
     adapter: Source
     source: DataSource
     transfer: Transfer
-
-    @property
-    def parts(self) -> Path:
-        return self.cache.parts(key_of(self.source))
+    #: Folder for what is not complete.
+    parts: Path
 
     @property
     def algorithms(self) -> tuple[str, ...]:
@@ -77,7 +75,7 @@ class _Fetch:
     def run(self) -> Dataset:
         """Fetch what is missing."""
         entry = self.cache.entry(key_of(self.source))
-        known = stored(self.cache, entry)
+        known = self._checked(entry, stored(self.cache, entry))
         if known and self.source.digest:
             return known
         version = entry.version if entry and known else ""
@@ -92,6 +90,26 @@ class _Fetch:
         dataset = unpack(self.cache, fetched, self.parts, self.transfer) if self.source.unpack else fetched
         self._keep(dataset, fetched, files)
         return dataset
+
+    @property
+    def _journal(self) -> Path:
+        """The files that are fetched, one line each: those that a later process need not fetch again.
+
+        Not after a restart of the machine: a power loss may have taken the content of the last ones.
+        """
+        return self.parts / f"files-{boot_id()}.jsonl"
+
+    def _checked(self, entry: Entry | None, known: Dataset | None) -> Dataset | None:
+        """A stored dataset, if it is still intact: after a restart of the machine its files are read once.
+
+        What was written shortly before a power loss may be missing on the disk. After a restart everything is read from it.
+        """
+        if known is None or entry is None or entry.is_on_disk:
+            return known
+        if maintenance.verify(self.cache, known):
+            return None
+        self.cache.put_entry(key_of(self.source), replace(entry, written_in=""))
+        return known
 
     def _check(self, files: Sequence[RemoteFile]) -> None:
         """Raises SourceError for what cannot be fetched, before anything is."""
@@ -116,7 +134,7 @@ class _Fetch:
         """Files that are stored, by path and version: of the previous version, and of an interrupted attempt."""
         found = list(dataset.files) if dataset and not self.source.unpack else []
         try:
-            lines = (self.parts / _JOURNAL).read_text().splitlines()
+            lines = self._journal.read_text().splitlines()
         except FileNotFoundError:
             lines = []
         found += [file for line in lines if (file := _file_of(line)) is not None]
@@ -140,11 +158,17 @@ class _Fetch:
         begun = sum(path.stat().st_blocks * 512 for path in self.parts.glob("*.part"))
         needed = sum(file.size_bytes or 0 for file in missing) - begun
         check_space(self.cache, needed, self.transfer.settings)
-        done += [self._content(file) for file in missing if (file.size_bytes or 0) >= _LARGE_BYTES]
+        large = [file for file in missing if (file.size_bytes or 0) >= _LARGE_BYTES]
         small = [file for file in missing if (file.size_bytes or 0) < _LARGE_BYTES]
-        return done + list(self._in_parallel(small))
+        journal = access.create(str(self._journal), os.O_WRONLY | os.O_APPEND)
+        try:
+            done += [self._content(file, journal) for file in large]
+            done += self._in_parallel(small, journal)
+        finally:
+            os.close(journal)
+        return done
 
-    def _in_parallel(self, files: Sequence[RemoteFile]) -> Iterator[DatasetFile]:
+    def _in_parallel(self, files: Sequence[RemoteFile], journal: int) -> Iterator[DatasetFile]:
         """Fetch small files, several at the same time."""
         waiting: queue.SimpleQueue[RemoteFile] = queue.SimpleQueue()
         ended: queue.SimpleQueue[DatasetFile | BaseException] = queue.SimpleQueue()
@@ -159,7 +183,7 @@ class _Fetch:
                 except queue.Empty:
                     return
                 try:
-                    ended.put(self._content(file))
+                    ended.put(self._content(file, journal))
                 except BaseException as error:  # noqa: BLE001  raised in the thread that waits
                     halt.set()
                     ended.put(error)
@@ -179,8 +203,8 @@ class _Fetch:
             for thread in threads:
                 thread.join()
 
-    def _content(self, file: RemoteFile) -> DatasetFile:
-        """Fetch one file into the cache."""
+    def _content(self, file: RemoteFile, journal: int) -> DatasetFile:
+        """Fetch one file into the cache. A file with a version is noted in the journal, for a later process."""
         name = hashlib.sha256(file.path.encode("utf-8", "surrogateescape")).hexdigest()[:32]
         part = self.parts / f"{name}.part"
         identity = file.version or self.source.digest or ""
@@ -192,8 +216,8 @@ class _Fetch:
         fetched = DatasetFile(
             path=file.path, sha256=got.digests[SHA256], size_bytes=got.size_bytes, version=file.version
         )
-        if file.path:
-            self._note(fetched)
+        if file.path and file.version:
+            write_all(journal, json.dumps(fetched).encode() + b"\n")
         return fetched
 
     def _downloaded(self, file: RemoteFile, part: Path, identity: str) -> Downloaded:
@@ -228,24 +252,19 @@ class _Fetch:
         if fetched.is_folder and self.source.digest not in (None, fetched.digest):
             raise self._mismatch(fetched.digest)
 
-    def _note(self, file: DatasetFile) -> None:
-        """Note a fetched file of a folder for a later process."""
-        line = json.dumps([file.path, file.sha256, file.size_bytes, file.version]) + "\n"
-        journal = access.create(str(self.parts / _JOURNAL), os.O_WRONLY | os.O_APPEND)
-        try:
-            os.write(journal, line.encode())
-        finally:
-            os.close(journal)
-
     def _keep(self, dataset: Dataset, fetched: Dataset, files: Sequence[RemoteFile]) -> None:
         self.cache.put_dataset(dataset)
-        entry = {
-            "digest": dataset.digest,
-            "fetched_digest": fetched.digest,
-            "version": files[0].version if not fetched.is_folder else "",
-            "fetched_s": time.time(),
-        }
-        self.cache.put_entry(key_of(self.source), self.source, entry)
+        entry = Entry(
+            src=shown_address(self.source.src),
+            declared=self.source.digest or "",
+            unpacked=self.source.unpack,
+            digest=dataset.digest,
+            fetched_digest=fetched.digest,
+            version=files[0].version if not fetched.is_folder else "",
+            fetched_s=time.time(),
+            written_in=boot_id(),
+        )
+        self.cache.put_entry(key_of(self.source), entry)
 
 
 def _file_of(line: str) -> DatasetFile | None:

@@ -8,9 +8,9 @@ import json
 import os
 from pathlib import Path
 
+from anubis.datasets.cache_folder import boot_id
 from anubis.record import access
 
-_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _SMALLEST, _LARGEST = 1 << 20, 16 << 20
 #: Number of parts into which a file is divided if their size permits it.
 _PARTS = 256
@@ -30,7 +30,7 @@ class PartialFile:
         self.part_bytes = part_bytes(size_bytes)
         self.count = -(-size_bytes // self.part_bytes)
         self._list = Path(f"{path}.parts")
-        header = json.dumps([identity, size_bytes, self.part_bytes, _boot_id()]).encode() + b"\n"
+        header = json.dumps([identity, size_bytes, self.part_bytes, boot_id()]).encode() + b"\n"
         flags = self._flags_of(header) if identity and path.exists() else None
         self.resumed = flags is not None and any(flags)
         self._flags = flags or bytearray(self.count)
@@ -86,10 +86,3 @@ class PartialFile:
         os.close(self._listing)
         if finished:
             self._list.unlink(missing_ok=True)
-
-
-def _boot_id() -> str:
-    try:
-        return _BOOT_ID.read_text().strip()
-    except OSError:
-        return ""

@@ -26,6 +26,12 @@ def check_space(cache: CacheFolder, needed: int, settings: FetchSettings) -> Non
         )
 
 
+def free_bytes(settings: FetchSettings) -> int:
+    """The space that fetching may use on the disk of the cache, whose folder need not exist yet."""
+    folder = next(path for path in (settings.folder, *settings.folder.absolute().parents) if path.exists())
+    return max(0, shutil.disk_usage(folder).free - settings.min_free_bytes)
+
+
 def full(cache: CacheFolder, error: OSError) -> StageError:
     """The error for a file of the cache that cannot be written."""
     if error.errno in _FULL:

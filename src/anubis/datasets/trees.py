@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from anubis.contracts.datasets import Dataset
-from anubis.datasets.cache_folder import CacheFolder
+from anubis.datasets.cache_folder import CacheFolder, boot_id
 from anubis.record import access
 
 #: Everyone may read trees: the home folder is private, but the user in a container may be another one.
@@ -46,12 +46,11 @@ def build(cache: CacheFolder, dataset: Dataset, *, writable: bool) -> None:
     tree = cache.tree(dataset.digest, writable=writable)
     new = tree.with_name(f".new-{os.urandom(8).hex()}")
     try:
-        for file in dataset.files:
-            target = new / file.path if file.path else new
-            access.make_folder(str(target.parent))
-            _place(cache.file(file.sha256), target, writable=writable)
-        if dataset.is_folder and not dataset.files:
-            access.make_folder(str(new))
+        names = _names(new, dataset)
+        for parent in sorted(_parents(names, str(new))) if dataset.is_folder else ():
+            access.make_folder(parent)
+        for file, name in zip(dataset.files, names, strict=True):
+            _place(cache.file(file.sha256), name, writable=writable)
         for folder in _opened(new):
             folder.chmod(_FOLDER)
         remove(tree)
@@ -80,7 +79,7 @@ def remove(tree: Path) -> None:
     shutil.rmtree(aside)
 
 
-def copy(source: Path, target: Path) -> None:
+def copy(source: Path, target: Path | str) -> None:
     """Copy a file; the copy shares the blocks of the original if the file system can do that. Raises OSError."""
     with (
         source.open("rb") as read,
@@ -94,7 +93,7 @@ def copy(source: Path, target: Path) -> None:
         shutil.copyfileobj(read, new, 1 << 20)
 
 
-def _place(source: Path, target: Path, *, writable: bool) -> None:
+def _place(source: Path, target: str, *, writable: bool) -> None:
     if not writable:
         try:
             os.link(source, target)
@@ -104,7 +103,7 @@ def _place(source: Path, target: Path, *, writable: bool) -> None:
         else:
             return
     copy(source, target)
-    target.chmod(_FILE)
+    os.chmod(target, _FILE)  # noqa: PTH101
 
 
 def _opened(top: Path) -> list[Path]:
@@ -119,9 +118,11 @@ def _opened(top: Path) -> list[Path]:
 
 
 def _state(tree: Path, dataset: Dataset, *, writable: bool) -> bytes:
-    """Sizes, times of change and inode numbers of all files and folders of a tree."""
-    top = str(tree)
-    names = [f"{top}/{file.path}" if file.path else top for file in dataset.files]
+    """Sizes, times of change and inode numbers of all files and folders of a tree.
+
+    A copy is trusted until the machine is restarted: it may have been written shortly before a power loss.
+    """
+    top, names = str(tree), _names(tree, dataset)
     values: array[int] = array("q")
     lstat = os.lstat
     for name in sorted(_parents(names, top)) if dataset.is_folder else ():
@@ -132,7 +133,12 @@ def _state(tree: Path, dataset: Dataset, *, writable: bool) -> bytes:
         values.extend((found.st_size, found.st_mtime_ns, found.st_ino, found.st_mode))
         if writable:  # that of a hard link changes with every further link
             values.append(found.st_ctime_ns)
-    return values.tobytes()
+    return values.tobytes() + (boot_id().encode() if writable else b"")
+
+
+def _names(tree: Path, dataset: Dataset) -> list[str]:
+    """The paths of all files in a tree."""
+    return [f"{tree}/{file.path}" if file.path else str(tree) for file in dataset.files]
 
 
 def _parents(names: Sequence[str], top: str) -> set[str]:

@@ -9,7 +9,7 @@ import re
 import types
 import typing
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from anubis.describe.paths import Path
@@ -17,6 +17,8 @@ from anubis.model.descriptor import Descriptor
 
 #: The kind of a path that the model does not have.
 UNKNOWN = object()
+#: Paths whose kind and pattern are kept: the cells of a matrix have the same paths.
+_PATHS = 4096
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +87,7 @@ def _walk(section: type, prefix: str) -> Iterator[Field]:
             yield from _walk(inner, f"{found.pattern}{'[]' if listed else ''}.")
 
 
+@lru_cache(_PATHS)
 def kind_at(path: Path) -> Any:
     """The kind of the value at a path; UNKNOWN if the model does not have the path."""
     kind: Any = Descriptor
@@ -110,6 +113,7 @@ def _step(kind: Any, part: str | int) -> Any:
     return UNKNOWN
 
 
+@lru_cache(_PATHS)
 def pattern_of(path: Path) -> str:
     """The pattern that a path matches."""
     text = ""

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from anubis.describe.examples import value_text
+from anubis.describe.inheritance import Composed
 from anubis.describe.paths import Path, get, parsed, shown
 from anubis.describe.reading import UpgradableText, examine
 from anubis.describe.toml.positions import Lines
@@ -22,6 +23,8 @@ class Origin(StrEnum):
     """Where the value of a field comes from."""
 
     FILE = "file"
+    #: A file that changes the descriptor file.
+    OVERLAY = "overlay"
     #: ``--set``.
     OVERRIDE = "override"
     DEFAULT = "default"
@@ -42,6 +45,22 @@ class ResolvedValue:
     origin: Origin
     #: 1-based line in the file; None if the value is not in the file.
     line: int | None = None
+    #: The file of the line, if the descriptor was made of several.
+    file: str = ""
+
+
+def located(values: Iterable[ResolvedValue], composed: Composed) -> tuple[ResolvedValue, ...]:
+    """Values of a composed text, with their lines in the files of which it was made."""
+    return tuple(_located(value, composed) for value in values)
+
+
+def _located(value: ResolvedValue, composed: Composed) -> ResolvedValue:
+    found = composed.origin(value.line) if value.line is not None else None
+    if found is None:
+        return value
+    layer, line = found
+    origin = Origin.OVERLAY if layer.overlay else value.origin
+    return dataclasses.replace(value, file=layer.file, line=line, origin=origin)
 
 
 def resolved(
@@ -85,7 +104,8 @@ def resolved_text(values: Iterable[ResolvedValue], *, file: str) -> str:
 
 def _remark(each: ResolvedValue, file: str) -> str:
     if each.line is not None:
-        return f"{file}:{each.line}"
+        overlay = "overlay " if each.origin is Origin.OVERLAY else ""
+        return f"{overlay}{each.file or file}:{each.line}"
     return "--set" if each.origin is Origin.OVERRIDE else each.origin.value
 
 

@@ -84,14 +84,22 @@ def put(tree: dict[str, Any], path: Path, value: Any) -> bool:
 
 def leaves(tree: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """Every value that is neither a table nor a list, with its path, in order."""
+    pending = [(path, tree)]
+    while pending:
+        path, node = pending.pop()
+        if isinstance(node, dict):
+            pending.extend([((*path, key), node[key]) for key in reversed(node)])
+        elif isinstance(node, list):
+            pending.extend([((*path, index), node[index]) for index in reversed(range(len(node)))])
+        else:
+            yield path, node
+
+
+def copied(tree: Any) -> Any:
+    """A copy of nested dicts and lists, several times faster than ``copy.deepcopy``."""
     if isinstance(tree, dict):
-        for key, value in tree.items():
-            yield from leaves(value, (*path, key))
-    elif isinstance(tree, list):
-        for index, value in enumerate(tree):
-            yield from leaves(value, (*path, index))
-    else:
-        yield path, tree
+        return {key: copied(value) for key, value in tree.items()}
+    return [copied(value) for value in tree] if isinstance(tree, list) else tree
 
 
 def extent(tree: Any) -> tuple[int, int]:

@@ -16,6 +16,7 @@ from anubis.describe.findings import Findings
 from anubis.describe.instances import Instances
 from anubis.describe.matrix.axes import normalise_matrix
 from anubis.describe.matrix.cells import OLD, check_cells
+from anubis.describe.matrix.sweep_rules import check_sweep
 from anubis.describe.overrides import override
 from anubis.describe.paths import Path, get, leaves, put
 from anubis.describe.rewriting import Edit, Rewriter
@@ -95,7 +96,7 @@ def examine(
 
 def changed(descriptor: Descriptor, overrides: Mapping[str, str]) -> Reading:
     """The descriptor of a single run with further overrides, checked like a file."""
-    tree = to_plain(replace(descriptor, matrix=None))
+    tree = to_plain(replace(descriptor, matrix=None, sweep=None))
     tree["spec_version"] = descriptor.spec_version
     tree["info"].setdefault("description", "")
     findings = Findings()
@@ -113,6 +114,7 @@ def changed(descriptor: Descriptor, overrides: Mapping[str, str]) -> Reading:
 def _check(rewriter: Rewriter, instances: Instances | None) -> Descriptor | None:
     tree, findings = rewriter.tree, rewriter.findings
     check_values(tree, findings, lenient=rewriter.lenient)
+    check_sweep(tree, findings)
     descriptor = validation.descriptor(tree, findings)
     # With a matrix, each cell is a run: the rules between fields must hold for the cells.
     if isinstance(tree.get("matrix"), dict) and tree["matrix"]["axes"] and not _matrix_refused(findings):

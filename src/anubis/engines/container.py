@@ -32,7 +32,7 @@ from anubis.pipeline.host import (
 )
 from anubis.pipeline.host.container_state import container_of, is_unneeded
 from anubis.pipeline.host.container_tool import ContainerTool, ToolError
-from anubis.pipeline.host.files import check_disk, not_startable, prepare
+from anubis.pipeline.host.files import check_disk, prepare
 from anubis.pipeline.host.images import Image, Images
 from anubis.pipeline.host.lock_files import LockFiles
 from anubis.pipeline.host.placements import HostPlacements, check_claim
@@ -107,7 +107,9 @@ class ContainerEngine:
         self._label = f"{_LABEL}={hashlib.sha256(os.fsencode(settings.folder.resolve())).hexdigest()[:16]}"
         #: Placement -> monotonic time of the last request to end it.
         self._asked_s: dict[str, float] = {}
-        self._reaping = threading.Lock()
+        self._lock = threading.Lock()
+        #: Whether what killed processes left behind is, or was, removed; guarded by the lock.
+        self._reaped = False
 
     @cached_property
     def capabilities(self) -> Capabilities:
@@ -149,32 +151,18 @@ class ContainerEngine:
         check_disk(settings.folder, settings.min_free_bytes)
         access.make_folder(str(settings.locks))
         self._reap_once()
-        reserved = None
-        try:
-            reserved = resources.reserve(
-                self._locks, record, slots=settings.slots, hardware=hardware, environment=replica.environment
-            )
+        with resources.reserved(
+            self._locks, record, slots=settings.slots, hardware=hardware, environment=replica.environment
+        ) as reserved:
             self._agent.build()
             self._start(placement, container_run.prepared(replica, image, reserved), image, reserved)
-        except OSError as error:
-            raise not_startable(error, settings.records) from error
-        finally:
-            if reserved:
-                reserved.close()
         return placement
 
     def revoke(self, run: Run) -> bool:
         return self._placements.revoke(run)
 
     def observe(self, placements: Sequence[Placement]) -> Mapping[str, Observation]:
-        """See the contract. Leaves out also a placement that cannot be observed now."""
-        seen = {}
-        for placement in filter(self._placements.is_here, placements):
-            try:
-                seen[placement.name] = self._look(placement)
-            except Exception:  # affects no other placement
-                log.exception("cannot observe placement %s", placement.name)
-        return seen
+        return self._placements.observe(placements, self._look)
 
     def cancel(self, placement: Placement) -> None:
         if not self._placements.is_here(placement):
@@ -242,7 +230,9 @@ class ContainerEngine:
 
     def _reap_once(self) -> None:
         """At the first placement of this process, remove what killed processes left behind."""
-        if self._reaping.acquire(blocking=False):
+        with self._lock:
+            first, self._reaped = not self._reaped, True
+        if first:
             threading.Thread(target=self._reap, daemon=True, name="reap containers").start()
 
     def _reap(self) -> None:

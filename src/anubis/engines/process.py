@@ -4,28 +4,31 @@ An agent is one Python interpreter in a separate session. Slots prevent measured
 slot is a lock file that the agent holds through an inherited descriptor, so the kernel frees it when the agent ends.
 """
 
-import logging
 import math
 import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from anubis.agent.execute import governor
 from anubis.contracts.engine import Capabilities, Mounting
 from anubis.contracts.world import Surroundings
+from anubis.model.descriptor import Descriptor
 from anubis.model.hardware import Hardware, Strategy
 from anubis.model.launch import Launch, Replica
 from anubis.model.run import Observation, Placement, Run, Seen
-from anubis.pipeline.host import agent_record, data_links, resources
-from anubis.pipeline.host.files import check_disk, not_startable, prepare
+from anubis.model.server import ServerHardware
+from anubis.pipeline.host import agent_record, data_links, peers, resources
+from anubis.pipeline.host.files import check_disk, prepare
 from anubis.pipeline.host.lock_files import LockFiles
 from anubis.pipeline.host.placements import HostPlacements, check_claim
+from anubis.pipeline.host.resources import Reserved
 from anubis.pipeline.launch import HOST_AGENT
 from anubis.record import access, layout, liveness
 from anubis.settings import load, setting
-
-log = logging.getLogger(__name__)
+from anubis.submission.bundle import MPI, SERVER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,12 +64,16 @@ class ProcessEngine:
     def __init__(self, settings: ProcessSettings) -> None:
         self._settings = settings
         self._locks = LockFiles(settings.folder)
+        #: Record -> agent.
         self._started: dict[str, subprocess.Popen[bytes]] = {}
         self._placements = HostPlacements(self.name, settings.folder, settings.records)
         self.capabilities = Capabilities(
-            strategies=frozenset({Strategy.SINGLE_NODE}),
+            strategies=frozenset(Strategy),
             mounting=Mounting(
-                agent=HOST_AGENT, records=str(settings.records), scripts=str(settings.folder / "scripts")
+                agent=HOST_AGENT,
+                records=str(settings.records),
+                scripts=str(settings.folder / "scripts"),
+                one_machine=True,
             ),
             data=True,
             gpus=len(resources.gpus()),
@@ -78,54 +85,63 @@ class ProcessEngine:
         return self._placements.placed(run)
 
     def place(self, run: Run, launch: Launch) -> Placement:
-        (replica,) = launch.replicas
-        placement = self._placements.of(run, replica.record)
-        started = self._started.get(placement.name)
-        check_claim(replica.record)
-        if liveness.state(replica.record) != liveness.ABSENT or (started and started.poll() is None):
+        measured = launch.measured
+        placement = self._placements.of(run, measured.record)
+        check_claim(measured.record)
+        if liveness.state(measured.record) != liveness.ABSENT or self._is_running(measured.record):
             return placement
-        settings, hardware = self._settings, run.descriptor.hardware
+        settings = self._settings
         check_disk(settings.folder, settings.min_free_bytes)
-        reserved = None
-        try:
-            reserved = resources.reserve(
-                self._locks,
-                replica.record,
-                slots=settings.slots,
-                hardware=hardware,
-                environment=replica.environment,
-            )
-            limited = replica.with_options(*reserved.options(), *_memory(hardware))
-            data_links.put(replica.mounts, settings.folder, reserved.locks)
-            record = prepare(limited)
-            agent_record.take_ballast(record)
-            check_claim(replica.record)  # it may have been revoked while this process was stopped
-            self._started[placement.name] = _start(limited, record, reserved.locks)
-        except OSError as error:
-            raise not_startable(error, settings.records) from error
-        finally:
-            if reserved:
-                reserved.close()
+        requests = [(hardware_of(each, run.descriptor), each.environment) for each in launch.replicas]
+        with resources.all_reserved(self._locks, measured.record, requests, slots=settings.slots) as every:
+            with suppress(OSError):  # anubis doctor reports it
+                governor.put_back_left(str(settings.folder))
+            limits = {
+                each.record: [
+                    *reserved.options(),
+                    *_memory(hardware),
+                    *(self._state(run) if each is measured else ()),
+                ]
+                for each, reserved, (hardware, _) in zip(launch.replicas, every, requests, strict=True)
+            }
+            for replica in launch.replicas:
+                data_links.put(replica.mounts, settings.folder, every[0].locks)
+            self._start([each.with_options(*limits[each.record]) for each in launch.in_order], every)
         return placement
+
+    def _start(self, replicas: Sequence[Replica], reserved: Sequence[Reserved]) -> None:
+        """Start the agents, that of the measured replica last. They inherit all locks."""
+        folders = [prepare(replica) for replica in replicas]
+        agent_record.take_ballast(folders[-1])
+        locks = [lock for each in reserved for lock in each.locks]
+        for replica, record in zip(replicas, folders, strict=True):
+            check_claim(str(folders[-1]))  # it may have been revoked while this process was stopped
+            if liveness.state(replica.record) != liveness.ABSENT or self._is_running(replica.record):
+                continue
+            try:
+                self._started[replica.record] = _start(replica, record, locks)
+            except OSError:
+                if replica is not replicas[0]:
+                    agent_record.revoke(folders[-1])  # those that have started end
+                raise
+
+    def _is_running(self, record: str) -> bool:
+        """Whether this process started the agent with this record, and it has not ended."""
+        started = self._started.get(record)
+        return started is not None and started.poll() is None
+
+    def _state(self, run: Run) -> Sequence[str]:
+        """The option of an agent that may change the machine: that of the measured replica."""
+        return ("--machine-state", str(self._settings.folder)) if run.descriptor.measure.governor else ()
 
     def revoke(self, run: Run) -> bool:
         return self._placements.revoke(run)
 
     def observe(self, placements: Sequence[Placement]) -> Mapping[str, Observation]:
-        """See the contract. Leaves out also a placement that cannot be observed now, for example for lack of memory."""
-        seen = {}
-        for placement in placements:
-            if self._placements.is_here(placement):
-                try:
-                    seen[placement.name] = self._look(placement)
-                except Exception:  # affects no other placement
-                    log.exception("cannot observe placement %s", placement.name)
-        return seen
+        return self._placements.observe(placements, self._look)
 
     def cancel(self, placement: Placement) -> None:
-        if self._placements.is_here(
-            placement
-        ):  # elsewhere the process id in the record is that of another process
+        if self._placements.is_here(placement):  # elsewhere the process id is that of another process
             agent_record.cancel(Path(placement.details["record"]))
 
     def logs(self, placement: Placement) -> Iterator[bytes]:
@@ -133,13 +149,20 @@ class ProcessEngine:
 
     def _look(self, placement: Placement) -> Observation:
         record = Path(placement.details["record"])
-        started = self._started.get(placement.name)
-        runs = started is not None and started.poll() is None
-        if not runs:
-            self._started.pop(placement.name, None)
+        observation = peers.settled(record, self._look_at(record, placement))
+        if observation.seen in {Seen.ENDED, Seen.LOST}:
+            attempt = f"{record.parent.parent}/"
+            for started in [each for each in self._started if each.startswith(attempt)]:
+                if self._started[started].poll() is not None:
+                    del self._started[started]
+        return observation
+
+    def _look_at(self, record: Path, placement: Placement) -> Observation:
+        """The state of the measured replica."""
+        was_started, runs = str(record) in self._started, self._is_running(str(record))
         observation = agent_record.observed(record)
         if observation is None:
-            if runs or (started is None and self._placements.may_appear(placement)):
+            if runs or (not was_started and self._placements.may_appear(placement)):
                 return Observation(seen=Seen.WAITING)
             observation = agent_record.give_up(
                 record, f"the agent did not start: {self._last_message(placement)}"
@@ -152,7 +175,20 @@ class ProcessEngine:
         return text.splitlines()[-1] if text else "it left no message"
 
 
-def _memory(hardware: Hardware) -> list[str]:
+def hardware_of(replica: Replica, descriptor: Descriptor) -> Hardware | ServerHardware:
+    """What the descriptor requests for a replica."""
+    server = descriptor.server if replica.role.name == SERVER else None
+    hardware = descriptor.hardware
+    if server:
+        return server.hardware
+    if hardware.strategy not in MPI or hardware.distributed is None:
+        return hardware
+    instances = hardware.distributed.num_instances  # the launcher starts the ranks of all of them
+    cpus, gpus = hardware.cpus and hardware.cpus * instances, hardware.gpus and hardware.gpus * instances
+    return replace(hardware, cpus=cpus, gpus=gpus)
+
+
+def _memory(hardware: Hardware | ServerHardware) -> list[str]:
     """Options of the agent that limit the memory of each process of the benchmark."""
     return [] if hardware.memory_gb is None else ["--memory-bytes", str(int(hardware.memory_gb * (1 << 30)))]
 

@@ -33,6 +33,39 @@ def compare_points(
     )
 
 
+def in_rounds(
+    baseline: Sequence[Point], contender: Sequence[Point], rounds: Mapping[str, int], *, min_effect: float
+) -> list[Sides]:
+    """Every metric that both sides measured, with the values of the rounds in which both did, in their order.
+
+    ``rounds``: run id -> number of its round.
+    """
+    about = {point.metric: point for point in (*baseline, *contender)}
+    units = {metric: point.units for metric, point in about.items()}
+    old, new = _by_metric(baseline, units), _by_metric(contender, units)
+    return [
+        _paired(about[metric], old[metric], new[metric], min_effect, rounds)
+        for metric in old
+        if metric in new
+    ]
+
+
+def _paired(
+    about: Point, old: Sequence[Point], new: Sequence[Point], min_effect: float, rounds: Mapping[str, int]
+) -> Sides:
+    values = [{rounds[point.run_id]: point.value for point in side} for side in (old, new)]
+    both = sorted(values[0].keys() & values[1].keys())
+    return Sides(
+        metric=about.metric,
+        baseline=tuple(values[0][number] for number in both),
+        contender=tuple(values[1][number] for number in both),
+        units=about.units,
+        better=about.better,
+        min_effect=min_effect,
+        pairs=tuple((at, at) for at in range(len(both))),
+    )
+
+
 def _sides(
     about: Point, old: Sequence[Point], new: Sequence[Point], min_effect: float, slots: Mapping[str, Slot]
 ) -> Sides:

@@ -74,7 +74,7 @@ def decided(run: Run, alert: Alert, world: World) -> Alert | None:
     }
     least = {
         metric.name: metric.threshold.min_effect
-        for metric in cause_of(run, world).descriptor.output.metrics
+        for metric in cause_of(run, world).descriptor.metrics
         if metric.threshold and metric.threshold.min_effect is not None
     }
     rows = tuple(

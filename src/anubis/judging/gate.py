@@ -287,7 +287,7 @@ def _add_sides(
     min_effect: float | None,
     slots: Mapping[str, Slot],
 ) -> None:
-    declared = {metric.name: metric for metric in group.run.descriptor.output.metrics}
+    declared = {metric.name: metric for metric in group.run.descriptor.metrics}
     for name, points in group.points.items():
         newest = points[-1]
         key = (group.series_key, group.fingerprint, name, newest.units)
@@ -329,7 +329,7 @@ def _noise_values(baseline: Level, before: Level | None) -> tuple[float, ...]:
 def _bounded_metrics(
     group: _Group, baselines: dict[Key, Level], before: dict[Key, Level]
 ) -> Iterator[BoundedMetric]:
-    for metric in group.run.descriptor.output.metrics:
+    for metric in group.run.descriptor.metrics:
         if metric.threshold is None or metric.name not in group.points:
             continue
         points = group.points[metric.name]

@@ -79,7 +79,7 @@ def judged_metrics(descriptor: Descriptor, metrics: Sequence[str]) -> list[str]:
 
     The metrics that the agent adds to every run are judged only if they are declared or if there are no others.
     """
-    declared = {metric.name for metric in descriptor.output.metrics}
+    declared = {metric.name for metric in descriptor.metrics}
     of_benchmark = [metric for metric in metrics if metric in declared or metric not in OWN_METRICS]
     return of_benchmark or list(metrics)
 
@@ -114,6 +114,8 @@ def subject_points(points: Sequence[Point]) -> list[Point]:
     Runs that were made after a run of a later position are part of the last point of their subject from before; if
     there is none, all of them are one point. Runs of unknown subjects, or with changes outside of the subject, remain.
     """
+    if len({(point.subject, point.order_s) for point in points}) == len(points):
+        return list(points)  # the usual series: no subject was measured twice
     units: dict[tuple[str, float] | str, list[Point]] = {}
     first_later = _first_later(points)
     last: dict[tuple[str, float], str] = {}

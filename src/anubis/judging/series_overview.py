@@ -181,8 +181,11 @@ def _with_split_noise(overview: SeriesOverview, runs: Sequence[Point]) -> Series
     changes = overview.verdict.changes
     start = overview.points[changes[-1].index if changes else 0]
     level = [point for point in runs if point.order_s >= start.order_s]
+    units = session_units(level)
+    if len(units) == len(level):  # no session has several runs
+        return overview
     scale = scale_of([point.value for point in level], ())
-    split = split_noise([scale.work([point.value for point in unit]) for unit in session_units(level)])
+    split = split_noise([scale.work([point.value for point in unit]) for unit in units])
     if split is None:
         return overview
     between, within = map(scale.effect, split)

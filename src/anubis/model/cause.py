@@ -34,15 +34,38 @@ class Cause(StrEnum):
     DATA_DIGEST = "data_digest"
     DATA_ADDRESS = "data_address"
     DATA_ARCHIVE = "data_archive"
+    SERVER_NOT_READY = "server_not_ready"
+    SERVER_ENDED = "server_ended"
+    SERVER_UNHEALTHY = "server_unhealthy"
+    RANK_MISSING = "rank_missing"
     EXTRACTION_FAILED = "extraction_failed"
     RECORD_DAMAGED = "record_damaged"
     INTERNAL = "internal"
+
+    @property
+    def transient(self) -> bool:
+        """Whether the same run may succeed if it is repeated without a change of the benchmark or its descriptor."""
+        return self in _TRANSIENT
 
     @property
     def remedy(self) -> str:
         """The first thing to try, one sentence."""
         return _REMEDIES[self]
 
+
+_TRANSIENT = {
+    Cause.CONTAMINATED,
+    Cause.DISK_FULL,
+    Cause.LOST,
+    Cause.NO_CAPACITY,
+    Cause.PREEMPTED,
+    Cause.IMAGE_PULL,
+    Cause.DATA_UNAVAILABLE,
+    Cause.DATA_TRUNCATED,
+    Cause.DATA_SLOW,
+    Cause.EXTRACTION_FAILED,
+    Cause.RECORD_DAMAGED,
+}
 
 _REMEDIES = {
     Cause.USER_ERROR: "read its output with anubis logs; after a memory error or signal 9, check hardware.memory_gb",
@@ -62,7 +85,7 @@ _REMEDIES = {
     Cause.IMAGE_REFUSED: "check the name of env.docker_image, and log in to its registry",
     Cause.WRONG_ARCHITECTURE: "use an image that was built for the processor of the machine",
     Cause.NO_ENTRY_POINT: "set ml.benchmark_code: the image has neither an entry point nor a command",
-    Cause.DATA: "check data.sources: the address, the digest and the network",
+    Cause.DATA: "check data.sources: the address, the path, the digest and the network",
     Cause.DATA_NOT_FOUND: "check the address in data.sources: the server has nothing there",
     Cause.DATA_FORBIDDEN: "check the credentials of the source and what they permit",
     Cause.DATA_UNAVAILABLE: "run it again when the server of the data can be reached; what was fetched is kept",
@@ -73,6 +96,10 @@ _REMEDIES = {
     Cause.DATA_DIGEST: "check the digest in data.sources, and whether the data at the address were replaced",
     Cause.DATA_ADDRESS: "use an address that this installation may reach; see ANUBIS_DATA_LINK_LOCAL",
     Cause.DATA_ARCHIVE: "repair the archive, or set unpack = false",
+    Cause.SERVER_NOT_READY: "read its output with anubis logs --role server; check the probe, or raise its max_wait_seconds",
+    Cause.SERVER_ENDED: "read its output with anubis logs --role server",
+    Cause.SERVER_UNHEALTHY: "read its output with anubis logs --role server; check server.env.liveness_probe",
+    Cause.RANK_MISSING: "read the output of the rank with anubis logs --rank N; every rank must run to its end",
     Cause.EXTRACTION_FAILED: "check the disk and the memory of the machine, then run it again: the output is in the record",
     Cause.RECORD_DAMAGED: "run it again; a benchmark must not change the files of its record",
     Cause.INTERNAL: "report this defect of Anubis with the record of the run",

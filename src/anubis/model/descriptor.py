@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from anubis.model.hardware import Hardware
-from anubis.model.metric import Output
+from anubis.model.hardware import Hardware, Strategy
+from anubis.model.metric import Metric, Output
 from anubis.model.server import DataSource, Server
 
 SINGLE_RUN = "single_run"
@@ -138,6 +138,14 @@ class Measure:
     #: Start every execution with the same layout of memory. By default the size of the environment is random, so that the
     #: layout is part of the noise instead of a bias.
     fixed_layout: bool = False
+    #: CPUs to pin the benchmark to, such as "0-3,8"; "auto": one CPU of each core. Empty: all that the run may use.
+    pin: str = ""
+    #: Priority of the benchmark from -20 (first) to 19; a negative one needs rights.
+    nice: int = 0
+    #: Forget cached files before every execution; needs root.
+    drop_caches: bool = False
+    #: Frequency governor of the machine during the run, such as "performance"; needs root. The previous one is put back.
+    governor: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +156,33 @@ class Matrix:
     axes: dict[str, tuple[Any, ...]]
     #: A cell is left out if it has all values of one entry.
     exclude: tuple[dict[str, Any], ...] = ()
+    #: Further cells, each with a value for one axis or more; the other axes have the value of the file.
+    include: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Halving:
+    """Successive halving: after every rung of a sweep, only the best combinations are measured further."""
+
+    #: Metric that ranks the combinations; it must have a better direction.
+    metric: str
+    #: Axis whose values are the rungs, in order; default: the axis of the seeds. A rung of seeds ranks by the mean of all
+    #: seeds so far, a rung of another axis by its value alone.
+    along: str | None = None
+    #: Share of the combinations that remain after a rung.
+    keep: float = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepRules:
+    """How the cells of a sweep are run. Needs a matrix."""
+
+    #: Cells that are submitted and not final at the same time; default: the engine decides.
+    max_parallel: int | None = None
+    #: The sweep stops if so many cells fail with the same cause before any other ends; 0: never.
+    stop_after: int = 5
+    #: Early stop of combinations that cannot be the best.
+    halving: Halving | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +222,7 @@ def secret_name(value: str) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Descriptor:
-    """The complete description of one benchmark. ``matrix`` is None in the descriptor of a run."""
+    """The complete description of one benchmark. ``matrix`` and ``sweep`` are None in the descriptor of a run."""
 
     #: Name, labels and schedule.
     info: Info
@@ -211,7 +246,15 @@ class Descriptor:
     server: Server | None = None
     #: A sweep over values of other fields.
     matrix: Matrix | None = None
+    #: How the cells of the matrix are run.
+    sweep: SweepRules | None = None
     #: Subscriptions to alerts.
     notify: tuple[Notify, ...] = ()
     #: Settings that only one engine uses.
     custom_params: CustomParams | None = None
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The declared metrics of the benchmark, and of its server if the strategy has one."""
+        has_server = self.hardware.strategy in {Strategy.INFERENCE, Strategy.PARAMETER_SERVER}
+        return self.output.metrics + (self.server.output.metrics if self.server and has_server else ())

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field, replace
 from anubis.model.descriptor import Measure
 from anubis.model.metric import Metric
 from anubis.model.server import Probe
+from anubis.record.layout import BENCHMARK, FIRST_RANK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Role:
     """One kind of process in a bundle."""
 
-    #: benchmark, server, launcher, worker.
+    #: benchmark, server, worker.
     name: str
     #: Exec form; empty: the image's entry point.
     command: tuple[str, ...]
@@ -31,6 +32,9 @@ class Role:
     replicas: int = 1
     #: Processes of the benchmark in each replica.
     processes: int = 1
+    #: It serves the measured replica: it runs until that has ended, and its own end before is a failure. Replicas of
+    #: other roles begin each execution together.
+    is_service: bool = False
     #: Type of the machine, in the engine's words.
     instance_type: str = ""
     #: Limits of each replica; None: no limit.
@@ -50,7 +54,7 @@ class Role:
 class Bundle:
     """All roles of a run."""
 
-    #: In the order in which they start. The last one is measured: its record has the run's exit code and points.
+    #: In the order in which they start. Rank 0 of the last one is measured: its record has the run's exit code and cause.
     roles: tuple[Role, ...]
     #: Working folder on the submitting machine, for roles without an image; None: a folder of the run's own.
     folder: str | None = None
@@ -125,5 +129,16 @@ class Replica:
 class Launch:
     """Everything that one attempt of a run starts."""
 
-    #: In the order in which they start; the last one is measured.
+    #: In the order of roles and ranks.
     replicas: tuple[Replica, ...]
+
+    @property
+    def measured(self) -> Replica:
+        """The replica whose record has the exit code and the cause of the run. It starts last."""
+        return next(each for each in self.replicas if each.role.name == BENCHMARK and each.rank == FIRST_RANK)
+
+    @property
+    def in_order(self) -> tuple[Replica, ...]:
+        """The replicas in the order in which they start."""
+        measured = self.measured
+        return (*(each for each in self.replicas if each is not measured), measured)

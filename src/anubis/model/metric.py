@@ -28,6 +28,16 @@ class Summary(StrEnum):
     COUNT = "count"
 
 
+class Ranks(StrEnum):
+    """How the values of several processes that run the same benchmark become one value."""
+
+    FIRST = "first"
+    SUM = "sum"
+    MAX = "max"
+    MIN = "min"
+    MEAN = "mean"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Threshold:
     """Bounds of a metric; all are optional. A crossed bound opens an alert and fails ``anubis check``."""
@@ -60,6 +70,9 @@ class Metric:
     better: Better = Better.NONE
     #: How the samples of one execution are summarised to one value.
     summary: Summary = Summary.LAST
+    #: How the values of the ranks of a distributed benchmark become one: `first` is that of the lowest rank that has one;
+    #: the others need a value of every rank.
+    ranks: Ranks = Ranks.FIRST
     #: A required metric without a sample fails the run with cause `metric_missing`.
     required: bool = True
     #: Bounds; all are optional. A crossed bound opens an alert and fails `anubis check`.

@@ -19,10 +19,10 @@ def to_plain(value: Any) -> Any:
     """A dataclass (or a container of dataclasses) as dicts, lists and scalars for JSON."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         plain = {}
-        for spec in dataclasses.fields(value):
-            item = getattr(value, spec.name)
-            if item != _default(spec):
-                plain[spec.name] = to_plain(item)
+        for name, default in _defaults(type(value)):
+            item = getattr(value, name)
+            if item != default:
+                plain[name] = to_plain(item)
         return plain
     if isinstance(value, Enum):
         return value.value
@@ -76,6 +76,12 @@ def _checked(kind: Any, plain: Any) -> Any:
 @cache
 def _hints(kind: type) -> dict[str, Any]:
     return typing.get_type_hints(kind)
+
+
+@cache
+def _defaults(kind: type) -> tuple[tuple[str, Any], ...]:
+    """Name and default of every field of a dataclass; the default is only compared, never returned."""
+    return tuple((spec.name, _default(spec)) for spec in dataclasses.fields(kind))
 
 
 def _default(spec: dataclasses.Field[Any]) -> Any:

@@ -31,7 +31,16 @@ class Sample:
 
 
 #: Metrics that the agent records for every run from its own accounting.
-OWN_METRICS = ("wall_time", "cpu_time", "peak_memory", "peak_process_memory")
+OWN_METRICS = (
+    "wall_time",
+    "cpu_time",
+    "peak_memory",
+    "peak_process_memory",
+    "cpu_energy",
+    "gpu_energy",
+    "cpu_energy_per_work",
+    "gpu_energy_per_work",
+)
 
 #: Value for "no step" in a SampleBlock, whose columns hold only numbers.
 NO_STEP = -(2**63)

@@ -16,6 +16,8 @@ from anubis.model.status import Status
 LONGEST_PAUSE_S = 300.0
 #: Kinds of events about the values of a run: a crossed bound of the descriptor, values that were not recorded.
 CROSSED_EVENT, REJECTED_EVENT = "threshold", "rejected"
+#: Kind of the event about a condition of the descriptor (``[measure]``) that did not apply.
+MISSING_EVENT = "condition"
 #: Kind of the event about the datasets of a run; its data are the list ``sources``.
 FETCHED_EVENT = "fetched"
 
@@ -51,6 +53,8 @@ class Observation:
     reason: str = ""
     #: Cause of a failure; None: no failure.
     cause: Cause | None = None
+    #: Seconds that the placement waited in the queue of the engine before its agent started; None: it has no queue.
+    queued_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,10 +33,12 @@ class DataSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """An HTTP request that checks whether the server is ready, or alive."""
+    """A check whether the server is ready, or alive: a command, an HTTP request, or else a connection to its port."""
 
-    #: Path of the request.
-    path: str
+    #: Path of an HTTP request; a status from 200 to 399 is a success.
+    path: str | None = None
+    #: Command in exec form that runs beside the server; exit code 0 is a success.
+    command: str | None = None
     #: Port; default: the first port of the server.
     port: int | None = None
     #: `http` or `https`.
@@ -51,6 +53,8 @@ class Probe:
     success_threshold: int = 1
     #: Number of consecutive failed responses after which the server is marked unhealthy.
     failure_threshold: int = 3
+    #: Longest wait of the readiness probe for the server; after it the run ends with cause `server_not_ready`.
+    max_wait_seconds: int = 600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +97,7 @@ class ServerEnv:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """Role ``server``: started before the benchmark, probed for readiness, stopped with the benchmark."""
+    """Role ``server`` of inference and of parameter servers: started before the benchmark, stopped with it."""
 
     #: The machine of the server; it runs in the zone of the client.
     hardware: ServerHardware

@@ -1,24 +1,28 @@
 """Bundle -> Launch: complete command lines, environments, files and mounts, once for all engines."""
 
-import json
 import sys
 import uuid
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from anubis.agent import options
 from anubis.contracts.engine import Mounting
 from anubis.contracts.environments import SubmittedEnvironment
 from anubis.contracts.objects import Objects
 from anubis.model.descriptor import secret_name
+from anubis.model.hardware import Strategy
 from anubis.model.launch import Bundle, Launch, LaunchFile, Mount, Replica, Role
 from anubis.model.run import Run
-from anubis.pipeline import environment
 from anubis.pipeline.host.files import extracted
+from anubis.pipeline.replicas import groups, variables
+from anubis.pipeline.replicas.groups import as_json
+from anubis.pipeline.replicas.variables import Network, first_port
 from anubis.pipeline.run_data import NO_DATA, RunData
 from anubis.record import layout
 from anubis.record.environment import content
+from anubis.submission.bundle import MPI, WORKER
 from anubis.submission.environment.summary import summary
 
 #: Garbage collection is off until the agent enables it: this saves a tenth of the time of the imports.
@@ -58,7 +62,9 @@ def launch_of(
     scripts = _scripts(bundle.script, mounting, objects)
     builder = _Builder(run, bundle, mounting, scripts, environment, digest, data)
     return Launch(
-        replicas=tuple(builder.replica(role, rank) for role in bundle.roles for rank in range(role.replicas))
+        replicas=tuple(
+            builder.replica(role, rank) for role in builder.started for rank in range(role.replicas)
+        )
     )
 
 
@@ -84,38 +90,52 @@ class _Builder:
     digest: Callable[[str], str]
     data: RunData
 
+    @property
+    def started(self) -> tuple[Role, ...]:
+        """The roles that the engine starts: on one machine, the launcher of MPI starts the ranks itself."""
+        starts_all = self.strategy not in MPI or not self.mounting.one_machine
+        return tuple(role for role in self.bundle.roles if starts_all or role.name != WORKER)
+
+    @property
+    def strategy(self) -> Strategy:
+        return self.run.descriptor.hardware.strategy
+
     def replica(self, role: Role, rank: int) -> Replica:
-        strategy = self.run.descriptor.hardware.strategy
         record = self._record(role, rank)
-        given, hostfile = f"{record.target}/{layout.OPTIONS}", f"{record.target}/{layout.HOSTS}"
         work = f"{record.target}/{layout.WORK}"
         folder = self._folder(role, work)
-        files = {given: _json(self._options(role, record.target, folder))}
+        files: dict[str, LaunchFile] = {}
         if patterns := {m.name: {"pattern": m.pattern, "units": m.units} for m in role.metrics if m.pattern}:
-            files[f"{record.target}/{layout.PATTERNS}"] = _json(patterns)
+            files[f"{record.target}/{layout.PATTERNS}"] = as_json(patterns)
         if self.data.rows:
-            files[f"{record.target}/{layout.DATA}"] = _json({"version": 1, "sources": self.data.rows})
-        variables = self._variables(role)
-        files[f"{record.target}/{layout.ENVIRONMENT}"] = self._summary(role, variables)
-        if hosts := environment.hosts(self.bundle, role, strategy=strategy, address=self.address):
-            files[hostfile] = LaunchFile(content=hosts.encode())
-        fixed = environment.variables(
-            self.bundle,
-            role,
-            rank,
-            strategy=strategy,
-            address=self.address,
-            scripts=self.scripts.target if self.scripts else "",
-            hostfile=hostfile if hosts else "",
-        )
+            files[f"{record.target}/{layout.DATA}"] = as_json({"version": 1, "sources": self.data.rows})
+        inherited = self._variables(role)
+        files[f"{record.target}/{layout.ENVIRONMENT}"] = self._summary(role, inherited)
+        fixed = variables.variables(self.bundle, role, rank, strategy=self.strategy, network=self._network)
+        if self.scripts:
+            fixed["BAI_SCRIPTS_PATH"] = self.scripts.target
+        folders = (work,) if folder == work else ()
+        if variables.is_launcher(role, self.strategy):
+            path = inherited.get("PATH", "")
+            fixed |= variables.mpi(record.target, path=path, network=self._network)
+            files |= self._launcher_files(role, record.target)
+            folders = (*folders, f"{record.target}/{layout.PROGRAMS}")
+        given = self._options(role, record.target, folder)
+        if self.mounting.one_machine and (role.name, rank) != (layout.BENCHMARK, 0):
+            given["governor"] = ""  # the agent of the measured replica sets that of the machine
+        if group := self._group(role, rank):
+            given["group"] = f"{record.target}/{layout.GROUP}"
+            files[given["group"]] = as_json(group)
+        options_file = f"{record.target}/{layout.OPTIONS}"
+        files[options_file] = as_json(given)
         return Replica(
             role=role,
             rank=rank,
-            argv=(*self.mounting.agent, "exec", "--options", given, "--", *role.command),
-            environment={**variables, **fixed},
+            argv=(*self.mounting.agent, "exec", "--options", options_file, "--", *role.command),
+            environment={**inherited, **fixed},
             record=record.target,
             address=self.address(role.name, rank),
-            folders=(work,) if folder == work else (),
+            folders=folders,
             files=files,
             mounts=self._mounts(record, role),
         )
@@ -143,6 +163,30 @@ class _Builder:
         secrets = {name for name, value in role.environment.items() if secret_name(value)}
         return sorted(secrets.union(self.run.descriptor.env.inherit))
 
+    @property
+    def _network(self) -> Network:
+        run = self.run
+        shared = first_port(run.id, run.attempt) if self.mounting.one_machine else 0
+        return Network(address=self.address, first_port=shared)
+
+    def _launcher_files(self, role: Role, record: str) -> dict[str, LaunchFile]:
+        hosts = variables.hosts(self.bundle, network=self._network)
+        files = {f"{record}/{layout.HOSTS}": LaunchFile(content=hosts.encode())}
+        if not self.mounting.one_machine:
+            return files
+        return files | groups.rank_files(
+            role, record, self.mounting.agent, {**self._options(role, "", ""), "governor": ""}
+        )
+
+    def _group(self, role: Role, rank: int) -> dict[str, Any] | None:
+        if not self.mounting.one_machine:
+            return None
+        roles = {each.name: each for each in self.started}
+        return groups.group(role, rank, roles, self._record_of, self.strategy)
+
+    def _record_of(self, role: Role, rank: int) -> str:
+        return self._record(role, rank).target
+
     def address(self, role: str, rank: int) -> str:
         run = self.run
         return self.mounting.address.format(run=run.id, attempt=run.attempt, role=role, rank=rank)
@@ -166,14 +210,10 @@ class _Builder:
         scripts = self.scripts.target if self.scripts else ""
         return (self.bundle.folder if self.mounting.inside is None else None) or scripts or work
 
-    def _options(self, role: Role, record: str, folder: str) -> dict[str, object]:
+    def _options(self, role: Role, record: str, folder: str) -> dict[str, Any]:
         """The agent's options: fields of ``[measure]`` with the same name, and the values of this replica."""
         measured = {name: value for name, value in asdict(role.measure).items() if name in options.NAMES}
         seed = uuid.UUID(self.run.id).int & 0x7FFFFFFF
         masked = " ".join(self._masked(role))
         given = {"record": record, "run_id": self.run.id, "seed": seed, "cwd": folder}
         return {**measured, **given, **({"masked": masked} if masked else {})}
-
-
-def _json(value: object) -> LaunchFile:
-    return LaunchFile(content=json.dumps(value).encode() + b"\n")

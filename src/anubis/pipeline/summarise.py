@@ -3,7 +3,7 @@
 import statistics
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from anubis.model.metric import Better, Metric, Summary
@@ -47,19 +47,31 @@ class Measured:
     peak_process_bytes: float | None
     #: Largest sampled memory of all its processes together; None without telemetry.
     peak_tree_bytes: float | None = None
+    #: Energy of the processors and of the accelerators; None: unknown.
+    cpu_energy_j: float | None = None
+    gpu_energy_j: float | None = None
     #: Descriptions of what disturbed the machine during the execution.
     disturbances: tuple[str, ...] = ()
 
 
 def points_of(
-    run: Run, blocks: Sequence[SampleBlock], measured: Sequence[Measured], fingerprint: str
+    run: Run,
+    blocks: Sequence[SampleBlock],
+    measured: Sequence[Measured],
+    fingerprint: str,
+    *,
+    reduced: Collection[str] = (),
 ) -> list[Point]:
     """The points of a run: declared metrics, other emitted metrics, then those that the agent measures.
 
     A metric's value is the median over repeats of each repeat's summary; its spread their standard deviation.
-    Only repeats in ``measured`` count; it contains no warm-ups and no voided repeats.
+    Only repeats in ``measured`` count; it contains no warm-ups and no voided repeats. The samples of metrics in
+    ``reduced`` are summarised already, over the ranks.
     """
-    declared = {metric.name: metric for metric in run.descriptor.output.metrics}
+    declared = {
+        metric.name: replace(metric, summary=Summary.LAST) if metric.name in reduced else metric
+        for metric in run.descriptor.metrics
+    }
     kept = {execution.repeat for execution in measured}
     metric_values = [
         (
@@ -69,9 +81,8 @@ def points_of(
         for block in blocks
     ]
     known = {metric.name for metric, _ in metric_values}
-    metric_values += [
-        (metric, values) for metric, values in _agent_metrics(measured) if metric.name not in known
-    ]
+    ours = [*_agent_metrics(measured), *_energy_per_work(metric_values, measured)]
+    metric_values += [(metric, values) for metric, values in ours if metric.name not in known]
     contaminated = any(execution.disturbances for execution in measured)
     subject = run.descriptor.subject
     return [
@@ -141,4 +152,34 @@ def _agent_metrics(measured: Sequence[Measured]) -> list[tuple[Metric, list[floa
         (Metric(name="cpu_time", units="s", better=lower), [execution.cpu_s for execution in measured]),
         (Metric(name="peak_memory", units="bytes", better=lower), trees if is_complete else processes),
         (Metric(name="peak_process_memory", units="bytes", better=lower), processes),
+        (Metric(name="cpu_energy", units="J", better=lower), _known(measured, "cpu_energy_j")),
+        (Metric(name="gpu_energy", units="J", better=lower), _known(measured, "gpu_energy_j")),
     ]
+
+
+def _known(measured: Sequence[Measured], name: str) -> list[float]:
+    """The energy of each execution; empty unless it is known for all of them."""
+    values = [getattr(execution, name) for execution in measured]
+    return [] if None in values else values
+
+
+def _energy_per_work(
+    metric_values: Sequence[tuple[Metric, list[float]]], measured: Sequence[Measured]
+) -> Iterator[tuple[Metric, list[float]]]:
+    """The energy per unit of work: mean power over the first rate (a unit per second) of which more is better."""
+    rates = [
+        (metric, values)
+        for metric, values in metric_values
+        if metric.units.endswith("/s") and metric.better is Better.HIGHER and len(values) == len(measured)
+    ]
+    if not rates or min(rates[0][1], default=0.0) <= 0:
+        return
+    work = rates[0][0].units.removesuffix("/s")
+    units = "J" if work == "1" else f"J/{work}"
+    for name in ("cpu_energy", "gpu_energy"):
+        values = [
+            joules / one.wall_s / rate
+            for joules, one, rate in zip(_known(measured, f"{name}_j"), measured, rates[0][1], strict=False)
+            if one.wall_s > 0
+        ]
+        yield Metric(name=f"{name}_per_work", units=units, better=Better.LOWER), values

@@ -4,8 +4,10 @@ import contextlib
 import fcntl
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -120,9 +122,7 @@ def idle(
     def is_idle() -> bool:
         nonlocal looked_s, done_s
         if not home.exists():
-            raise AnubisError(
-                f"the home folder {home} no longer exists", remedy="set ANUBIS_HOME to another folder"
-            )
+            raise _no_home(home)
         if not lock.keep():
             return True
         now_s = time.monotonic()
@@ -136,6 +136,35 @@ def idle(
         return unfinished() == 0
 
     return is_idle
+
+
+def stopped(home: Path, lock: WorkerLock | None, asked: threading.Event) -> Callable[[], bool]:
+    """The condition under which a worker that keeps schedules ends: it was asked to. Raises like that of ``idle``."""
+
+    def is_stopped() -> bool:
+        if not home.exists():
+            raise _no_home(home)
+        if lock is not None:
+            lock.keep()
+        return asked.is_set()
+
+    return is_stopped
+
+
+@contextlib.contextmanager
+def ended_by_signal(asked: threading.Event) -> Iterator[None]:
+    """Set the event at SIGTERM and SIGINT instead of ending the process at once."""
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.signal(number, lambda *_: asked.set()) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
+def _no_home(home: Path) -> AnubisError:
+    return AnubisError(f"the home folder {home} no longer exists", remedy="set ANUBIS_HOME to another folder")
 
 
 def work(home: Path, drive: Callable[[WorkerLock], None], unfinished: Callable[[], int]) -> bool:

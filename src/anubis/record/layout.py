@@ -33,8 +33,14 @@ ALIVE = "alive"
 FIFO = "fifo"
 #: The agent's own stdout and stderr.
 AGENT_LOG = "agent.log"
-#: The hosts of an MPI launcher.
-HOSTS = "hostfile"
+#: The hosts of an MPI launcher, the folder with the program that starts the agent of a rank, and the options of that agent.
+HOSTS, PROGRAMS, RANK_OPTIONS = "hostfile", "programs", "rank.json"
+#: The other replicas of the run, for the agent of this one; see ``agent/group``.
+GROUP = "group.json"
+#: One byte for each execution that the replica was ready to begin.
+STEPS = "steps"
+#: Results of the probes of a server: it is ready; why the run must end.
+READY, UNHEALTHY = "server-ready", "server-unhealthy"
 #: A request to end the run.
 CANCEL = "cancel"
 #: Disk space that is released when the run has ended.

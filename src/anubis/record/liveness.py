@@ -12,7 +12,7 @@ from json import dumps
 from signal import SIGKILL, SIGTERM
 
 from anubis.record import access, layout
-from anubis.record.files import FolderFiles, read_json
+from anubis.record.files import FolderFiles, read_json, write_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def state(record: str) -> str:
 
 def cancel(record: str) -> bool:
     """Request that the agent ends its benchmark; False when the agent is not running."""
-    pid = _agent(record) if state(record) == ALIVE else None
+    pid = agent_of(record) if state(record) == ALIVE else None
     if pid is None:
         return False
     try:
@@ -92,7 +92,7 @@ def cancel(record: str) -> bool:
 
 def kill_session(record: str) -> None:
     """Kill the process group that the agent leads."""
-    pid = _agent(record)
+    pid = agent_of(record)
     try:
         if pid is not None and os.getpgid(pid) == pid:
             os.killpg(pid, SIGKILL)
@@ -105,7 +105,7 @@ def _link(record: str, content: dict[str, Any]) -> int | None:
     lock = access.create(part, os.O_RDWR | os.O_EXCL)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        os.write(lock, dumps(content).encode() + b"\n")
+        write_all(lock, dumps(content).encode() + b"\n")
         os.link(part, f"{record}/{layout.ALIVE}")
     except FileExistsError:
         os.close(lock)
@@ -118,7 +118,7 @@ def _link(record: str, content: dict[str, Any]) -> int | None:
     return lock
 
 
-def _agent(record: str) -> int | None:
+def agent_of(record: str) -> int | None:
     """The process id of the agent; None unless the process with this id is the one that claimed the record.
 
     Ids are reused, and a benchmark can write to the file: a wrong id would end another process, or all of them.

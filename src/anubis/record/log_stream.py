@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
 import json
 import time
+from functools import lru_cache
 
 from anubis.record.files import READ_BYTES
 from anubis.record.time_index import Arrivals
@@ -21,8 +23,12 @@ if TYPE_CHECKING:
 def with_time(_stream: str, time_ns: int, line: bytes) -> bytes:
     """The line after its time of arrival."""
     whole, rest = divmod(time_ns, 1_000_000_000)
-    moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole))
-    return f"{moment}.{rest // 1000:06d}Z ".encode() + line + b"\n"
+    return f"{_second(whole)}.{rest // 1000:06d}Z ".encode() + line + b"\n"
+
+
+@lru_cache(16)
+def _second(time_s: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(time_s))
 
 
 def as_json(stream: str, time_ns: int, line: bytes) -> bytes:
@@ -47,17 +53,34 @@ class LogStream:
 
     def copy(self, out: BinaryIO, *, last: bool) -> None:
         """Write the output since the last call; with ``last`` also bytes without an index entry and incomplete lines."""
-        for stream, end, time_ns in self._arrived():
-            self._copy(stream, end, time_ns, out)
-        if not last:
+        if self._line is not None:
+            out.writelines(
+                self._line(stream, time_ns, line) for time_ns, stream, line in self.lines(last=last)
+            )
             return
-        for stream in self._streams:
+        for stream, end, _ in self._chunks(last=last):
+            out.writelines(self._read(stream, end))
+
+    def lines(self, *, last: bool) -> Iterator[tuple[int, str, bytes]]:
+        """(UTC ns, stream, line without its end) of the output since the last call, in order of arrival; see ``copy``."""
+        for stream, end, time_ns in self._chunks(last=last):
+            for data in self._read(stream, end):
+                *lines, self._begun[stream] = (self._begun[stream] + data).split(b"\n")
+                for line in lines:
+                    yield time_ns, stream, line
+        for stream in self._streams if last else ():
+            if self._begun[stream]:
+                line, self._begun[stream] = self._begun[stream], b""
+                state = self._files.state(stream)
+                yield int(state.modified_s * 1e9) if state else time.time_ns(), stream, line
+
+    def _chunks(self, *, last: bool) -> Iterator[tuple[str, int, int]]:
+        """(stream, end offset, UTC ns) since the last call, with ``last`` also of bytes without an index entry."""
+        yield from self._arrived()
+        for stream in self._streams if last else ():
             state = self._files.state(stream)
             if state:
-                self._copy(stream, state.size_bytes, int(state.modified_s * 1e9), out)
-            if self._begun[stream]:
-                self._write(stream, self._begun[stream], time.time_ns(), out)
-                self._begun[stream] = b""
+                yield stream, state.size_bytes, int(state.modified_s * 1e9)
 
     def _arrived(self) -> Iterator[tuple[str, int, int]]:
         """(stream, end offset, UTC ns) of new chunks; without a line format, adjacent chunks of a stream are joined."""
@@ -69,24 +92,54 @@ class LogStream:
         if waiting:
             yield waiting
 
-    def _copy(self, stream: str, end: int, time_ns: int, out: BinaryIO) -> None:
-        start = self._copied[stream]
-        while start < end:
+    def _read(self, stream: str, end: int) -> Iterator[bytes]:
+        """The bytes of a stream since the last call, up to an offset."""
+        while self._copied[stream] < end:
+            start = self._copied[stream]
             data = self._files.read(stream, start, min(READ_BYTES, end - start))
             if not data:
                 break
-            start += len(data)
-            if self._line:
-                self._write_lines(stream, data, time_ns, out)
-            else:
-                out.write(data)
-        self._copied[stream] = start
+            self._copied[stream] = start + len(data)
+            yield data
 
-    def _write_lines(self, stream: str, data: bytes, time_ns: int, out: BinaryIO) -> None:
-        *lines, self._begun[stream] = (self._begun[stream] + data).split(b"\n")
-        for line in lines:
-            self._write(stream, line, time_ns, out)
 
-    def _write(self, stream: str, line: bytes, time_ns: int, out: BinaryIO) -> None:
-        assert self._line is not None
-        out.write(self._line(stream, time_ns, line))
+class MergedLogs:
+    """Copies the output of several replicas in order of arrival. Each line begins with the name of its replica."""
+
+    def __init__(self, streams: Sequence[str], *, line: LineFormat | None = None) -> None:
+        """``line``: how a line is written after the name, or, if it is ``as_json``, with role and rank in its object."""
+        self._streams = streams
+        self._line = line
+        self._logs: dict[tuple[str, int], LogStream] = {}
+
+    def add(self, role: str, rank: int, files: Files) -> None:
+        """Include a replica; does nothing if it is included already."""
+        if (role, rank) not in self._logs:
+            self._logs[role, rank] = LogStream(files, self._streams, line=with_time)
+
+    @property
+    def count(self) -> int:
+        """Number of replicas."""
+        return len(self._logs)
+
+    def copy(self, out: BinaryIO, *, last: bool) -> None:
+        """Write the lines since the last call; see ``LogStream.copy``."""
+        every = [self._named(*key, logs.lines(last=last)) for key, logs in self._logs.items()]
+        out.writelines(
+            self._written(role, rank, stream, time_ns, text)
+            for time_ns, role, rank, stream, text in heapq.merge(*every, key=lambda row: row[0])
+        )
+
+    @staticmethod
+    def _named(
+        role: str, rank: int, lines: Iterator[tuple[int, str, bytes]]
+    ) -> Iterator[tuple[int, str, int, str, bytes]]:
+        for time_ns, stream, line in lines:
+            yield time_ns, role, rank, stream, line
+
+    def _written(self, role: str, rank: int, stream: str, time_ns: int, line: bytes) -> bytes:
+        if self._line is as_json:
+            plain = {"role": role, "rank": rank, **json.loads(as_json(stream, time_ns, line))}
+            return json.dumps(plain).encode() + b"\n"
+        rest = self._line(stream, time_ns, line) if self._line else line + b"\n"
+        return f"[{role} {rank}] ".encode() + rest

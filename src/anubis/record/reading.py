@@ -20,7 +20,16 @@ if TYPE_CHECKING:
 class Execution:
     """One execution of the benchmark, from exit.json."""
 
-    __slots__ = ("code", "cpu_s", "ended_s", "peak_memory_bytes", "repeat", "started_s", "wall_s")
+    __slots__ = (
+        "code",
+        "cpu_energy_j",
+        "cpu_s",
+        "ended_s",
+        "peak_memory_bytes",
+        "repeat",
+        "started_s",
+        "wall_s",
+    )
 
     def __init__(self, facts: Mapping[str, Any]) -> None:
         #: From 0; negative in warm-ups.
@@ -33,11 +42,18 @@ class Execution:
         self.cpu_s: float = facts["user_s"] + facts["system_s"]
         #: Of its largest process; None where the system does not report it.
         self.peak_memory_bytes: float | None = facts.get("peak_memory_bytes")
+        #: Of the processors and their memory; None: unknown.
+        self.cpu_energy_j: float | None = _energy_of(facts.get("energy"))
 
     @property
     def measured(self) -> bool:
         """Whether it succeeded and was not a warm-up."""
         return self.repeat >= 0 and self.code == 0
+
+
+def _energy_of(facts: Any) -> float | None:
+    value = facts.get("cpu_j") if isinstance(facts, dict) else None
+    return float(value) if isinstance(value, (int, float)) and 0 <= value < 1e15 else None
 
 
 class Record:
@@ -91,9 +107,23 @@ class Record:
     @property
     def data_digests(self) -> Sequence[str]:
         """Digests of the datasets of the benchmark, in the order of the descriptor; empty: it has none."""
-        sources = read_json(self.files, layout.DATA).get("sources", ())
-        rows = sources if isinstance(sources, list) else ()
-        return [str(row.get("digest", "")) if isinstance(row, dict) else "" for row in rows]
+        return [str(row.get("digest", "")) for row in self.data_sources]
+
+    @property
+    def data_sources(self) -> Sequence[Mapping[str, Any]]:
+        """The datasets of the benchmark with their addresses and digests, in the order of the descriptor."""
+        rows = read_json(self.files, layout.DATA).get("sources", ())
+        return [row if isinstance(row, dict) else {} for row in rows] if isinstance(rows, list) else []
+
+    @property
+    def missing_conditions(self) -> Mapping[str, str]:
+        """The conditions of the descriptor that did not apply, and why."""
+        asked = self.facts.get("conditions")
+        return {
+            str(name): str(facts["why"])
+            for name, facts in (asked.items() if isinstance(asked, dict) else ())
+            if isinstance(facts, dict) and facts.get("why") is not None
+        }
 
     @property
     def machine(self) -> str:
@@ -135,6 +165,16 @@ class Record:
         if self.telemetry is None:
             return None
         return self.telemetry.largest("tree_memory", execution.started_s, execution.ended_s)
+
+    def gpu_energy_j(self, execution: Execution) -> float | None:
+        """The energy of all accelerators: their mean power over the execution times its duration.
+
+        None without telemetry of at least two seconds, and if the power of a device is unknown at any time.
+        """
+        if self.telemetry is None:
+            return None
+        power_w = self.telemetry.mean_sum("power", execution.started_s, execution.ended_s)
+        return None if power_w is None else power_w * execution.wall_s
 
     def samples(self) -> Mapping[str, Columns]:
         """All samples, by metric. Raises DamagedError."""

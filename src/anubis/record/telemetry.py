@@ -8,6 +8,7 @@ Values are means over the interval that ends at the row's time, or the state at 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from array import array
 from math import isfinite
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 VERSION = 1
 _LONGEST_HEADER = 1 << 20
+#: Rows from which on a mean over time is known.
+_FEWEST_ROWS = 2
 #: A larger file is not read: three weeks have 1.8 million rows of about 200 bytes.
 _LARGEST_BYTES = 1 << 29
 
@@ -90,6 +93,15 @@ class Telemetry:
             if after_s < time_s <= until_s and isfinite(value)
         ]
         return max(known, default=None)
+
+    def mean_sum(self, gauge: str, after_s: float, until_s: float) -> float | None:
+        """The mean over time of the sum of a gauge over all GPUs; None if it is not known throughout."""
+        names = [name for name in self.columns if re.fullmatch(rf"gpu[0-9]+_{gauge}", name)]
+        rows = [row for row, time_s in enumerate(self.times_s) if after_s < time_s <= until_s]
+        values = [self.columns[name][row] for name in names for row in rows]
+        if len(rows) < _FEWEST_ROWS or not values or not all(map(isfinite, values)):
+            return None
+        return sum(values) / len(rows)
 
     def _read(self, columns: list[tuple[str, str]], data: bytes) -> None:
         size = _row_bytes(len(columns))

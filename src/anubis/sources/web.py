@@ -135,7 +135,7 @@ class Web:
         if not link_local:
             refuse_local(host, host)
         try:
-            return self._pools(plain, link_local=link_local).request(
+            return self._pools(plain, link_local=link_local).urlopen(
                 "GET",
                 plain,
                 headers={**headers, **credentials},

@@ -1,6 +1,6 @@
 """Storing new runs. Descriptors and texts that several runs share are stored once."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from anubis.model.errors import NotFoundError
@@ -29,6 +29,23 @@ def add_runs(
 
     Returns the ids of the new runs.
     """
+    return database.transact(
+        adding(
+            dictionaries, runs, events=events, points=points, samples=samples, session_pause_s=session_pause_s
+        )
+    )
+
+
+def adding(
+    dictionaries: Dictionaries,
+    runs: Sequence[tuple[Run, str]],
+    *,
+    events: Sequence[Event] = (),
+    points: Sequence[Point] = (),
+    samples: Mapping[str, Sequence[SampleBlock]] | None = None,
+    session_pause_s: float = SESSION_PAUSE_S,
+) -> Callable[[Session], list[str]]:
+    """What ``add_runs`` does in its transaction, to be called in another one; everything slow happens before."""
     words = dictionaries.words(
         word for run, _ in runs for word in (run.owner, run.engine, run.folder, run.family_id, run.series_key)
     )
@@ -74,7 +91,7 @@ def add_runs(
             sampled[run_id].write(session, numbers[run_id])
         return [run.id for run, _ in new]
 
-    return database.transact(work)
+    return work
 
 
 def add_points(database: Database, dictionaries: Dictionaries, points: Sequence[Point]) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 from anubis.contracts.garbage import Garbage
 from anubis.contracts.records import Records
 from anubis.contracts.runs import RunQuery, Runs
+from anubis.contracts.sweeps import Sweep
 from anubis.model.status import Status
 from anubis.record import layout, packing
 from anubis.submission.environment.handover import FOLDER as ENVIRONMENTS
@@ -19,8 +20,11 @@ _BATCH = 500
 _ALL = 100_000_000
 
 
-def find(home: Path, runs: Runs, *, before_s: float) -> Iterator[Garbage]:
-    """Everything without an owner that was last changed before ``before_s`` (UTC seconds)."""
+def find(home: Path, runs: Runs, *, before_s: float, sweeps: Sequence[Sweep] = ()) -> Iterator[Garbage]:
+    """Everything without an owner that was last changed before ``before_s`` (UTC seconds).
+
+    ``sweeps`` are those that may have further runs: they need their environment and their script.
+    """
     records = [path for path in _children(home / layout.RECORDS) if layout.is_run_id(path.name)]
     yield from _found(
         "record", _unknown_runs(runs, [path for path in records if _touched_s(path) < before_s])
@@ -31,6 +35,8 @@ def find(home: Path, runs: Runs, *, before_s: float) -> Iterator[Garbage]:
     yield from _found("packing", (path for path in halves if _touched_s(path) < before_s))
     yield from _found("import", (path for path in _children(home / INCOMING) if _touched_s(path) < before_s))
     environments = [path for path in _children(home / ENVIRONMENTS) if _touched_s(path) < before_s]
+    needed = {sweep.id for sweep in sweeps}
+    environments = [path for path in environments if path.stem not in needed]
     yield from _found("environment", _without_unfinished_run(runs, environments))
     objects = [path for path in _children(home / "objects") if _touched_s(path) < before_s]
     yield from _found("upload", (path for path in objects if path.name.startswith(".new-")))
@@ -38,6 +44,8 @@ def find(home: Path, runs: Runs, *, before_s: float) -> Iterator[Garbage]:
     extracted = [path for path in _children(home / "process/scripts") if _touched_s(path) < before_s]
     if archives or extracted:
         kept, busy = _scripts(runs)
+        scripts = {script.script for sweep in sweeps if (script := sweep.descriptor.ml.script)}
+        kept, busy = kept | scripts, busy | scripts
         yield from _found("script", (path for path in archives if path.name not in kept))
         yield from _found("script copy", (path for path in extracted if f"{path.name}.tar" not in busy))
 

@@ -16,9 +16,11 @@ from anubis.store.events import StoredEvents
 from anubis.store.leases import StoredLeases
 from anubis.store.points import StoredPoints
 from anubis.store.runs import StoredRuns
+from anubis.store.schedules.stored import StoredSchedules
 from anubis.store.sql.database import Database, Session, statements_of
 from anubis.store.sql.drivers import BUSY_S, driver_for
 from anubis.store.sql.sqlite_reading import may_be_readable
+from anubis.store.suites.sweeps import StoredSweeps
 
 if TYPE_CHECKING:
     from anubis.store.migrations import upgrade as migrations
@@ -26,7 +28,7 @@ else:  # Alembic takes 0.4 s
     migrations = late("anubis.store.migrations.upgrade")
 
 #: The newest revision in ``migrations/versions``; what ``create`` in the ``.sql`` files makes. Revisions count up.
-VERSION = "0007"
+VERSION = "0009"
 #: Pause before a refused statement is executed again, seconds.
 _AGAIN_S = 0.01
 
@@ -41,6 +43,8 @@ class Store:
     points: StoredPoints
     alerts: StoredAlerts
     deliveries: StoredDeliveries
+    schedules: StoredSchedules
+    sweeps: StoredSweeps
     database: Database
 
     def keep_room(self) -> None:
@@ -77,6 +81,8 @@ def open_store(url: str, *, session_pause_s: float = SESSION_PAUSE_S) -> Store:
         points=StoredPoints(database),
         alerts=StoredAlerts(database, dictionaries),
         deliveries=StoredDeliveries(database, dictionaries),
+        schedules=StoredSchedules(database, dictionaries),
+        sweeps=StoredSweeps(database),
         database=database,
     )
 

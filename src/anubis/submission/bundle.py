@@ -10,7 +10,7 @@ from anubis.model.launch import Bundle, Role
 from anubis.model.server import Server
 from anubis.record.layout import BENCHMARK
 
-SERVER, LAUNCHER, WORKER = "server", "launcher", "worker"
+SERVER, WORKER = "server", "worker"
 #: Workers of MPI wait for the launcher's connections; the same command as in Kubeflow's MPI operator.
 MPI_WORKER = ("/usr/sbin/sshd", "-De")
 #: The engine ends servers and MPI workers together with the measured role, never their own timeout.
@@ -26,13 +26,31 @@ def bundle_of(descriptor: Descriptor, folder: str | None = None) -> Bundle:
 
 
 def _roles(descriptor: Descriptor) -> tuple[Role, ...]:
+    """The last role is the benchmark: the client of a server, the launcher of MPI, or all ranks of the same command.
+
+    The workers of MPI wait for the launcher, which starts the ranks on them. The servers of parameter servers run the
+    command of the benchmark unless the descriptor has another one for them.
+    """
     strategy = descriptor.hardware.strategy
     benchmark = _benchmark(descriptor)
     if strategy is Strategy.SINGLE_NODE:
         return (benchmark,)
+    servers = (_server(descriptor.server),) if descriptor.server else ()
     if strategy is Strategy.INFERENCE:
-        return (*([_server(descriptor.server)] if descriptor.server else []), benchmark)
-    return _distributed(benchmark, strategy, descriptor.hardware.distributed or Distributed())
+        return (*servers, benchmark)
+    distributed = descriptor.hardware.distributed or Distributed()
+    per_instance = distributed.processes_per_instance
+    processes = (benchmark.gpus or 1) if per_instance == "gpus" else int(per_instance)
+    every = replace(benchmark, processes=processes, replicas=distributed.num_instances)
+    if strategy in MPI:
+        workers = replace(
+            every, name=WORKER, command=MPI_WORKER, measure=_UNTIL_ENDED, metrics=(), is_service=True
+        )
+        return workers, replace(benchmark, processes=processes, gpus=None, cpus=None, memory_gb=None)
+    if strategy is Strategy.PARAMETER_SERVER:
+        alike = replace(benchmark, name=SERVER, measure=_UNTIL_ENDED, metrics=(), is_service=True)
+        return (*(servers or (alike,)), every)
+    return (every,)
 
 
 def _benchmark(descriptor: Descriptor) -> Role:
@@ -75,6 +93,7 @@ def _server(server: Server) -> Role:
         extended_shm=env.extended_shm,
         measure=_UNTIL_ENDED,
         metrics=server.output.metrics,
+        is_service=True,
     )
 
 
@@ -82,20 +101,6 @@ def _command(code: str, args: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The command with its arguments, or no command and the arguments of the image's entry point."""
     words = tuple(shlex.split(f"{code} {args}"))
     return (words, ()) if code.strip() else ((), words)
-
-
-def _distributed(benchmark: Role, strategy: Strategy, distributed: Distributed) -> tuple[Role, ...]:
-    """MPI: a launcher runs the command and reaches the workers. Else every replica runs it, the launcher with rank 0."""
-    per_instance = distributed.processes_per_instance
-    processes = (benchmark.gpus or 1) if per_instance == "gpus" else int(per_instance)
-    launcher = replace(benchmark, name=LAUNCHER, processes=processes)
-    worker = replace(launcher, name=WORKER, replicas=distributed.num_instances, metrics=())
-    if strategy in MPI:
-        worker = replace(worker, command=MPI_WORKER, measure=_UNTIL_ENDED)
-        return worker, replace(launcher, gpus=None, cpus=None, memory_gb=None)
-    if distributed.num_instances == 1:
-        return (launcher,)
-    return replace(worker, replicas=distributed.num_instances - 1), launcher
 
 
 def _gpus(stated: int | None, instance_type: str) -> int | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from anubis import describe
 from anubis.describe.drafting import DescriptorText
+from anubis.model.descriptor import Descriptor
 from anubis.model.errors import BadInputError
 from anubis.model.problem import Problem
 from anubis.submission import subject
@@ -23,6 +24,7 @@ def submissions_of(
     overrides: Mapping[str, str],
     script: str | None = None,
     warned: Warned | None = None,
+    overlays: Sequence[Path] = (),
 ) -> list[Submission]:
     """The submissions of these files, in order; with several files, each contains the name of its file.
 
@@ -31,7 +33,9 @@ def submissions_of(
     return [
         submission
         for file, name in zip(files, _names(files), strict=True)
-        for submission in read(file, overrides=overrides, script=script, warned=warned, name=name)
+        for submission in read(
+            file, overrides=overrides, script=script, warned=warned, name=name, overlays=overlays
+        )
     ]
 
 
@@ -43,30 +47,51 @@ def read(
     warned: Warned | None = None,
     name: str = "",
     folder: Path | None = None,
+    overlays: Sequence[Path] = (),
 ) -> Iterator[Submission]:
     """The submissions of one file.
 
     ``name`` identifies the file in its family; ``folder`` is the working folder (None: the folder of the file).
+    ``overlays`` are files that change it.
     """
-    content, title, own_folder = _content(file)
-    reading = describe.read(content, filename=title, overrides=overrides)
-    if reading.descriptor is None:
-        raise invalid(content, title, overrides, reading.problems)
-    if warned:
-        for problem in reading.problems:
-            warned(Path(title), problem)
+    text, descriptor, _, own_folder = descriptor_of(
+        file, overrides=overrides, warned=warned, overlays=overlays
+    )
     where = folder or own_folder
-    for cell in describe.cells(reading.descriptor):
+    for cell in describe.cells(descriptor):
         tested = subject.resolve(cell.descriptor.subject, where)
         yield Submission(
             descriptor=replace(cell.descriptor, subject=tested),
             order_s=subject.order_s(tested, where),
-            text=content.decode(),
+            text=text,
             cell={**({"file": name} if name else {}), **cell.values},
-            folder=_stored(where),
+            folder=stored(where),
             script=script,
             overrides=overrides,
         )
+
+
+def descriptor_of(
+    file: Path | DescriptorText,
+    *,
+    overrides: Mapping[str, str],
+    warned: Warned | None = None,
+    overlays: Sequence[Path] = (),
+) -> tuple[str, Descriptor, str, Path]:
+    """The text that is stored with the runs, the descriptor, the name in messages and the working folder.
+
+    The text of a file with bases or overlays contains them. Raises BadInputError with all problems.
+    """
+    content, title, folder = content_of(file)
+    composed = describe.compose(content, title, folder, overlays)
+    reading = describe.read(composed.text, filename=title, overrides=overrides)
+    if reading.descriptor is None:
+        raise invalid(composed.text, title, overrides, composed.located(reading.problems))
+    if warned:
+        for problem in composed.located(reading.problems):
+            warned(Path(problem.file or title), problem)
+    text = composed.text
+    return text.decode() if isinstance(text, bytes) else text, reading.descriptor, title, folder
 
 
 def invalid(
@@ -80,7 +105,7 @@ def invalid(
     return BadInputError(message, problems=problems, file=title)
 
 
-def _stored(folder: Path) -> str:
+def stored(folder: Path) -> str:
     """The working folder as it is stored. Raises BadInputError for a name that is not UTF-8."""
     try:
         return str(folder).encode().decode()
@@ -91,7 +116,7 @@ def _stored(folder: Path) -> str:
         ) from error
 
 
-def _content(file: Path | DescriptorText) -> tuple[bytes, str, Path]:
+def content_of(file: Path | DescriptorText) -> tuple[bytes, str, Path]:
     """The bytes of a descriptor, its name in messages, and the working folder of its benchmark."""
     if isinstance(file, DescriptorText):
         return file.text.encode(), file.name, file.folder

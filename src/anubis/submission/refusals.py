@@ -197,8 +197,9 @@ def _unserved(descriptor: Descriptor) -> Iterator[Problem]:
     if descriptor.info.scheduling != SINGLE_RUN:
         yield _refusal(
             "info.scheduling",
-            "schedules need a service, which this version does not have",
-            'use scheduling = "single_run" and a cron entry that calls anubis submit',
+            f'a descriptor with the schedule "{descriptor.info.scheduling}" is not a single run',
+            "add it to the schedules with anubis schedule add FILE, or run it once now with"
+            " --set info.scheduling=single_run",
         )
     if descriptor.hardware.max_cost:
         yield _refusal(

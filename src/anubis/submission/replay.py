@@ -14,6 +14,7 @@ from anubis.model.descriptor import Descriptor, Subject
 from anubis.model.errors import BadInputError
 from anubis.model.problem import Problem, Severity
 from anubis.model.run import Run
+from anubis.record.reading import Record
 from anubis.submission import subject
 from anubis.submission.git import Repository
 from anubis.submission.submit import Submission
@@ -130,6 +131,19 @@ def machine_differences(stored: Mapping[str, Any], now: Mapping[str, Any]) -> It
         if old != new:
             values = f": {old}, now {new}" if name == "file" else ""
             yield _warning(f"python.{name}", f"{what} changed{values}")
+
+
+def measured_differences(before: Record, after: Record) -> Iterator[Problem]:
+    """What differs between the data and the images that two runs have read, as warnings; nothing for what only one has."""
+    pairs = zip(before.data_sources, after.data_sources, strict=False)
+    for index, (old, new) in enumerate(pairs):
+        if old.get("digest") != new.get("digest"):
+            message = f"the data of {new.get('src')} were {old.get('digest')} and are {new.get('digest')}"
+            yield _warning(f"data[{index}]", message, "compare only runs that have read the same data")
+    images = before.image_digest, after.image_digest
+    if all(images) and images[0] != images[1]:
+        message = f"the image was {images[0]} and is {images[1]}"
+        yield _warning("image", message, "set env.docker_image to the image with the first digest")
 
 
 def environment_differences(changed: Sequence[str] | None) -> Iterator[Problem]:

@@ -1,6 +1,6 @@
 """Submission: converts descriptors to runs. Nothing is placed; if any descriptor is refused, nothing is stored."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -53,15 +53,8 @@ def runs_of(
     With several rounds the order alternates (A B, B A, A B ...), so that a machine that grows slower or faster
     meanwhile treats all sides alike. ``notifiers`` and ``sources`` are by the schemes that they serve. Raises BadInputError with everything that is refused.
     """
-    chosen = [_with_engine(submission, default_engine) for submission in submissions]
-    refused = [
-        problem
-        for submission in chosen
-        for problem in refusals(submission.descriptor, engines, notifiers, sources)
-    ]
-    if refused:
-        unique = list(dict.fromkeys(refused))
-        raise BadInputError("the run is refused; nothing was stored", problems=unique)
+    chosen = [with_engine(submission, default_engine) for submission in submissions]
+    check([submission.descriptor for submission in chosen], engines, notifiers, sources)
     family = new_run_id() if len(chosen) * rounds > 1 else None
     stored: list[tuple[Run, str]] = []
     events: list[Event] = []
@@ -69,7 +62,7 @@ def runs_of(
     for round_number, submission in _in_order(chosen, rounds):
         if id(submission) not in identities:
             identities[id(submission)] = (digest(submission.descriptor), series_key(submission.descriptor))
-        run = _run(submission, identities[id(submission)], family, owner, clock.now_s())
+        run = run_of(submission, identities[id(submission)], family, owner, clock.now_s())
         if rounds > 1:
             run = replace(run, cell=run.cell | {"round": round_number})
         stored.append((run, submission.text))
@@ -80,6 +73,21 @@ def runs_of(
             text = "; ".join(ignored)
             events.append(Event(run_id=run.id, kind="only_recorded", time_s=run.created_s, message=text))
     return stored, events
+
+
+def check(
+    descriptors: Iterable[Descriptor],
+    engines: Mapping[str, Engine],
+    notifiers: Mapping[str, Notifier],
+    sources: Mapping[str, Source],
+) -> None:
+    """Raise BadInputError with everything that these descriptors ask for and that cannot be done here."""
+    refused = [
+        problem for descriptor in descriptors for problem in refusals(descriptor, engines, notifiers, sources)
+    ]
+    if refused:
+        unique = list(dict.fromkeys(refused))
+        raise BadInputError("the run is refused; nothing was stored", problems=unique)
 
 
 def as_control(submission: Submission) -> Submission:
@@ -95,7 +103,8 @@ def _in_order(submissions: Sequence[Submission], rounds: int) -> Iterator[tuple[
             yield number, submission
 
 
-def _with_engine(submission: Submission, default_engine: str) -> Submission:
+def with_engine(submission: Submission, default_engine: str) -> Submission:
+    """The submission with the engine and the script archive in its descriptor."""
     descriptor = submission.descriptor
     if descriptor.info.execution_engine == DEFAULT_ENGINE:
         descriptor = replace(descriptor, info=replace(descriptor.info, execution_engine=default_engine))
@@ -104,18 +113,25 @@ def _with_engine(submission: Submission, default_engine: str) -> Submission:
     return replace(submission, descriptor=descriptor)
 
 
-def _run(
-    submission: Submission, identity: tuple[str, str], family: str | None, owner: str, now_s: float
+def run_of(
+    submission: Submission,
+    identity: tuple[str, str],
+    family: str | None,
+    owner: str,
+    now_s: float,
+    *,
+    run_id: str | None = None,
 ) -> Run:
+    """A new run; ``identity`` is the digest and the series key of its descriptor, ``run_id`` None: a new id."""
     descriptor = submission.descriptor
     return Run(
-        id=new_run_id(),
+        id=run_id or new_run_id(),
         descriptor=descriptor,
         digest=identity[0],
         series_key=identity[1],
         owner=owner,
         engine=descriptor.info.execution_engine,
-        status=Status.FETCH if _needs_fetching(descriptor) else Status.PLACE,
+        status=first_status(descriptor),
         created_s=now_s,
         due_s=now_s,
         family_id=family,
@@ -126,6 +142,7 @@ def _run(
     )
 
 
-def _needs_fetching(descriptor: Descriptor) -> bool:
+def first_status(descriptor: Descriptor) -> Status:
+    """The status of a new run: what it needs is fetched first."""
     models = descriptor.server.models if descriptor.server else ()
-    return bool(descriptor.ml.script or descriptor.data.sources or models)
+    return Status.FETCH if descriptor.ml.script or descriptor.data.sources or models else Status.PLACE

@@ -21,6 +21,8 @@ from anubis.testing.memory_leases import FakeLeases
 from anubis.testing.memory_points import FakePoints
 from anubis.testing.memory_runs import FakeRuns
 from anubis.testing.memory_store import FakeStore
+from anubis.testing.memory_sweeps import FakeSweeps
+from anubis.testing.worlds import a_world
 
 __all__ = [
     "FakeAlerts",
@@ -34,11 +36,13 @@ __all__ = [
     "FakeRecords",
     "FakeRuns",
     "FakeStore",
+    "FakeSweeps",
     "FakeThreads",
     "a_descriptor",
     "a_placement",
     "a_point",
     "a_run",
+    "a_world",
     "an_event",
     "block_of",
     "samples_of",

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from anubis.contracts.sweeps import Sweep
 from anubis.model.alert import Alert
 from anubis.model.delivery import Delivery, DeliveryStatus
 from anubis.model.errors import ConflictError
@@ -31,6 +32,7 @@ class MemoryState:
     samples: dict[tuple[str, str], SampleBlock] = field(default_factory=dict)
     alerts: dict[str, Alert] = field(default_factory=dict)
     deliveries: dict[int, Delivery] = field(default_factory=dict)
+    sweeps: dict[str, Sweep] = field(default_factory=dict)
     delivery_leases: dict[int, Lease] = field(default_factory=dict)
     last_seq: int = 0
     lock: threading.RLock = field(default_factory=threading.RLock)

@@ -7,7 +7,9 @@ from anubis.testing.memory_events import FakeEvents
 from anubis.testing.memory_leases import FakeLeases
 from anubis.testing.memory_points import FakePoints
 from anubis.testing.memory_runs import FakeRuns
+from anubis.testing.memory_schedules import FakeSchedules
 from anubis.testing.memory_state import MemoryState
+from anubis.testing.memory_sweeps import FakeSweeps
 
 
 class FakeStore:
@@ -21,6 +23,8 @@ class FakeStore:
         self.points = FakePoints(shelf)
         self.alerts = FakeAlerts(shelf)
         self.deliveries = FakeDeliveries(shelf)
+        self.schedules = FakeSchedules(shelf)
+        self.sweeps = FakeSweeps(shelf)
 
     def close(self) -> None:
         """Do nothing; the store has no resources to release."""

@@ -1,4 +1,4 @@
-"""The client library in processes of its own: its mode belongs to a process."""
+"""The client library in separate processes: each process has one mode."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""NVML against a library with its names that tells figures of its own: no accelerator is needed."""
+"""NVML with a library that has its names and returns fixed values: no accelerator is needed."""
 
 import math
 

@@ -13,7 +13,7 @@ from anubis.agent.execute.padding import NAME, PAGE_BYTES, exec_bytes, offset_of
 from support.c_programs import compiled
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=200)
-#: A name is not empty and has no equals sign; surrogates stand for bytes that are not UTF-8.
+#: A name is not empty and has no equals sign; surrogates represent bytes that are not UTF-8.
 NAMES = st.text(st.characters(exclude_characters="\0=", exclude_categories=["Cs"]), min_size=1, max_size=30)
 STACK_C = Path(__file__).parents[3] / "benchmarks" / "layout" / "stack.c"
 

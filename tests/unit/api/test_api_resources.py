@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from anubis.api import (
     alerts,
     bisections,
-    deliveries,
     descriptors,
     errors,
     garbage,
@@ -22,6 +21,7 @@ from anubis.api import (
     points,
     problems,
     runs,
+    schedules,
     series,
     verdicts,
 )
@@ -68,7 +68,7 @@ FORMS = {
     "alert": lambda: alerts.alert_to_json(resources.ALERT),
     "bisection": bisection,
     "comparison": lambda: verdicts.comparison_to_json(resources.COMPARISON, baseline=["a"], contender=["b"]),
-    "delivery": lambda: deliveries.delivery_to_json(
+    "delivery": lambda: alerts.delivery_to_json(
         replace(resources.DELIVERY, to="https://hooks.example.org/s3cret")
     ),
     "error": lambda: errors.error_to_json("m", "r", 2, file="a.toml", problems=(resources.PROBLEM,)),
@@ -77,6 +77,8 @@ FORMS = {
     "gate": lambda: gate.report_to_json(resources.REPORT),
     "import": imported,
     "problem": lambda: problems.problem_to_json(resources.PROBLEM),
+    "due_time": lambda: schedules.due_time_to_json(resources.DUE_TIME),
+    "schedule": lambda: schedules.schedule_to_json(resources.SCHEDULE),
     "row": lambda: runs.row_to_json(resources.ROW),
     "run": lambda: runs.run_to_json(resources.RUN, [resources.POINT]),
     "samples": lambda: list(points.samples_to_json(resources.SAMPLES)),
@@ -128,7 +130,7 @@ ROUND_TRIPS = {
         lambda value: verdicts.comparison_to_json(value, baseline=[], contender=[]),
         verdicts.comparison_from_json,
     ),
-    "delivery": (resources.DELIVERY, deliveries.delivery_to_json, deliveries.delivery_from_json),
+    "delivery": (resources.DELIVERY, alerts.delivery_to_json, alerts.delivery_from_json),
     "event": (
         resources.EVENT,
         runs.event_to_json,
@@ -144,6 +146,8 @@ ROUND_TRIPS = {
     ),
     "row": (resources.ROW, runs.row_to_json, runs.row_from_json),
     "run": (resources.RUN, runs.run_details_to_json, runs.run_from_json),
+    "schedule": (resources.SCHEDULE, schedules.schedule_to_json, schedules.schedule_from_json),
+    "due_time": (resources.DUE_TIME, schedules.due_time_to_json, schedules.due_time_from_json),
     "samples": (
         resources.SAMPLES,
         lambda value: list(points.samples_to_json(value)),

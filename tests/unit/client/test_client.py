@@ -9,7 +9,7 @@ import pytest
 
 import anubis
 from anubis.client import Client
-from anubis.client.protocol import judging, runs, tools
+from anubis.client.protocol import judging, runs, schedules, sweeps, tools
 from anubis.contracts.runs import RunQuery
 from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.status import Status
@@ -22,7 +22,7 @@ from anubis.wiring import build
 
 PROTOCOLS = {
     name.lower(): kind
-    for module in (runs, judging, tools)
+    for module in (runs, judging, tools, schedules, sweeps)
     for name, kind in vars(module).items()
     if getattr(kind, "_is_protocol", False) and kind.__module__ == module.__name__
 }

@@ -10,11 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anubis.contracts.datasets import Dataset, FetchProgress
+from anubis.contracts.source import RemoteFile
 from anubis.datasets import cached, transfer_control
+from anubis.datasets.cached import CachedDatasets
 from anubis.model.cause import Cause
 from anubis.model.errors import PlugInError, StageError
 from anubis.model.server import DataSource
-from support.datasets import cache_in, content, fetched
+from anubis.sources.file import FileSource
+from anubis.sources.web import MOST_REDIRECTS
+from support.datasets import cache_in, content, fetched, settings_in
 from support.file_server import Answer, Drip, Slow, Truncated, serving
 
 SMALL = random.Random(1).randbytes(200_000)
@@ -198,6 +202,12 @@ def test_a_disk_that_becomes_full(cache, server, monkeypatch):
     assert failure(cache, server.url + "/large").cause is Cause.DISK_FULL
 
 
+def test_a_disk_that_takes_a_part_of_each_write(cache, server, monkeypatch):
+    write = os.write
+    monkeypatch.setattr("os.write", lambda file, data: write(file, data[:1000]))
+    assert content(cache, fetched(cache, server.url + "/small")) == {"": SMALL}
+
+
 @pytest.mark.parametrize("path", ["/small", "/large"])
 def test_a_file_that_changes_while_it_is_fetched(cache, server, path):
     before = server.files[path]
@@ -341,3 +351,56 @@ def test_faults_that_pass_never_change_the_content(tmp_path_factory, size, fault
         server.fault = lambda request: faults.pop() if faults else None
         cache = cache_in(tmp_path_factory.mktemp("cache"))
         assert content(cache, fetched(cache, server.url + "/data")) == {"": data}
+
+
+def test_a_folder_is_fetched_with_all_its_files(cache, tmp_path):
+    folder = tmp_path / "files"
+    (folder / "in").mkdir(parents=True)
+    (folder / "a").write_bytes(SMALL)
+    (folder / "in" / "b").write_bytes(b"b")
+    assert content(cache, fetched(cache, folder.as_uri())) == {"a": SMALL, "in/b": b"b"}
+
+
+def test_a_file_name_with_a_line_end_is_refused(cache, tmp_path):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "a\nb").write_bytes(b"x")
+    error = failure(cache, folder.as_uri())
+    assert error.cause is Cause.DATA
+    assert "'a\\nb'" in error.message
+
+
+@pytest.mark.parametrize("path", ["../a", "in/./a", "in//a", "a\0b"])
+def test_a_server_cannot_name_files_outside_of_the_dataset(tmp_path, path):
+    class Listing(FileSource):
+        def find(self, url, version=""):
+            return (RemoteFile(url=url, path=path, size_bytes=1),)
+
+    cache = CachedDatasets(settings_in(tmp_path), {"file": Listing()})
+    error = failure(cache, "file:///any")
+    assert error.cause is Cause.DATA
+    assert repr(path) in error.message
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_every_kind_of_redirect_is_followed(cache, server, status):
+    server.fault = lambda request: (
+        Answer(status, {"Location": "/small"}) if request.path == "/moved" else None
+    )
+    assert content(cache, fetched(cache, server.url + "/moved")) == {"": SMALL}
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_chain_of_redirects_has_a_longest_length(cache, server, more):
+    def answer(request):
+        left = request.path.removeprefix("/left-")
+        if left == request.path:
+            return None
+        return Answer(302, {"Location": "/small" if left == "1" else f"/left-{int(left) - 1}"})
+
+    server.fault = answer
+    url = f"{server.url}/left-{MOST_REDIRECTS + more}"
+    if more:
+        assert failure(cache, url).cause is Cause.DATA_REDIRECTS
+    else:
+        assert content(cache, fetched(cache, url)) == {"": SMALL}

@@ -248,7 +248,7 @@ def test_a_probe_is_a_url_or_a_table(probe, expected):
         ("{ path = '/p', port = 0 }", ".port"),
         ("{ path = '/p', period_seconds = 0 }", ".period_seconds"),
         ("{ path = '/p', scheme = 'tcp' }", ".scheme"),
-        ("{ port = 80 }", ".path"),
+        ("{ path = '/p', command = 'true' }", ".command"),
         ("3", ""),
     ],
 )
@@ -502,3 +502,14 @@ def test_an_old_file_needs_its_machine_and_its_version():
 def test_a_default_replaces_no_wrong_value(wrong):
     (found,) = said(f"{wrong}\n{SHORT}")
     assert found[0] in {"hardware", "hardware.instance_type"}
+
+
+@pytest.mark.parametrize("value", ["[]", "{}", "1"])
+def test_a_strategy_of_another_type_is_one_problem(value):
+    """Found by make fuzz."""
+    text = (
+        'spec_version = "1.0"\n[info]\nname = "x"\n[ml]\nbenchmark_code = "true"\n'
+        f'[hardware]\ninstance_type = "local"\nstrategy = {value}\n[server.hardware]\ninstance_type = "local"\n'
+    )
+    problems = [problem.path for problem in describe.read(text).problems]
+    assert problems.count("hardware.strategy") == 1

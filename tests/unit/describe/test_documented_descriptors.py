@@ -25,7 +25,8 @@ def test_a_descriptor_on_a_page_is_valid(text):
 
 @pytest.mark.parametrize("path", FILES, ids=shown)
 def test_an_example_is_valid(path):
-    assert describe.read(path.read_bytes(), filename=path.name).problems == ()
+    composed = describe.compose(path.read_bytes(), path.name, path.parent)
+    assert describe.read(composed.text, filename=path.name).problems == ()
 
 
 def test_there_is_something_to_read():

@@ -121,6 +121,10 @@ WRONG = [
     ('exclude = 3\n"env.vars.A" = ["1"]', "matrix.exclude", "list of tables"),
     ('exclude = [{ "env.vars.A" = "1" }]\n"env.vars.A" = ["1"]', "matrix.exclude", "every cell"),
     ("exclude = []", "matrix", "no axis"),
+    ('include = [{ "env.vars.B" = "1" }]\n"env.vars.A" = ["1"]', "matrix.include[0]", "not an axis"),
+    ('include = [{ "env.vars.A" = "1" }]\n"env.vars.A" = ["1"]', "matrix.include[0]", "exists already"),
+    ('seeds = [1]\n"env.vars.SEED" = ["1"]', "matrix.seeds", "the same axis"),
+    ("seeds = [1, 1]", "matrix.seeds[1]", "twice"),
 ]
 
 
@@ -199,3 +203,63 @@ def test_there_are_as_many_cells_as_combinations(sizes):
     axes = "\n".join(f'"env.vars.A{name}" = {list(range(size))}' for name, size in enumerate(sizes))
     found = values(axes)
     assert len(found) == len({tuple(cell.values()) for cell in found}) == math.prod(sizes)
+
+
+def test_a_bad_value_outside_of_the_axes_is_reported_once():
+    reading = describe.read(BASE + '"measure.repeats" = [1, 2, 3]')
+    bad = replace(reading.descriptor, measure=replace(reading.descriptor.measure, warmups=-1))
+    with pytest.raises(BadInputError) as raised:
+        describe.cells(bad)
+    (problem,) = raised.value.problems
+    assert problem.path == "measure.warmups"
+
+
+def test_a_value_that_a_cell_repeats_from_the_base_is_valid():
+    found = values('"measure.repeats" = [2, 3]\n[measure]\nrepeats = 2')
+    assert found == [{"measure.repeats": 2}, {"measure.repeats": 3}]
+
+
+def test_seeds_are_the_axis_of_a_variable():
+    descriptor = describe.read(BASE + "seeds = [1, 2]\n").descriptor
+    assert descriptor.matrix.axes["env.vars.SEED"] == ("1", "2")
+    assert [cell.descriptor.env.vars["SEED"] for cell in describe.cells(descriptor)][:2] == ["1", "2"]
+
+
+def test_an_included_cell_may_have_other_values_and_follows_the_others():
+    text = BASE + '"env.vars.A" = ["1", "2"]\n"env.vars.B" = ["1"]\n'
+    text += 'include = [{ "env.vars.A" = 9 }, { "env.vars.B" = "2", "env.vars.A" = "1" }]\n'
+    cells = describe.cells(describe.read(text).descriptor)
+    assert [cell.values for cell in cells[-2:]] == [
+        {"env.vars.A": "9"},
+        {"env.vars.A": "1", "env.vars.B": "2"},
+    ]
+    assert "B" not in cells[-2].descriptor.env.vars
+
+
+def test_an_included_cell_is_checked_at_its_place():
+    text = BASE + '"hardware.gpus" = [1]\ninclude = [{ "hardware.gpus" = -1 }]\n'
+    (problem,) = describe.read(text).problems
+    assert problem.path == 'matrix.include[0]."hardware.gpus"'
+
+
+HALVING = [
+    ("[sweep.halving]\nmetric = 'speed'", "sweep.halving", "no seeds"),
+    ("[sweep.halving]\nmetric = 'speed'\nalong = 'env.vars.C'", "sweep.halving.along", "not an axis"),
+    ("[sweep.halving]\nmetric = 'sped'\nalong = 'env.vars.A'", "sweep.halving.metric", "not a metric"),
+    ("[sweep.halving]\nmetric = 'size'\nalong = 'env.vars.A'", "sweep.halving.metric", "direction"),
+    ("[sweep]\nmax_parallel = 0", "sweep.max_parallel", "between 1"),
+]
+
+
+@pytest.mark.parametrize(("text", "path", "message"), HALVING)
+def test_the_rules_of_a_sweep_are_checked(text, path, message):
+    metrics = '[[output.metrics]]\nname = "size"\nunits = "B"\n'
+    base = BASE.replace('"1/s"\n', '"1/s"\nbetter = "higher"\n')
+    found = describe.read(base + '"env.vars.A" = ["1"]\n' + metrics + text).problems
+    assert [problem.path for problem in found] == [path]
+    assert message in found[0].message
+
+
+def test_rules_of_a_sweep_need_a_matrix():
+    (problem,) = describe.read(BASE.replace("[matrix]", "[sweep]\nmax_parallel = 2")).problems
+    assert (problem.path, problem.message) == ("sweep", "[sweep] needs a [matrix]")

@@ -1,12 +1,14 @@
 from datetime import datetime
+from itertools import takewhile
 from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anubis.describe import due_after
+from anubis.describe import due_after, due_times
 from anubis.describe.check.schedules import check_schedule, check_timezone
+from support.cron_reference import due_between
 
 ACCEPTED = [
     "single_run",
@@ -39,7 +41,7 @@ REFUSED = {
     "": "found 0",
     "@reboot": "many machines",
     "@dayly": "not a known schedule",
-    "0 0 30 2 *": "day-of-month",
+    "0 0 30 2 *": "never due",
     "5-1 * * * *": "minute",
     "*/0 * * * *": "minute",
     "99999999999999999999 * * * *": "minute",
@@ -107,3 +109,51 @@ def test_zones_that_exist(name):
 @pytest.mark.parametrize("name", ["", "Europe", "Europe/Berln", "../UTC", "/etc/passwd", "a\0b", "CET+1"])
 def test_zones_that_do_not_exist(name):
     assert check_timezone(name).remedy
+
+
+#: Zones with gaps and repetitions of an hour, of half an hour (at night and at midnight), and without any.
+ZONES = [
+    "Europe/Berlin",
+    "America/New_York",
+    "Australia/Lord_Howe",
+    "America/Santiago",
+    "Asia/Kolkata",
+    "UTC",
+]
+#: Days on which at least one of these zones changes its offset, and a day on which none does.
+CHANGES = [(2024, 3, 31), (2024, 10, 27), (2024, 3, 10), (2024, 11, 3), (2024, 4, 7), (2024, 10, 6), (2024, 9, 8),
+           (2024, 7, 1)]  # fmt: skip
+
+
+def field(least, most):
+    number = st.integers(least, most).map(str)
+    step = st.integers(1, most).map(lambda by: f"*/{by}")
+    several = st.lists(st.integers(least, most), min_size=1, max_size=3).map(
+        lambda found: ",".join(map(str, found))
+    )
+    return st.one_of(number, step, several, st.just("*"))
+
+
+EXPRESSIONS = st.tuples(
+    field(0, 59), field(0, 5), st.just("*") | field(1, 31), st.just("*"), st.just("*") | field(0, 6)
+).map(" ".join)
+
+
+@given(
+    text=EXPRESSIONS,
+    zone=st.sampled_from(ZONES),
+    change=st.sampled_from(CHANGES),
+    offset_s=st.integers(-86_400, 86_400),
+)
+@settings(max_examples=300, deadline=None)
+def test_due_times_agree_with_trying_every_minute(text, zone, change, offset_s):
+    """From any start, in the middle of a gap or a repeated hour too."""
+    start_s = seconds("UTC", *change) + offset_s
+    end_s = start_s + 2 * 86_400
+    expected = due_between(text, zone, start_s, end_s)
+    found = list(takewhile(lambda due_s: due_s <= end_s, due_times(text, zone, start_s))) if expected else []
+    assert found == expected
+    after_s = start_s
+    for due_s in expected[:50]:
+        assert due_after(text, zone, after_s) == due_s
+        after_s = due_s

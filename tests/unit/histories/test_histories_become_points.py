@@ -74,7 +74,7 @@ def test_a_measurement_becomes_a_finished_run_with_a_point():
     assert (point.run_id, point.series_key) == (run.id, run.series_key)
     assert (point.value, point.spread, point.count, point.units) == (1.5, 0.5, 4, "ms")
     assert point.fingerprint == "unknown"
-    # Nobody knows how to run it again, so submitting its text is refused.
+    # It has no command, so submitting its text is refused.
     assert describe.read(text.encode(), filename="imported.toml").descriptor is None
 
 

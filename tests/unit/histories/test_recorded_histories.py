@@ -189,7 +189,7 @@ def test_bencher_measures_have_the_units_of_bencher(recorded, read):
 def test_perfkit_metadata_is_parameters_facts_or_passing(recorded, read):
     rows, findings = read(recorded / "perfkit.json")
     assert findings.problems == ()
-    # A histogram's value is a 0 that nobody measured.
+    # The value of a histogram is a 0 that was not measured.
     assert findings.missing == 1
     first, runtime, disk = rows[0], rows[3], rows[4]
     assert first.facts == {

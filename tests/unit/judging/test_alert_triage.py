@@ -31,7 +31,7 @@ CASES = [
 
 @pytest.fixture
 def stored(house):
-    """Stores a run whose team is told, and an alert about it."""
+    """Stores a run whose team is notified, and an alert about it."""
 
     def store(**changes):
         run = a_run(replace(a_descriptor("bench"), notify=(Notify(to="mailto:team@example.org"),)))

@@ -30,7 +30,7 @@ def bench(house):
         descriptor = replace(a_descriptor("bench"), output=Output(metrics=METRICS))
 
         def run(self, level=100.0, *, subject=None, order_s=None, machine="m", **changes):
-            """One run; with a subject of its own unless told otherwise."""
+            """One run; by default with a different subject."""
             self.at += 1
             descriptor = changes.pop("descriptor", self.descriptor)
             subject = subject or f"commit-{self.at:03}"

@@ -13,7 +13,7 @@ NAMES = {
     for path in (PACKAGE / "notifiers").glob("*.py")
     for name in re.findall(r'"((?:ANUBIS|GITHUB|GITLAB)_[A-Z_]+)"', path.read_text())
 }
-#: What GitHub Actions sets, and nobody else.
+#: Set by GitHub Actions only.
 GIVEN = {"GITHUB_EVENT_NAME", "GITHUB_EVENT_PATH"}
 
 

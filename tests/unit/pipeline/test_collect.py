@@ -116,6 +116,28 @@ def test_a_lost_run_that_was_to_be_cancelled_is_cancelled(house):
 
 
 @pytest.mark.parametrize(
+    ("observed", "requested", "cause"),
+    [
+        (Cause.TIMEOUT, False, Cause.TIMEOUT),
+        (Cause.PREEMPTED, False, Cause.PREEMPTED),
+        (Cause.TIMEOUT, True, Cause.CANCELLED),
+        (Cause.LOST, False, Cause.CANCELLED),
+        (None, False, Cause.CANCELLED),
+    ],
+)
+def test_an_agent_that_was_ended_from_outside_has_the_cause_of_its_engine(
+    house, leave_record, observed, requested, cause
+):
+    run = a_measured_run(cause=observed, cancel_requested=requested, reason="the engine says why")
+    leave_record(run, code=None, cause="cancelled", reason="The run was cancelled.")
+
+    step = collect(run, house.world)
+
+    said = "the engine says why" if cause is observed else "The run was cancelled."
+    assert (step.cause, step.reason) == (cause, said)
+
+
+@pytest.mark.parametrize(
     ("free", "cause"),
     [
         ({"disk_free_bytes": 4096}, Cause.DISK_FULL),

@@ -1,4 +1,4 @@
-"""The words of ``run``, and the tool that is found, without a container tool."""
+"""The arguments of ``run``, and the search for the tool, without a container tool."""
 
 import json
 from dataclasses import replace
@@ -13,13 +13,15 @@ from anubis.pipeline.host.container_agent import ContainerAgent
 from anubis.pipeline.host.container_tool import ContainerTool
 from anubis.pipeline.host.images import Image
 from anubis.pipeline.host.resources import Reserved
+from support.tree import ROOT
 
+PULLS = ROOT / "tests" / "recorded" / "pulls"
 IMAGE = Image(id="sha256:1", digest="a@sha256:2", entry_point=("/entry",), command=("x",), environment={})
 
 
 @pytest.fixture
 def tool(tmp_path):
-    """``tool(version)``: a program that prints its version and the words of other commands."""
+    """``tool(version)``: a program that prints its version and the arguments of other commands."""
 
     def program(version, code=0):
         file = tmp_path / "tool"
@@ -198,6 +200,12 @@ def test_the_cause_of_a_failed_pull(text, cause):
     failure = images._failure("x:9", text)
     assert failure.cause is cause
     assert failure.remedy == cause.remedy
+
+
+@pytest.mark.parametrize("path", sorted(PULLS.glob("*.txt")), ids=lambda path: path.stem)
+def test_the_cause_of_a_recorded_pull(path):
+    """The outputs of Podman 4.3 and Docker 28.2 with a real registry; the name of a file has the tool and the cause."""
+    assert images._failure("x:9", path.read_text()).cause.value == path.stem.partition(".")[2]
 
 
 def test_the_agent_is_built_once_for_each_version(tmp_path, monkeypatch):

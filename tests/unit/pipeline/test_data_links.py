@@ -65,7 +65,7 @@ def test_a_link_to_what_was_pruned_is_replaced(put, trees, tmp_path):
 def test_what_anubis_did_not_create_remains(put, trees, tmp_path, make):
     target = tmp_path / "data"
     make(target)
-    with pytest.raises(StageError, match="which Anubis did not create") as raised:
+    with pytest.raises(StageError, match=r"which (Anubis|this home folder) did not create") as raised:
         put(trees / "one", target)
     assert raised.value.cause is Cause.DATA
     assert target.exists()

@@ -38,6 +38,10 @@ def shared(host):
 REMOTE = Mounting(agent=("agent",), inside="/anubis", address="{role}-{rank}.{run}-{attempt}")
 
 
+#: Variables of the only replica of a role.
+ALONE = {"ANUBIS_RANK": "0", "ANUBIS_WORLD_SIZE": "1"}
+
+
 def launch(mounting, objects=None, *, folder=None, environment=None, **changes):
     run = a_run(a_descriptor(**changes), folder=folder)
     launch = launch_of(
@@ -83,6 +87,10 @@ def test_a_process_sees_the_paths_of_this_machine(host, tmp_path):
         "repeats": 3,
         "warmups": 1,
         "fixed_layout": False,
+        "pin": "",
+        "nice": 0,
+        "drop_caches": False,
+        "governor": "",
         "timeout_s": 9.0,
         "record": record,
         "run_id": run.id,
@@ -102,7 +110,16 @@ def test_every_option_can_be_read_by_the_agent(host):
 def test_the_agent_takes_these_fields_of_measure():
     """Those of the same name. A new field of [measure] for the agent is added to its options, and nowhere between."""
     shared = {field.name for field in fields(Measure)} & options.NAMES
-    assert shared == {"repeats", "warmups", "timeout_s", "fixed_layout"}
+    assert shared == {
+        "repeats",
+        "warmups",
+        "timeout_s",
+        "fixed_layout",
+        "pin",
+        "nice",
+        "drop_caches",
+        "governor",
+    }
 
 
 def test_a_container_sees_its_record_and_the_scripts_at_fixed_paths(shared, script, tmp_path):
@@ -157,7 +174,7 @@ def test_declared_patterns_are_a_file_of_the_record(host):
 def test_the_descriptor_may_set_what_is_not_decided_here(host):
     variables = {"BENCHMARK_AI": "stdout", "ANUBIS_RANK": "7", "BATCH": "32"}
     _, replica = one(host, env=Env(vars=variables))
-    assert replica.environment == {**variables, "ANUBIS_RANK": "0", "ANUBIS_WORLD_SIZE": "1"}
+    assert replica.environment == {**variables, **ALONE, "ANUBIS_ROLE": "benchmark"}
 
 
 def test_the_benchmark_finds_its_server():
@@ -165,7 +182,7 @@ def test_the_benchmark_finds_its_server():
     run, started = launch(REMOTE, hardware=hardware, server=SERVER)
     server, benchmark = started.replicas
     assert server.address == f"server-0.{run.id}-1"
-    assert server.environment == {"A": "1", "ANUBIS_RANK": "0", "ANUBIS_WORLD_SIZE": "1"}
+    assert server.environment == {"A": "1", **ALONE, "ANUBIS_ROLE": "server"}
     found = {key: value for key, value in benchmark.environment.items() if key.startswith("INFERENCE")}
     assert found == {
         "INFERENCE_SERVER_HOST": server.address,
@@ -175,40 +192,51 @@ def test_the_benchmark_finds_its_server():
     assert server.role.readiness_probe is not None
 
 
-def distributed(strategy):
+def distributed(strategy, mounting=None, *, processes="2", **changes):
     hardware = Hardware(
         instance_type="local",
         strategy=strategy,
-        distributed=Distributed(num_instances=3, processes_per_instance="2"),
+        distributed=Distributed(num_instances=3, processes_per_instance=processes),
     )
-    _, started = launch(replace(REMOTE, address="{role}-{rank}"), hardware=hardware)
-    return started.replicas
+    _, started = launch(mounting or replace(REMOTE, address="{role}-{rank}"), hardware=hardware, **changes)
+    return started
 
 
 def test_torchrun_gets_ranks_over_all_machines_and_one_rendezvous():
-    replicas = distributed(Strategy.TORCHRUN)
-    assert [(each.role.name, each.rank) for each in replicas] == [
-        ("worker", 0),
-        ("worker", 1),
-        ("launcher", 0),
+    started = distributed(Strategy.TORCHRUN)
+    assert [(each.role.name, each.rank) for each in started.replicas] == [
+        ("benchmark", rank) for rank in range(3)
     ]
-    assert [each.environment["ANUBIS_RANK"] for each in replicas] == ["1", "2", "0"]
-    for replica in replicas:
-        assert replica.environment["ANUBIS_WORLD_SIZE"] == replica.environment["PET_NNODES"] == "3"
-        assert replica.environment["PET_NODE_RANK"] == replica.environment["ANUBIS_RANK"]
-        assert replica.environment["PET_NPROC_PER_NODE"] == "2"
-        assert replica.environment["MASTER_ADDR"] == replica.environment["PET_MASTER_ADDR"] == "launcher-0"
-        assert replica.environment["MASTER_PORT"] == replica.environment["PET_MASTER_PORT"] == "29500"
+    assert [each.rank for each in started.in_order] == [1, 2, 0], "the measured replica starts last"
+    for replica in started.replicas:
+        variables = replica.environment
+        assert variables["ANUBIS_WORLD_SIZE"] == variables["PET_NNODES"] == "3"
+        assert variables["PET_NODE_RANK"] == variables["ANUBIS_RANK"] == str(replica.rank)
+        assert variables["PET_NPROC_PER_NODE"] == "2"
+        assert variables["MASTER_ADDR"] == variables["PET_MASTER_ADDR"] == "benchmark-0"
+        assert variables["MASTER_PORT"] == variables["PET_MASTER_PORT"] == "29500"
+        assert "RANK" not in variables, "torchrun numbers its processes"
 
 
-def test_a_parameter_server_needs_nothing_of_torchrun():
-    for replica in distributed(Strategy.PARAMETER_SERVER):
-        assert replica.environment["MASTER_ADDR"] == "launcher-0"
+def test_a_program_that_is_one_process_for_each_replica_needs_no_launcher():
+    for replica in distributed(Strategy.TORCHRUN, processes="1").replicas:
+        names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
+        assert [replica.environment[name] for name in names] == [str(replica.rank), "3", "0", "1"]
+
+
+def test_parameter_servers_and_workers_know_all_addresses():
+    server, *workers = distributed(Strategy.PARAMETER_SERVER).replicas
+    for replica, task in ((server, {"type": "ps", "index": 0}), (workers[1], {"type": "worker", "index": 1})):
+        found = json.loads(replica.environment["TF_CONFIG"])
+        addresses = [f"benchmark-{rank}:29500" for rank in range(3)]
+        assert found == {"cluster": {"ps": ["server-0:29500"], "worker": addresses}, "task": task}
+        assert replica.environment["PARAMETER_SERVER_HOST"] == "server-0"
+        assert replica.environment["PARAMETER_SERVER_PORT"] == "29500"
         assert not any(name.startswith("PET_") for name in replica.environment)
 
 
 def test_the_launcher_of_mpi_has_a_host_file():
-    *workers, launcher = distributed(Strategy.MPI)
+    *workers, launcher = distributed(Strategy.MPI).replicas
     path = launcher.environment["OMPI_MCA_orte_default_hostfile"]
     hosts = "".join(f"worker-{rank} slots=2\n" for rank in range(3))
     assert launcher.files[path].content.decode() == hosts
@@ -216,6 +244,84 @@ def test_the_launcher_of_mpi_has_a_host_file():
     assert [each.environment["ANUBIS_RANK"] for each in workers] == ["0", "1", "2"]
     assert all("MASTER_ADDR" not in each.environment for each in (*workers, launcher))
     assert not any(path.endswith("/hostfile") for each in workers for path in each.files)
+
+
+@pytest.fixture
+def machine(host):
+    """As an engine has it that places all replicas of a run on one machine."""
+    return replace(host, one_machine=True)
+
+
+def test_on_one_machine_the_launcher_of_mpi_starts_the_agents_of_the_ranks(machine):
+    (launcher,) = distributed(
+        Strategy.MPI,
+        machine,
+        environment=SUBMITTED,
+        output=Output(metrics=(Metric(name="a", pattern="(.)"),)),
+    ).replicas
+    programs = f"{launcher.record}/programs"
+    assert launcher.environment["PATH"] == f"{programs}:/opt/bin"
+    assert launcher.environment["OMPI_MCA_orte_fork_agent"] == "anubis-rank"
+    assert launcher.environment["OMPI_MCA_oob_tcp_if_include"] == "127.0.0.0/8"
+    assert launcher.files[f"{launcher.record}/hostfile"].content == b"localhost slots=6\n"
+    program = launcher.files[f"{programs}/anubis-rank"]
+    assert program.mode == 0o755
+    assert f'{launcher.record.removesuffix("/benchmark/0")}/worker/"$rank"' in program.content.decode()
+    given = json.loads(launcher.files[f"{launcher.record}/rank.json"].content)
+    assert given.keys() <= options.NAMES
+    assert (given["is_rank"], given["repeats"], given["warmups"]) == (True, 1, 0)
+    assert given["patterns"] == f"{launcher.record}/patterns.json"
+
+
+def test_on_one_machine_every_run_has_its_own_ports(machine):
+    ports = {distributed(Strategy.TORCHRUN, machine).replicas[0].environment["MASTER_PORT"] for _ in range(4)}
+    assert len(ports) > 1
+    assert all(20_000 <= int(port) < 32_768 for port in ports)
+
+
+@pytest.mark.parametrize("strategy", [Strategy.TORCHRUN, Strategy.MPI])
+def test_on_one_machine_only_the_measured_replica_sets_the_governor(machine, strategy):
+    measure = Measure(governor="performance")
+    first, *others = distributed(strategy, machine, measure=measure).replicas
+    assert given(first)["governor"] == "performance"
+    ranks = [json.loads(first.files[f"{first.record}/rank.json"].content)] if strategy is Strategy.MPI else []
+    given_to_others = [*map(given, others), *ranks]
+    assert given_to_others
+    assert {each["governor"] for each in given_to_others} == {""}
+
+
+def test_elsewhere_every_replica_sets_the_governor_of_its_machine():
+    replicas = distributed(Strategy.TORCHRUN, measure=Measure(governor="performance")).replicas
+    assert {given(each)["governor"] for each in replicas} == {"performance"}
+
+
+def group(replica):
+    return json.loads(replica.files[given(replica)["group"]].content)
+
+
+def test_on_one_machine_the_measured_replica_watches_the_others_and_they_watch_it(machine):
+    first, second, third = distributed(Strategy.TORCHRUN, machine).replicas
+    assert [peer["name"] for peer in group(first)["needs"]] == ["benchmark 1", "benchmark 2"]
+    assert group(first)["until"] == ""
+    assert group(second)["until"] == first.record
+    assert group(second)["needs"] == []
+    assert group(second)["in_step"] == [first.record, third.record]
+
+
+def test_the_server_runs_its_probes(machine):
+    hardware = Hardware(instance_type="local", strategy=Strategy.INFERENCE)
+    _, started = launch(machine, hardware=hardware, server=SERVER)
+    server, benchmark = started.replicas
+    assert group(server)["readiness"]["path"] == group(server)["liveness"]["path"] == "/ping"
+    assert group(server)["readiness"]["port"] == 8080
+    assert group(server)["in_step"] == []
+    (peer,) = group(benchmark)["needs"]
+    assert (peer["name"], peer["is_service"], peer["ready_within_s"]) == ("server 0", True, 600.0)
+
+
+def test_a_run_of_one_replica_has_no_others(machine):
+    _, replica = one(machine)
+    assert "group" not in given(replica)
 
 
 def test_an_engine_without_containers_must_share_its_folders():

@@ -95,6 +95,15 @@ def test_an_alert_outlives_the_points_around_its_change_until_its_level_is_resto
     assert series.most_read <= 350
 
 
+def test_all_points_decide_whether_a_series_is_silent_because_it_has_no_stable_level():
+    series, generator = Series(), np.random.default_rng(1)
+    for number in range(EARLIER + 3):
+        level = 110.0 if number // 20 % 2 else 100.0
+        series.add(number, level * (1 + 0.01 * generator.standard_normal()))
+    assert series.most_read == analyse.MOST_POINTS
+    assert series.alerts.find() == []
+
+
 def test_runs_that_measure_one_subject_again_do_not_hide_its_change(monkeypatch):
     """Most of the newest points count only once, so that too few would be left to judge."""
     monkeypatch.setattr(analyse, "NEWEST_POINTS", 120)

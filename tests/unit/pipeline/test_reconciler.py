@@ -10,7 +10,6 @@ from anubis.model.cause import Cause
 from anubis.model.descriptor import OnContamination
 from anubis.model.errors import FullError, NoCapacityError, PlugInError, StageError, StoreError
 from anubis.model.hardware import Hardware
-from anubis.model.points import OWN_METRICS
 from anubis.model.run import Event as RunEvent
 from anubis.model.run import Seen, Step
 from anubis.model.status import Status
@@ -55,7 +54,12 @@ def test_a_run_walks_from_submission_to_its_end(house, reconciler, leave_record)
     ended = house.runs.get(run.id)
     assert (ended.status, ended.cause) == (Status.SUCCEEDED, None)
     assert [event.kind for event in house.events.read(run.id)] == ["placed", "ended", "final"]
-    assert {point.metric for point in house.points.of([run.id])} == set(OWN_METRICS)
+    assert {point.metric for point in house.points.of([run.id])} == {
+        "wall_time",
+        "cpu_time",
+        "peak_memory",
+        "peak_process_memory",
+    }
 
 
 def test_runs_wait_for_room_in_the_order_of_their_submission(house, reconciler, leave_record):
@@ -333,7 +337,7 @@ def test_what_was_placed_by_somebody_who_died_just_then_does_not_wait_for_room(
 
 @pytest.mark.parametrize("placed", [False, True])
 def test_without_its_engine_a_run_harms_no_other_and_can_be_cancelled(house, reconciler, placed):
-    """Somebody uninstalled a plug-in while its runs went on."""
+    """A plug-in was uninstalled while its runs were running."""
     other = FakeEngine()
     other.name = "other"
     house.world.engines["other"] = other

@@ -2,6 +2,7 @@
 
 import statistics
 from array import array
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -146,3 +147,22 @@ def test_the_tree_counts_only_if_it_is_known_for_every_repeat():
     ]
     values = {point.metric: point.value for point in points_of(a_run(), [], measured, "machine")}
     assert values["peak_memory"] == values["peak_process_memory"] == 110
+
+
+RATE = Metric(name="rate", units="images/s", better=Better.HIGHER)
+
+
+def test_energy_and_energy_per_unit_of_work_are_known_for_all_repeats_or_not_at_all():
+    """Repeat n takes 1 + n seconds at 100 W and 50 images a second: 2 J for an image."""
+    measured = [
+        Measured(repeat=n, wall_s=1.0 + n, cpu_s=0.5, peak_process_bytes=None, cpu_energy_j=100.0 * (1 + n))
+        for n in range(3)
+    ]
+    blocks = [a_block("rate", {0: [50.0], 1: [50.0], 2: [50.0]})]
+    found = {point.metric: point for point in points_of(a_run(RATE), blocks, measured, "m")}
+    assert (found["cpu_energy"].value, found["cpu_energy"].units) == (200.0, "J")
+    assert (found["cpu_energy_per_work"].value, found["cpu_energy_per_work"].units) == (2.0, "J/images")
+    assert not {"gpu_energy", "gpu_energy_per_work"} & set(found)
+    measured[1] = replace(measured[1], cpu_energy_j=None)
+    found = {point.metric for point in points_of(a_run(RATE), blocks, measured, "m")}
+    assert not {"cpu_energy", "cpu_energy_per_work"} & found

@@ -8,6 +8,7 @@ from anubis.model.status import Status
 from anubis.store import garbage
 from anubis.testing import FakeStore, a_descriptor, a_run
 from anubis.testing.builders import NOW_S
+from anubis.testing.contracts.sweeps import a_sweep
 
 OLD_S, LATER_S = 1_000.0, 2_000.0
 
@@ -111,3 +112,12 @@ def test_only_records_of_runs_that_ended_long_ago_are_packed(tmp_path, runs):
     assert (dry.path.name, dry.size_bytes >= 5000, packed) == (old.id, True, [])
     (done,) = garbage.pack(tmp_path, runs, Records(), before_s=NOW_S + 50, dry_run=False)
     assert (done.size_bytes, packed) == (17, [old.id])
+
+
+def test_a_sweep_that_may_continue_keeps_its_environment_and_its_script(tmp_path, runs):
+    script = f"{'a' * 64}.tar"
+    sweep = a_sweep(descriptor=a_descriptor(ml=Ml(benchmark_code="x", script=Script(script=script))))
+    environment = a_file(tmp_path / "environments" / f"{sweep.id}.json")
+    archive = a_file(tmp_path / "objects" / script)
+    assert set(found(tmp_path, runs)) == {environment, archive}
+    assert list(garbage.find(tmp_path, runs, before_s=LATER_S, sweeps=[sweep])) == []

@@ -28,9 +28,9 @@ def test_both_databases_have_the_same_statements():
 
 @pytest.mark.parametrize("database", DATABASES)
 def test_every_statement_is_used(database):
-    source = "\n".join(
-        path.read_text() for path in FOLDER.parent.glob("*.py") if path.stem not in {"statements", "queries"}
-    )
+    parts = [FOLDER.parent, FOLDER.parent / "suites", FOLDER.parent / "schedules"]
+    files = [path for part in parts for path in part.glob("*.py")]
+    source = "\n".join(path.read_text() for path in files if path.stem not in {"statements", "queries"})
     names = [re.sub(r"^where_alert_|^where_", "", name) for name in statements_of(database)]
     unused = [
         name

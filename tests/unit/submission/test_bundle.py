@@ -57,25 +57,31 @@ def test_the_launcher_of_mpi_runs_the_command_and_the_workers_wait(strategy):
     names, (worker, launcher) = roles(
         strategy, instance_type="p3.8xlarge", distributed=distributed, measure=Measure(repeats=5)
     )
-    assert names == [("worker", 3), ("launcher", 1)]
+    assert names == [("worker", 3), ("benchmark", 1)]
     assert (worker.command, worker.gpus, worker.processes) == (MPI_WORKER, 4, 4)
+    assert (worker.is_service, launcher.is_service) == (True, False)
     assert (launcher.command, launcher.gpus, launcher.measure.repeats) == (("true",), None, 5)
     assert worker.measure.repeats == 1
 
 
-@pytest.mark.parametrize("strategy", [Strategy.TORCHRUN, Strategy.PARAMETER_SERVER])
-def test_elsewhere_every_machine_runs_the_command(strategy):
+def test_every_rank_of_torchrun_runs_the_command():
     distributed = Distributed(num_instances=3, processes_per_instance="2")
-    names, (worker, launcher) = roles(strategy, distributed=distributed, measure=Measure(repeats=5))
-    assert names == [("worker", 2), ("launcher", 1)]
-    assert worker.command == launcher.command == ("true",)
-    assert worker.measure == launcher.measure
-    assert (worker.processes, launcher.processes) == (2, 2)
+    names, (role,) = roles(Strategy.TORCHRUN, distributed=distributed, measure=Measure(repeats=5))
+    assert names == [("benchmark", 3)]
+    assert (role.command, role.measure.repeats, role.processes, role.is_service) == (("true",), 5, 2, False)
 
 
-def test_one_machine_needs_no_worker():
-    names, _ = roles(Strategy.TORCHRUN, distributed=Distributed(num_instances=1))
-    assert names == [("launcher", 1)]
+def test_a_parameter_server_runs_the_command_of_the_benchmark_or_its_own():
+    distributed = Distributed(num_instances=3)
+    names, (server, worker) = roles(
+        Strategy.PARAMETER_SERVER, distributed=distributed, measure=Measure(repeats=5)
+    )
+    assert names == [("server", 1), ("benchmark", 3)]
+    assert server.command == worker.command == ("true",)
+    assert (server.measure.repeats, worker.measure.repeats) == (1, 5)
+    assert (server.is_service, worker.is_service) == (True, False)
+    _, (server, _) = roles(Strategy.PARAMETER_SERVER, server=SERVER)
+    assert server.command == ("serve", "--model", "a b", "--workers", "4")
 
 
 def test_an_unknown_machine_has_an_unknown_number_of_gpus():

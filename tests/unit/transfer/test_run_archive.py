@@ -58,7 +58,7 @@ def read(content, folder):
 
 
 def packed(members):
-    """An archive of these (name, content) or TarInfo members, as somebody else might make it."""
+    """An archive of these (name, content) or TarInfo members, as other programs may make it."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
         for member, content in members:

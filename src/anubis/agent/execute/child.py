@@ -116,3 +116,17 @@ def _become(  # noqa: PLR0917  called once, in the new process
         os.write(report, bytes([error.errno or 0]))
     finally:
         os._exit(127)
+
+
+def stop_inheritance() -> None:
+    """Keep the benchmark from inheriting the descriptors that the agent inherited, such as the lock of a slot."""
+    try:
+        names = os.listdir("/dev/fd")
+    except OSError:
+        return
+    for name in names:
+        if int(name) > 2:
+            try:
+                os.set_inheritable(int(name), False)
+            except OSError:  # the descriptor of the listing itself
+                continue

@@ -15,6 +15,7 @@ from anubis.agent.observe.kernel import peak_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from anubis.agent.execute.limits import Limits
+    from anubis.agent.observe.energy import Energy
 
 #: Processes that outlive the benchmark have this long to exit by themselves, as ``tee`` does at the end of its input.
 _SETTLE_NS = 200_000_000
@@ -83,8 +84,9 @@ class Family:
 class Execution:
     """Runs the command once. ``facts`` becomes its entry in exit.json."""
 
-    def __init__(self, capture: Capture, family: Family, phase: str, repeat: int) -> None:
+    def __init__(self, capture: Capture, family: Family, energy: Energy, phase: str, repeat: int) -> None:
         self._capture = capture
+        self._energy = energy
         self._family = family
         self.facts: dict[str, object] = {"phase": phase, "repeat": repeat, "code": None, "signal": None}
         self.facts["offsets"] = {spool.name: [spool.size, None] for spool in capture.spools}
@@ -107,6 +109,7 @@ class Execution:
         """Start the command. Raises child.CannotStartError."""
         self.facts["layout_offset"] = layout_offset
         outputs = self._capture.open_outputs()
+        self._energy.start()
         try:
             self.pid, self._start_ns = child.start(command, environment, outputs, cwd, limits, layout_offset)
         finally:
@@ -125,7 +128,8 @@ class Execution:
         return self.pid not in self._family.ended
 
     def update_peak(self) -> None:
-        """Update its peak memory; called at each check."""
+        """Update its peak memory and its energy; called at each check."""
+        self._energy.update()
         self._peak = max(self._peak, peak_of(self.pid) or 0)
 
     def checks_due(self) -> int:
@@ -164,6 +168,7 @@ class Execution:
     def finish(self, grace_s: float) -> None:
         """After its exit: end its leftover processes, read the rest of its output, record its resource usage."""
         ended_ns = self._family.ended[self.pid][4] if self.pid in self._family.ended else monotonic_ns()
+        self.facts["energy"] = self._energy.stop()
         self.facts["leftovers"] = self._end_leftovers(grace_s)
         self._capture.close_outputs()
         rows = {pid: row for pid, row in self._family.ended.items() if pid not in self._family.sidecar_pids}

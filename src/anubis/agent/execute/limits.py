@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import resource
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from anubis.agent.execute.conditions import Conditions
     from anubis.agent.options import Options
 
 
 class Limits:
-    """The CPUs on which the benchmark may run, and how much memory each of its processes may allocate."""
+    """The CPUs on which the benchmark may run, its priority, and how much memory each of its processes may allocate."""
 
-    def __init__(self, options: Options) -> None:
-        self._cpus = {int(number) for number in options.cpus.split(",") if number}
+    def __init__(self, options: Options, conditions: Conditions) -> None:
+        self._cpus = conditions.cpus or {int(number) for number in options.cpus.split(",") if number}
+        self._nice = conditions.nice
         self._memory_bytes = options.memory_bytes
 
     def apply(self) -> None:
         """Set the limits of this process. Raises OSError."""
         if self._cpus:
             os.sched_setaffinity(0, self._cpus)
+        if self._nice:
+            os.setpriority(os.PRIO_PROCESS, 0, self._nice)
         if self._memory_bytes:
             _, hard = resource.getrlimit(resource.RLIMIT_DATA)
             limit = self._memory_bytes if hard == resource.RLIM_INFINITY else min(self._memory_bytes, hard)
             resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-
-
-def is_locked(file: int) -> bool:
-    """Lock an open file for this process; False if another process holds the lock."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -13,13 +13,20 @@ from json import dumps
 from anubis.agent.observe.kernel import MemoryGroup, cpu_limit, read
 from anubis.agent.observe.python_facts import benchmark_python
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Sequence
+
 _CPU = "/sys/devices/system/cpu/"
 #: CPU features that affect numerical code; the digest covers all features.
 _FEATURES = ("avx", "amx", "sse4", "fma", "f16c", "sha_ni", "asimd", "sve", "bf16", "i8mm", "vnni", "neon")
 
 
-def gather(memory_group: MemoryGroup, cwd: str) -> dict[str, object]:
-    """Every fact about the machine, as JSON values; ``cwd`` is where the benchmark will run."""
+def gather(memory_group: MemoryGroup, cwd: str, missing: Sequence[str] = ()) -> dict[str, object]:
+    """Every fact about the machine, as JSON values; ``cwd`` is where the benchmark will run.
+
+    ``missing`` are the conditions of the descriptor that do not apply.
+    """
     system = os.uname()
     cpu = _cpu(system.machine)
     memory = _memory(memory_group)
@@ -42,6 +49,8 @@ def gather(memory_group: MemoryGroup, cwd: str) -> dict[str, object]:
         "load": _line("/proc/loadavg"),
     }
     inputs = _fingerprint_inputs(facts, cpu, memory)
+    if missing:
+        inputs["missing_conditions"] = list(missing)
     facts["fingerprint_inputs"] = inputs
     facts["fingerprint"] = blake2b(dumps(inputs).encode(), digest_size=16).hexdigest()
     return facts

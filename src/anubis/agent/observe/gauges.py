@@ -7,6 +7,11 @@ import time
 
 from anubis.agent import process_tree
 from anubis.agent.observe.kernel import folder, read
+from anubis.record import liveness
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Sequence
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -48,9 +53,11 @@ COLUMNS = [
 class Gauges:
     """Reads the gauges from /proc and /sys; keeps the counters of the last sample to compute rates."""
 
-    def __init__(self, agent: int, record: str) -> None:
+    def __init__(self, agent: int, record: str, peers: Sequence[str] = ()) -> None:
+        """``peers``: records of other replicas of the run, whose processes are not others."""
         self._agent = agent
         self._record = os.fsencode(record)
+        self._peers = peers
         self._group = folder("cpu", "cpu.stat")[0]
         self._last: dict[str, float] = {}
         self._values: dict[str, float] = {}
@@ -186,7 +193,18 @@ class Gauges:
         self._rate("_agent", agent_ticks, 1 / _TICKS_PER_S)
         busy, tree_cpus, agent_cpus = (self._values.get(name) for name in ("_busy", "tree_cpus", "_agent"))
         if busy is not None and tree_cpus is not None and agent_cpus is not None:
-            self._values["others_cpus"] = max(0.0, busy - tree_cpus - agent_cpus)
+            self._values["others_cpus"] = max(0.0, busy - tree_cpus - agent_cpus - self._peer_cpus(rows))
+
+    def _peer_cpus(self, rows: dict[int, list[bytes]]) -> float:
+        """Processors that the other replicas of the run use."""
+        ticks = 0
+        for record in self._peers:
+            pid = liveness.agent_of(record)
+            if pid in rows:
+                members = [pid, *process_tree.descendants(pid, set(), rows)]
+                ticks += sum(int(count) for each in members for count in rows[each][11:15])
+        self._rate("_peers", ticks, 1 / _TICKS_PER_S)
+        return self._values.get("_peers", 0.0)
 
     def _is_sidecar(self, pid: int) -> bool:
         """Whether a child of the agent is a sidecar, started for the same record."""

@@ -5,6 +5,7 @@ Also syncs the record to the disk every half second; a slow disk blocks only thi
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import time
@@ -13,6 +14,7 @@ from anubis.agent.clock import now_s
 from anubis.agent.observe.gauges import COLUMNS, Gauges
 from anubis.agent.sidecar_signals import wake_at_sigterm
 from anubis.record import access, layout, liveness, telemetry
+from anubis.record.files import FolderFiles
 from anubis.record.streams import FLOOD_BYTES
 
 TYPE_CHECKING = False
@@ -28,10 +30,12 @@ def run(options: Options) -> int:
     """Sample until SIGTERM or the end of the agent."""
     wake = wake_at_sigterm()  # SIGTERM means that the benchmark has ended
     devices = _devices()
-    gauges = Gauges(os.getppid(), options.record)
+    gauges = Gauges(os.getppid(), options.record, _peers(options.group))
     columns = COLUMNS + _device_columns(len(devices) if devices else 0)
-    file = access.create(f"{options.record}/{layout.TELEMETRY}", os.O_WRONLY | os.O_TRUNC | os.O_APPEND)
-    size = os.write(file, telemetry.header(columns, PERIOD_S))
+    file = access.create(f"{options.record}/{layout.TELEMETRY}", os.O_WRONLY | os.O_APPEND)
+    size = telemetry.settled_end(FolderFiles(options.record))  # of an earlier execution of this rank
+    os.ftruncate(file, size)
+    size = size or os.write(file, telemetry.header(columns, PERIOD_S))
     streams = [Synced(f"{options.record}/{name}") for name in _STREAMS]
     due = time.monotonic() + PERIOD_S
     ended = False
@@ -46,6 +50,14 @@ def run(options: Options) -> int:
         values = gauges.sample() + (devices.sample() if devices else [])
         size += _append(file, size, telemetry.row(now_s(), values))
     return 0
+
+
+def _peers(path: str) -> list[str]:
+    """The records of the other replicas of the run, from the description of the group; empty without one."""
+    if not path:
+        return []
+    with open(path, encoding="utf-8") as file:
+        return [peer["record"] for peer in json.load(file)["needs"]]
 
 
 class Synced:

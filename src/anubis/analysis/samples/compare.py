@@ -6,12 +6,13 @@ are not pooled (Kalibera & Jones 2013, Rigorous Benchmarking in Reasonable Time)
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from anubis.analysis.samples import estimates
 from anubis.analysis.samples.estimates import FEWEST_RUNS, Estimate
 from anubis.analysis.samples.multiplicity import adjusted, mean_effect
+from anubis.analysis.samples.pairs import signed_rank
 from anubis.analysis.samples.ranks import Shift
 from anubis.analysis.samples.scale import Scale, scale_of
 from anubis.analysis.samples.sessions import grouped
@@ -128,6 +129,21 @@ def compare_many(sides: Iterable[Sides], *, false_discovery_rate: float = 0.05) 
     ]
     effect, interval, count = mean_effect(verdicts)
     return Comparison(verdicts=tuple(verdicts), mean_effect=effect, mean_interval=interval, mean_count=count)
+
+
+def compare_pairs_at(sides: Sides, alpha: float) -> Verdict:
+    """Judge alternated pairs, at least 3, by their ranks with an interval of confidence 1 - ``alpha``.
+
+    With ``alpha`` = 0, and where so few pairs cannot reach it, the verdict is undecided without an interval. It has no p
+    and no detectable effect, because those of a single test do not hold for one that is repeated. The effect of the slot
+    is not removed: the test stays exact only if what is removed does not depend on the order.
+    """
+    sample = _Sample.of(sides)
+    pairs = [(sides.baseline[i], sides.contender[j]) for i, j in sides.pairs]
+    differences = [sample.scale.value(new) - sample.scale.value(old) for old, new in pairs]
+    found = signed_rank(differences, alpha)
+    verdict = replace(_verdict(sample, found, None), p=None, detectable=None, more_runs=None)
+    return verdict if math.isfinite(found.low) else replace(verdict, interval=None)
 
 
 def _verdict(

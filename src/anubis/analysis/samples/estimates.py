@@ -68,7 +68,7 @@ def by_session(
     """The difference between the sessions of both sides, in the metric's unit; None if there are too few sessions."""
     if len(sides[0]) < FEWEST_SESSIONS or not sides[1]:
         return None
-    old, new = ([scale.work(session) for session in side] for side in sides)
+    old, new = map(scale.work_sessions, sides)
     centres = centre(sides[0]), centre(sides[1])
     found = against_history(old, new, difference=scale.value(centres[1]) - scale.value(centres[0]))
     variance = found.level_noise**2

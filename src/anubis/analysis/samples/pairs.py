@@ -66,6 +66,13 @@ def signed_rank(differences: Sequence[float], alpha: float = 0.02) -> Shift:
     return Shift(median(averages), low, high, min(1.0, p))
 
 
+def rank_level(count: int, most: float) -> float:
+    """The largest two-sided p of this many pairs that is at most ``most``; 0: their ranks cannot reach it."""
+    null = _null_cdf(count)
+    outside = int(np.searchsorted(null, most / 2, side="right"))
+    return 2 * float(null[outside - 1]) if outside else 0.0
+
+
 def _averages(differences: Sequence[float]) -> list[float]:
     """The averages of all pairs of differences, each with itself included, sorted."""
     values = np.asarray(differences, dtype=np.float64)

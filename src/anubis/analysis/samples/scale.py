@@ -22,6 +22,15 @@ class Scale:
         """Sorted working values."""
         return sorted(map(math.log, values) if self.logs else [value / self.unit for value in values])
 
+    def work_sessions(self, sessions: Sequence[Sequence[float]]) -> list[list[float]]:
+        """Sorted working values of each session."""
+        if all(len(session) == 1 for session in sessions):  # the most common case, as one list
+            values = [session[0] for session in sessions]
+            return (
+                [[one] for one in map(math.log, values)] if self.logs else [[v / self.unit] for v in values]
+            )
+        return [self.work(session) for session in sessions]
+
     def value(self, value: float) -> float:
         """One working value."""
         return math.log(value) if self.logs else value / self.unit

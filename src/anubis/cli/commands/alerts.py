@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from anubis.api.alerts import alert_to_json
-from anubis.api.deliveries import delivery_to_json
+from anubis.api.alerts import alert_to_json, delivery_to_json
 from anubis.api.runs import event_to_json
 from anubis.cli import terminal
 from anubis.cli.home import open_client

@@ -9,7 +9,7 @@ from anubis.analysis import quantities
 from anubis.api.runs import row_to_json
 from anubis.cli import terminal
 from anubis.cli.home import open_client
-from anubis.cli.params import REF, json_option, mapping, run_filters
+from anubis.cli.params import REF, SCHEDULE, json_option, mapping, run_filters
 from anubis.cli.select import refs
 from anubis.cli.select.unknown_names import unknown_name
 from anubis.cli.views import json_output, tables, units
@@ -29,6 +29,7 @@ _COLUMNS = (
 
 @click.command()
 @run_filters
+@click.option("--schedule", type=SCHEDULE, metavar="SCHEDULE", help="Only runs of this schedule.")
 @click.option("--metric", help="Only runs with a value of this metric, and only its values.")
 @click.option(
     "--limit",
@@ -53,6 +54,7 @@ def history(
     since: float | None,
     until: float | None,
     family: str | None,
+    schedule: str | None,
     limit: int,
     after: str | None,
     as_json: bool,
@@ -66,6 +68,7 @@ def history(
             metric=metric,
             statuses=statuses,
             family_id=refs.family_id(client, family) if family else None,
+            parent_id=client.schedules.get(schedule).id if schedule else None,
             since_s=since,
             until_s=until,
             limit=limit,

@@ -3,6 +3,7 @@
 import contextlib
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
@@ -11,10 +12,11 @@ from anubis.cli import terminal
 from anubis.cli.home import open_client
 from anubis.cli.params import json_option, ref_argument
 from anubis.model.errors import BadInputError
+from anubis.model.hardware import Strategy
 from anubis.model.run import Run
 from anubis.model.status import Status
 from anubis.record import layout, log_stream
-from anubis.record.log_stream import LogStream
+from anubis.record.log_stream import LogStream, MergedLogs
 
 if TYPE_CHECKING:
     from anubis.client import Client
@@ -32,27 +34,72 @@ _SILENT = {Status.COLLECT, Status.ANALYSE, Status.ALERT}
 @click.option("--stdout", "only", flag_value="stdout", help="Only standard output.")
 @click.option("--stderr", "only", flag_value="stderr", help="Only standard error.")
 @click.option("--timestamps", "-t", is_flag=True, help="Prefix every line with its time of arrival.")
+@click.option("--role", help="Only replicas of this role: benchmark, server or worker.")
+@click.option("--rank", type=click.IntRange(min=0), help="Only replicas of this rank.")
 @click.option("--raw", is_flag=True, help="Print the bytes unchanged, with control characters.")
 @json_option
-def logs(*, ref: str, follow: bool, only: str | None, timestamps: bool, raw: bool, as_json: bool) -> None:
+def logs(
+    *,
+    ref: str,
+    follow: bool,
+    only: str | None,
+    timestamps: bool,
+    role: str | None,
+    rank: int | None,
+    raw: bool,
+    as_json: bool,
+) -> None:
     """Print the output of the benchmark.
 
-    Both streams are merged in the order of arrival. Characters that control a terminal are escaped. With --json, each
-    line is an object: time_s, stream, line.
+    Both streams are merged in the order of arrival. If the run has several replicas (ranks, a server), their lines are
+    merged too, and each line begins with role and rank. Characters that control a terminal are escaped. With --json, each
+    line is an object: time_s, stream, line, and for several replicas role and rank.
     """
     if raw and as_json:
         raise BadInputError("--raw and --json cannot be combined", remedy="give one of them")
     line = log_stream.as_json if as_json else log_stream.with_time if timestamps else None
     streams = (only,) if only else (layout.STDOUT, layout.STDERR)
+    wanted = _Wanted(streams=streams, line=line, role=role, rank=rank)
     with open_client() as client:
         run = client.runs.get(ref)
         if follow and not run.status.final:
             with _output(raw=raw) as out:
-                _follow(client, run, streams, line, out)
+                _follow(client, run, wanted, out)
             return
         client.records.folder(run.id)  # a run without a record is an error
         with _output(raw=raw) as out:
-            LogStream(client.records.files(run), streams, line=line).copy(out, last=True)
+            output = wanted.output(client, run)
+            if isinstance(output, MergedLogs) and not output.count and (role or rank is not None):
+                raise BadInputError(
+                    f"run {run.id} has no such replica",
+                    remedy=f"use one of: {', '.join(f'{of} {number}' for of, number in client.records.replicas(run))}",
+                )
+            output.copy(out, last=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wanted:
+    """Which lines are printed, and how."""
+
+    streams: tuple[str, ...]
+    line: "LineFormat | None"
+    role: str | None
+    rank: int | None
+
+    def output(self, client: "Client", run: Run) -> LogStream | MergedLogs:
+        """The output of the run: that of its only replica, or of all that are wanted."""
+        is_single = run.descriptor.hardware.strategy is Strategy.SINGLE_NODE
+        if is_single and self.role is None and self.rank is None:
+            return LogStream(client.records.files(run), self.streams, line=self.line)
+        merged = MergedLogs(self.streams, line=self.line)
+        self.include(merged, client, run)
+        return merged
+
+    def include(self, merged: MergedLogs, client: "Client", run: Run) -> None:
+        """Include the replicas that have appeared."""
+        for role, rank in client.records.replicas(run):
+            if self.role in {None, role} and self.rank in {None, rank}:
+                merged.add(role, rank, client.records.files(run, role, rank))
 
 
 @contextlib.contextmanager
@@ -68,15 +115,15 @@ def _output(*, raw: bool) -> Iterator[BinaryIO]:
         escaped.finish()
 
 
-def _follow(
-    client: "Client", run: Run, streams: tuple[str, ...], line: "LineFormat | None", out: BinaryIO
-) -> None:
+def _follow(client: "Client", run: Run, wanted: _Wanted, out: BinaryIO) -> None:
     """Copy output until the run can produce no more; a new attempt has a new record."""
     client.workers.start()
     while True:
-        stream = LogStream(client.records.files(run), streams, line=line)
+        stream = wanted.output(client, run)
         attempt = run.attempt
         while run.attempt == attempt:
+            if isinstance(stream, MergedLogs):
+                wanted.include(stream, client, run)
             over = run.status.final or run.status in _SILENT
             stream.copy(out, last=over)
             out.flush()

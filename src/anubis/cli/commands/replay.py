@@ -15,8 +15,11 @@ from anubis.cli.views.follow import follow
 from anubis.cli.views.outcome import show_outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from anubis.client import Client
     from anubis.client.protocol.runs import Replayed
+    from anubis.model.problem import Problem
 
 
 @click.command()
@@ -35,15 +38,16 @@ def replay(
 ) -> int:
     """Measure a stored run again: its descriptor with its overrides, and its script archive.
 
-    Prints what differs now: the machine, Python, data without a digest. Refuses to measure other code under the
-    commit of the run.
+    Prints what differs now: the machine, Python, the environment; and at the end, what was measured: the data and the
+    image. Refuses to measure other code under the commit of the run.
 
     Exits like "anubis run".
     """
     with open_client() as client:
         replayed = client.runs.replay(ref, overrides=mapping(overrides), folder=folder)
         if not as_json:
-            _show_differences(replayed)
+            terminal.note(f"replay of {replayed.replay_of.id}")
+            _show_differences(replayed.differences)
         if detach:
             client.workers.start()
             if as_json:
@@ -52,16 +56,17 @@ def replay(
                 terminal.line(replayed.run.id)
             return exit_codes.OK
         ended = follow(client, [replayed.run], cancels=True)
+        after = client.runs.compared(replayed)
         if as_json:
-            json_output.show(_as_json(client, replayed))
+            json_output.show(_as_json(client, after))
         else:
+            _show_differences(after.differences[len(replayed.differences) :])
             show_outcome(client, ended, as_json=False)
     return status_text.exit_code([run.status for run in ended])
 
 
-def _show_differences(replayed: "Replayed") -> None:
-    terminal.note(f"replay of {replayed.replay_of.id}")
-    for problem in replayed.differences:
+def _show_differences(differences: "Sequence[Problem]") -> None:
+    for problem in differences:
         terminal.warn(errors.located(problem, ""))
         if problem.remedy:
             terminal.remedy(problem.remedy, indent="  ")

@@ -1,6 +1,7 @@
 """``anubis show`` and ``anubis descriptor``: details of one run."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,12 +12,14 @@ from anubis.api.runs import event_to_json, run_to_json
 from anubis.cli import terminal
 from anubis.cli.commands.status import about
 from anubis.cli.home import open_client
-from anubis.cli.params import json_option, ref_argument
+from anubis.cli.params import json_option, mapping, overlay_option, overrides_option, ref_argument
 from anubis.cli.views import json_output, tables, units
 from anubis.late import late
+from anubis.model.errors import BadInputError
 from anubis.model.plain import to_plain
 from anubis.model.run import Event
 from anubis.record.environment import RecordedEnvironment
+from anubis.record.layout import TELEMETRY
 from anubis.record.reading import Record
 from anubis.reporting.markup import person
 from anubis.reporting.status_words import event_word
@@ -24,7 +27,9 @@ from anubis.reporting.status_words import event_word
 if TYPE_CHECKING:
     from anubis import describe
     from anubis.api import descriptors as api_descriptors
+    from anubis.cli.descriptors import validate
 else:  # pydantic
+    validate = late("anubis.cli.descriptors.validate")
     api_descriptors = late("anubis.api.descriptors")
     describe = late("anubis.describe")
 
@@ -44,6 +49,10 @@ def show(*, ref: str, as_json: bool) -> None:
         points, events = client.results.points([run.id]), client.runs.events(run.id)
         record, folder = Record(client.records.files(run)), str(client.records.folder_of(run) or "")
         environment = client.records.environment(run)
+        replicas = [
+            (role, rank, Record(client.records.files(run, role, rank)))
+            for role, rank in client.records.replicas(run)
+        ]
     if as_json:
         extra = {
             "events": [event_to_json(event) for event in events],
@@ -51,12 +60,15 @@ def show(*, ref: str, as_json: bool) -> None:
             "environment": environment_to_json(environment) if environment else None,
             "exit": dict(record.exit),
             "record": folder or None,
+            "replicas": [_replica(*replica) for replica in replicas],
         }
         json_output.show({**run_to_json(run, points), **extra})
         return
     _section("", tables.pairs([*about(run), ("record", folder)], width=terminal.width()))
     _section("timeline", _timeline(events, run.created_s))
     _section("executions", _executions(record.exit))
+    if len(replicas) > 1:
+        _section("replicas", _replicas(replicas))
     if environment:
         _section("environment", tables.pairs(_environment(environment), width=terminal.width()))
     facts = {name: value for name, value in record.facts.items() if name not in _NOT_SHOWN}
@@ -71,13 +83,29 @@ def show(*, ref: str, as_json: bool) -> None:
     help="Print every value that the run has, with its origin: a line of the file, --set, a default, the matrix, "
     "or the submission (engine, commit, script).",
 )
+@overrides_option("Override a field of a descriptor FILE")
+@overlay_option
 @json_option
-def descriptor(*, ref: str, resolved: bool, as_json: bool) -> None:
-    """Print the descriptor file as it was submitted.
+def descriptor(
+    *,
+    ref: str,
+    resolved: bool,
+    overrides: tuple[tuple[str, str], ...],
+    overlays: tuple[Path, ...],
+    as_json: bool,
+) -> None:
+    """Print the descriptor file as it was submitted; instead of RUN, a descriptor FILE can be named.
+
+    A file that extends others, or that overlays changed, is printed with them as one text.
 
     With --json also the descriptor of the run: with overrides and the values of its cell of a sweep; defaults are left
     out unless --resolved adds every value.
     """
+    if Path(ref).is_file():
+        _show_file(Path(ref), mapping(overrides), overlays, resolved=resolved, as_json=as_json)
+        return
+    if overrides or overlays:
+        raise BadInputError(f"there is no file {ref}", remedy="--set and --overlay apply only to a file")
     with open_client() as client:
         run, text = client.runs.get(ref), client.runs.text(ref)
     values = (
@@ -92,6 +120,18 @@ def descriptor(*, ref: str, resolved: bool, as_json: bool) -> None:
     if resolved:
         text = describe.resolved_text(values, file="line")
     terminal.line(text, nl=not text.endswith("\n"))
+
+
+def _show_file(
+    file: Path, overrides: dict[str, str], overlays: Sequence[Path], *, resolved: bool, as_json: bool
+) -> None:
+    if resolved or as_json:
+        validate.show_resolved(file, overrides, overlays, as_json=as_json)
+        return
+    if overrides:
+        raise BadInputError("--set has an effect only with --resolved", remedy="add --resolved")
+    text = validate.composed_of(file, overlays).text
+    terminal.line(text.decode(errors="replace") if isinstance(text, bytes) else text, nl=False)
 
 
 def _section(title: str, lines: Iterable[str]) -> None:
@@ -128,6 +168,38 @@ def _timeline(events: Sequence[Event], created_s: float) -> Iterator[str]:
 
 def _detail(key: str, value: str) -> str:
     return f"round={int(value) + 1}" if key == "cell.round" else f"{key}={value}"
+
+
+def _replica(role: str, rank: int, record: Record) -> dict[str, Any]:
+    """One replica as JSON; null where it has no result."""
+    ended, telemetry = record.exit, record.files.state(TELEMETRY)
+    result = {name: ended.get(name) for name in ("code", "signal", "cause", "reason", "started_s", "ended_s")}
+    executions = [
+        {"repeat": each.repeat, "code": each.code, "wall_s": each.wall_s, "cpu_s": each.cpu_s}
+        for each in record.executions
+    ]
+    return {
+        "role": role,
+        "rank": rank,
+        **result,
+        "executions": executions,
+        "telemetry_bytes": telemetry.size_bytes if telemetry else 0,
+    }
+
+
+def _replicas(replicas: Sequence[tuple[str, int, Record]]) -> Iterator[str]:
+    columns = (
+        tables.Column(title="ROLE"),
+        tables.Column(title="RANK", right=True),
+        tables.Column(title="CPU", right=True),
+        tables.Column(title="ENDED"),
+    )
+    rows: list[list[tables.Cell]] = []
+    for role, rank, record in replicas:
+        cpu_s = sum(each.cpu_s for each in record.executions)
+        reason = str(record.exit.get("reason") or ("succeeded" if record.exit else "no result"))
+        rows.append([role, str(rank), units.duration(cpu_s), reason])
+    return tables.lines(columns, rows, width=terminal.width())
 
 
 def _executions(ended: Mapping[str, Any]) -> Iterator[str]:

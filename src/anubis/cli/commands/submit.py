@@ -28,10 +28,21 @@ def submit(*, asked: submissions.Asked, as_json: bool) -> None:
 
 
 @click.command()
+@click.option(
+    "--schedules",
+    "keeps_schedules",
+    is_flag=True,
+    help="Also submit the runs of schedules at their due times, and work until SIGTERM or Ctrl-C.",
+)
 @json_option
-def worker(*, as_json: bool) -> None:
+def worker(*, keeps_schedules: bool, as_json: bool) -> None:
     """Drive all unfinished runs, then exit; exit at once if another worker does. Started automatically when there are unfinished runs."""
     with open_client() as client:
+        if keeps_schedules:
+            client.workers.keep_schedules()
+            if as_json:
+                json_output.show({"drove": True})
+            return
         drove = client.workers.run()
     if as_json:
         json_output.show({"drove": drove})

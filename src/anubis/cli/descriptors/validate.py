@@ -4,7 +4,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 import click
 
 from anubis.cli import errors, exit_codes, terminal
-from anubis.cli.params import json_option, mapping, overrides_option
-from anubis.cli.views import json_output, tables, units
+from anubis.cli.params import json_option, mapping, overlay_option, overrides_option
+from anubis.cli.views import datasets_view, json_output, tables, units
+from anubis.contracts.datasets import DataPlan
 from anubis.late import late
-from anubis.model.errors import BadInputError
+from anubis.model.errors import BadInputError, PlugInError
 from anubis.model.problem import Problem, Severity
 from anubis.settings import Settings
 
@@ -23,11 +24,13 @@ if TYPE_CHECKING:
     from anubis import describe, wiring
     from anubis.api import descriptors as api_descriptors
     from anubis.describe.check import schedules
+    from anubis.pipeline import run_data
     from anubis.submission import descriptor_files, refusals
 else:  # pydantic, the store
     api_descriptors = late("anubis.api.descriptors")
     describe = late("anubis.describe")
     descriptor_files = late("anubis.submission.descriptor_files")
+    run_data = late("anubis.pipeline.run_data")
     refusals = late("anubis.submission.refusals")
     schedules = late("anubis.describe.check.schedules")
     wiring = late("anubis.wiring")
@@ -36,10 +39,11 @@ else:  # pydantic, the store
 @click.command()
 @click.argument("files", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="FILE...")
 @overrides_option("Override a field")
+@overlay_option
 @click.option(
     "--upgrade", is_flag=True, help="Print the file in the spelling of version 1.0; comments are kept."
 )
-@click.option("--plan", is_flag=True, help="Show every run that the file describes.")
+@click.option("--plan", is_flag=True, help="Show every run that the file describes, and the data to fetch.")
 @click.option(
     "--resolved", is_flag=True, help="Print every value with its origin: the file, --set, or a default."
 )
@@ -48,6 +52,7 @@ def validate(
     *,
     files: tuple[Path, ...],
     overrides: tuple[tuple[str, str], ...],
+    overlays: tuple[Path, ...],
     upgrade: bool,
     plan: bool,
     resolved: bool,
@@ -65,12 +70,12 @@ def validate(
     if resolved and (len(files) > 1 or plan):
         raise BadInputError("--resolved prints only one file", remedy="name one FILE, without --plan")
     if resolved:
-        _show_resolved(files[0], mapping(overrides), as_json=as_json)
+        show_resolved(files[0], mapping(overrides), overlays, as_json=as_json)
         return exit_codes.OK
     if upgrade:
         terminal.line(_upgraded(files[0]), nl=False)
         return exit_codes.OK
-    reports = [_report(file, mapping(overrides), plan=plan) for file in files]
+    reports = [_report(file, mapping(overrides), overlays, plan=plan) for file in files]
     if as_json:
         json_output.show(
             [
@@ -79,6 +84,7 @@ def validate(
                     (*report.problems, *report.here),
                     report.cells if plan else None,
                     next_due_s=report.next_due_s,
+                    data=report.data,
                 )
                 for report in reports
             ]
@@ -105,6 +111,8 @@ class _Report:
     cells: "tuple[describe.Cell, ...]"
     #: Found with the engines and notifiers of this installation.
     here: tuple[Problem, ...] = ()
+    #: What a plan says about its data; None: it has none.
+    data: "DataPlan | None" = None
 
     @property
     def valid(self) -> bool:
@@ -124,19 +132,35 @@ class _Report:
         return describe.due_after(info.scheduling, info.timezone, time.time())
 
 
-def _report(file: Path, overrides: dict[str, str], *, plan: bool) -> _Report:
+def _report(file: Path, overrides: dict[str, str], overlays: Sequence[Path], *, plan: bool) -> _Report:
     try:
-        content = read_file(file)
+        composed = composed_of(file, overlays)
     except BadInputError as error:  # the other files are checked all the same
-        return _Report(file, error.problems, ())
-    reading = describe.read(content, filename=str(file), overrides=overrides)
+        problems = error.problems or (Problem(path="", message=error.message, remedy=error.remedy),)
+        return _Report(file, tuple(problems), ())
+    reading = describe.read(composed.text, filename=str(file), overrides=overrides)
+    reading = replace(reading, problems=composed.located(reading.problems))
     if reading.descriptor is None:
         return _Report(file, reading.problems, ())
     try:
         cells = describe.cells(reading.descriptor)
     except BadInputError as error:
         return _Report(file, (*reading.problems, *error.problems), ())
-    return _Report(file, reading.problems, cells, tuple(dict.fromkeys(_here(cells, plan=plan))))
+    here = tuple(dict.fromkeys(_here(cells, plan=plan)))
+    return _Report(file, reading.problems, cells, here, _data(cells) if plan else None)
+
+
+def _data(cells: "Sequence[describe.Cell]") -> "DataPlan | None":
+    """The data of all runs that are to be fetched, each once; the sources are asked for their sizes."""
+    needed = [source for cell in cells for source in run_data.sources_of(cell.descriptor)]
+    wanted = {(source.src, source.digest, source.unpack): source for source in needed}
+    if not wanted:
+        return None
+    cache = wiring.datasets(wiring.surroundings_of(Settings.from_env(os.environ)))
+    try:
+        return DataPlan(sources=tuple(map(cache.plan, wanted.values())), free_bytes=cache.free_bytes())
+    except PlugInError:  # no installed source reads an address: it is among the problems
+        return None
 
 
 def _here(cells: "Sequence[describe.Cell]", *, plan: bool) -> Iterator[Problem]:
@@ -154,12 +178,21 @@ def _here(cells: "Sequence[describe.Cell]", *, plan: bool) -> Iterator[Problem]:
             yield from refusals.only_recorded(cell.descriptor, engine)
 
 
-def _show_resolved(file: Path, overrides: dict[str, str], *, as_json: bool) -> None:
-    content = read_file(file)
-    reading = describe.read(content, filename=str(file), overrides=overrides)
+def composed_of(file: Path, overlays: Sequence[Path] = ()) -> "describe.Composed":
+    """The text of a file, ``-`` for standard input, with its bases and overlays. Raises BadInputError."""
+    folder = Path.cwd() if str(file) == "-" else file.resolve().parent
+    return describe.compose(read_file(file), str(file), folder, overlays)
+
+
+def show_resolved(file: Path, overrides: dict[str, str], overlays: Sequence[Path], *, as_json: bool) -> None:
+    """Print every value of a file with its origin. Raises BadInputError with all problems."""
+    composed = composed_of(file, overlays)
+    reading = describe.read(composed.text, filename=str(file), overrides=overrides)
     if reading.descriptor is None:
-        raise descriptor_files.invalid(content, str(file), overrides, reading.problems)
-    values = describe.resolved(content, overrides=overrides)
+        raise descriptor_files.invalid(
+            composed.text, str(file), overrides, composed.located(reading.problems)
+        )
+    values = describe.located(describe.resolved(composed.text, overrides=overrides), composed)
     if as_json:
         json_output.show_list(map(api_descriptors.resolved_to_json, values))
     else:
@@ -211,10 +244,12 @@ def _show(report: _Report, *, plan: bool) -> None:
         return
     first = report.cells[0].descriptor
     runs = units.counted(len(report.cells), "run")
-    metrics = units.counted(len(first.output.metrics), "metric")
+    metrics = units.counted(len(first.metrics), "metric")
     terminal.line(f"{file}: valid: {first.info.name}, {runs}, {metrics}{_due(report)}")
     if plan:
         _show_plan(report.cells)
+    if report.data:
+        datasets_view.show_plan(report.data)
 
 
 def _due(report: _Report) -> str:

@@ -9,7 +9,9 @@ import click
 
 from anubis.cli import exit_codes, terminal
 from anubis.cli.doctor import controls as aa_controls
+from anubis.cli.doctor import noise_advice
 from anubis.cli.doctor.installation_checks import Check, State, installation
+from anubis.cli.doctor.left_governors import left_governors
 from anubis.cli.doctor.machine_checks import machine_checks
 from anubis.cli.doctor.noise_floor import BUDGET_S, RUNS, Noise, measured
 from anubis.cli.home import open_client
@@ -17,6 +19,7 @@ from anubis.cli.params import json_option
 from anubis.cli.select.gate_sides import CONTROL_ROUNDS
 from anubis.cli.views import json_output, tables, units
 from anubis.model.errors import BadInputError, DamagedSamplesError
+from anubis.pipeline.host.resources import FOLDER
 from anubis.settings import Settings
 from anubis.store.sql import sqlite_backups as backups
 
@@ -25,7 +28,11 @@ _COLOURS = {State.OK: "green", State.WARN: "yellow", State.FAIL: "red"}
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path), required=False)
-@click.option("--noise", is_flag=True, help=f"Measure this machine's noise floor ({2 * BUDGET_S:g} s).")
+@click.option(
+    "--noise",
+    is_flag=True,
+    help=f"Measure this machine's noise floor and say what to change ({3 * BUDGET_S:g} s).",
+)
 @click.option(
     "--database", is_flag=True, help="Only read the whole database and check its structure and samples."
 )
@@ -69,21 +76,25 @@ def doctor(
         )
     if database:
         return _check_database(as_json=as_json)
-    checks = [*installation(Settings.from_env(os.environ)), *machine_checks()]
+    settings = Settings.from_env(os.environ)
+    machine = [*machine_checks(), *left_governors(settings.home / FOLDER)]
+    checks = [*installation(settings), *machine]
     if not as_json:
         _show(checks)
     results = list(measured()) if noise else []
+    changes = list(noise_advice.advice(machine, results)) if noise else []
     found = _controls(file, controls, rounds) if file else None
     if as_json:
         json_output.show(
             {
                 "checks": [asdict(check) for check in checks],
                 "noise": [asdict(each) for each in results],
+                "advice": [asdict(each) for each in changes],
                 "controls": asdict(found.rate) if found and found.rate else None,
             }
         )
     else:
-        _show_measured(results, found)
+        _show_measured(results, changes, found)
     is_broken = any(check.state is State.FAIL for check in checks) or (found is not None and found.failed)
     return exit_codes.FAILED if is_broken else exit_codes.OK
 
@@ -93,10 +104,14 @@ def _controls(file: Path, count: int | None, rounds: int | None) -> aa_controls.
         return aa_controls.measured(client, file, count=count or aa_controls.CONTROLS, rounds=rounds)
 
 
-def _show_measured(noise: Sequence[Noise], found: aa_controls.Controls | None) -> None:
+def _show_measured(
+    noise: Sequence[Noise], changes: Sequence[noise_advice.Advice], found: aa_controls.Controls | None
+) -> None:
     if noise:
         terminal.line()
         _show_noise(noise)
+        for line in noise_advice.lines(changes):
+            terminal.line(line)
     if found:
         terminal.line()
         for line in aa_controls.lines(found):
@@ -111,7 +126,7 @@ def _check_database(*, as_json: bool) -> int:
         raise DamagedSamplesError.of_several(damaged)
     whole = Check("database", State.OK, f"{path} ({units.size(path.stat().st_size)}), no damage found")
     if as_json:
-        json_output.show({"checks": [asdict(whole)], "noise": [], "controls": None})
+        json_output.show({"checks": [asdict(whole)], "noise": [], "advice": [], "controls": None})
     else:
         _show([whole])
     return exit_codes.OK

@@ -1,4 +1,4 @@
-"""Checks of the installation: Python, home folder, disk, database, engines."""
+"""Checks of the installation: Python, home folder, disk, database and plug-ins."""
 
 import os
 import platform
@@ -17,7 +17,7 @@ from anubis.contracts.engine import Engine
 from anubis.model.errors import AnubisError, BadInputError
 from anubis.plug_ins import PlugIns
 from anubis.settings import Settings
-from anubis.wiring import engines, make_home, notifiers, surroundings_of
+from anubis.wiring import engines, make_home, notifiers, sources, surroundings_of
 
 OLDEST_PYTHON = (3, 11)
 
@@ -43,7 +43,7 @@ class Check:
 
 
 def installation(settings: Settings) -> Iterator[Check]:
-    """Python, home folder, disk, database, engines, notifiers."""
+    """Python, home folder, disk, database, engines, sources of datasets, notifiers."""
     version = platform.python_version()
     if sys.version_info >= OLDEST_PYTHON:
         yield Check("python", State.OK, version)
@@ -64,6 +64,7 @@ def installation(settings: Settings) -> Iterator[Check]:
     installed = engines(surroundings)
     yield from _plug_ins("engines", installed)
     yield from _programs(installed)
+    yield from _plug_ins("sources", sources(surroundings))
     yield from _plug_ins("notifiers", notifiers(surroundings))
 
 

@@ -22,7 +22,7 @@ SWAPPED = 0.05
 
 def machine_checks(root: Path = Path("/")) -> Iterator[Check]:
     """One check for every property that this machine reports; ``root`` is the root of the file system."""
-    for check in (_governor, _turbo, _load, _steal, _swap, _cpu_limit, _memory_limit, _clock):
+    for check in _CHECKS:
         result = check(root)
         if result is not None:
             yield result
@@ -54,6 +54,35 @@ def _turbo(root: Path) -> Check | None:
         else "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"
     )
     return Check("turbo", State.WARN, "on: the clock rate depends on temperature and on other cores", remedy)
+
+
+def _smt(root: Path) -> Check | None:
+    state = _read(root / "sys/devices/system/cpu/smt/control")
+    if state not in {"on", "off", "forceoff"}:
+        return None
+    if state != "on":
+        return Check("SMT", State.OK, "off")
+    remedy = 'set pin = "auto" in [measure], or: echo off | sudo tee /sys/devices/system/cpu/smt/control'
+    return Check("SMT", State.WARN, "on: two threads share a core and its caches", remedy)
+
+
+def _aslr(root: Path) -> Check | None:
+    state = _read(root / "proc/sys/kernel/randomize_va_space")
+    if state is None:
+        return None
+    if state != "0":
+        return Check("ASLR", State.OK, "on: the layout of memory is part of the noise, not a bias")
+    remedy = "echo 2 | sudo tee /proc/sys/kernel/randomize_va_space"
+    return Check("ASLR", State.WARN, "off: one layout of memory is measured, which may favour a side", remedy)
+
+
+def _isolation(root: Path) -> Check | None:
+    isolated = _read(root / "sys/devices/system/cpu/isolated")
+    if isolated is None:
+        return None
+    if not isolated:
+        return Check("isolation", State.OK, "none: the scheduler may run other processes on every CPU")
+    return Check("isolation", State.OK, f'CPUs {isolated} (use them with pin = "{isolated}" in [measure])')
 
 
 def _load(root: Path) -> Check | None:
@@ -154,3 +183,18 @@ def _read(path: Path) -> str | None:
         return path.read_text().strip()
     except OSError:
         return None
+
+
+_CHECKS = (
+    _governor,
+    _turbo,
+    _smt,
+    _aslr,
+    _isolation,
+    _load,
+    _steal,
+    _swap,
+    _cpu_limit,
+    _memory_limit,
+    _clock,
+)

@@ -1,6 +1,7 @@
 """The noise floor of this machine: the variation of the time of repeated equal work."""
 
 import math
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ PIECE_S = 0.02
 #: Runs on each side for which the smallest detectable effect is computed.
 RUNS = 10
 _MEMORY_BYTES = 32 << 20
+#: Kernels whose noise shows what pinning saves.
+CPU, PINNED = "cpu", "cpu, pinned"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +44,20 @@ class Noise:
 def measured(
     *, budget_s: float = BUDGET_S, clock: Callable[[], float] = time.perf_counter
 ) -> Iterator[Noise]:
-    """The noise of a computing kernel and of one that copies memory; about ``budget_s`` seconds each."""
+    """The noise of a computing kernel and of one that copies memory; about ``budget_s`` seconds each.
+
+    Where processes can be bound to CPUs and there are several, also of the computing kernel on one of them.
+    """
     source = bytes(_MEMORY_BYTES)
-    for name, kernel in (("cpu", _compute), ("memory", lambda count: _move(source, count))):
+    for name, kernel in ((CPU, _compute), ("memory", lambda count: _move(source, count))):
         yield judged(name, _times(kernel, budget_s, clock))
+    usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+    if len(usable) > 1:
+        os.sched_setaffinity(0, {max(usable)})
+        try:
+            yield judged(PINNED, _times(_compute, budget_s, clock))
+        finally:
+            os.sched_setaffinity(0, usable)
 
 
 def judged(name: str, times: list[float]) -> Noise:

@@ -113,3 +113,15 @@ def completions(incomplete: str) -> Iterator[tuple[str, str]]:
                 yield ref, about
         elif row.id.startswith(incomplete):
             yield short[row.id], about
+
+
+def schedule_completions(incomplete: str) -> Iterator[tuple[str, str]]:
+    """Names and cron expressions of the schedules that begin like this; none if the database cannot be opened."""
+    try:
+        with open_client() as client:
+            found = client.schedules.find()
+    except AnubisError:
+        return
+    for schedule in found:
+        if schedule.name.startswith(incomplete):
+            yield schedule.name, f"{schedule.scheduling} {schedule.timezone}"

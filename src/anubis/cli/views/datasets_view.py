@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from anubis.cli import terminal
 from anubis.cli.views import tables, units
-from anubis.contracts.datasets import FetchProgress, StoredDataset
+from anubis.contracts.datasets import DataPlan, FetchProgress, PlannedDataset, StoredDataset
 
 #: Digits of a digest in a table.
 _DIGITS = 12
@@ -24,6 +24,32 @@ def show(found: Sequence[StoredDataset]) -> None:
     )
     now_s = time.time()
     tables.show(columns, [_row(stored, now_s) for stored in found])
+
+
+def show_plan(plan: DataPlan) -> None:
+    """The data to fetch with their sizes, and the space for them."""
+    columns = (
+        tables.Column(title="DATA TO FETCH", cut=True),
+        tables.Column(title="SIZE", right=True),
+        tables.Column(title="IN THE CACHE", right=True),
+    )
+    terminal.line()
+    tables.show(columns, [_planned_row(planned) for planned in plan.sources])
+    size, left = plan.size_bytes, plan.fetch_bytes
+    total = (
+        "not known" if size is None or left is None else f"{units.size(size)}, {units.size(left)} to fetch"
+    )
+    terminal.line(f"total: {total}; free on the disk of the cache: {units.size(plan.free_bytes)}")
+    for planned in plan.sources:
+        if planned.problem:
+            terminal.warn(planned.problem)
+    if left is not None and left > plan.free_bytes:
+        terminal.warn("the disk of the cache has too little space for these data")
+
+
+def _planned_row(planned: PlannedDataset) -> list[tables.Cell]:
+    size = "not known" if planned.size_bytes is None else units.size(planned.size_bytes)
+    return [planned.src, size, units.size(planned.stored_bytes)]
 
 
 def show_one(stored: StoredDataset) -> None:

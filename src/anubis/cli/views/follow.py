@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from anubis.client import Client
 
 
-def follow(client: "Client", runs: Sequence[Run], *, cancels: bool) -> list[Run]:
+def follow(client: "Client", runs: Sequence[Run], *, cancels: bool, in_detail: bool = True) -> list[Run]:
     """Drive these runs until they are final; the runs as they ended.
 
     With ``cancels`` the first Ctrl-C cancels them and the command continues to wait; the second Ctrl-C exits. Without
     ``cancels`` the first one exits, and so does a closed terminal. Raises KeyboardInterrupt after a note on how to
-    watch the runs later.
+    watch the runs later. Without ``in_detail`` only a terminal shows the runs.
     """
     ids = [run.id for run in runs]
     try:
         with (
-            _leaving_with_the_terminal(),
-            progress(client, runs) as view,
+            leaving_with_the_terminal(),
+            progress(client, runs, in_lines=in_detail) as view,
             _interruptible(client, ids, view, cancels=cancels),
         ):
             return client.runs.wait(ids, view.changed)
@@ -40,7 +40,7 @@ def follow(client: "Client", runs: Sequence[Run], *, cancels: bool) -> list[Run]
 
 
 @contextmanager
-def _leaving_with_the_terminal() -> Iterator[None]:
+def leaving_with_the_terminal() -> Iterator[None]:
     """SIGHUP and SIGTERM interrupt, unless they are ignored (nohup)."""
     before = {number: signal.getsignal(number) for number in (signal.SIGHUP, signal.SIGTERM)}
     for number, disposition in before.items():

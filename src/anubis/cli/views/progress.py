@@ -36,13 +36,13 @@ class Progress(Protocol):
     def __exit__(self, *error: object) -> None: ...
 
 
-def progress(client: "Client", runs: Sequence[Run]) -> Progress:
-    """The view that suits standard error."""
+def progress(client: "Client", runs: Sequence[Run], *, in_lines: bool = True) -> Progress:
+    """The view that suits standard error; without ``in_lines`` nothing is shown where there is no terminal."""
     if terminal.preferences.quiet:
         return Silence()
     if terminal.interactive(sys.stderr):
         return live.LiveView(client, runs)
-    return Lines(client, runs)
+    return Lines(client, runs) if in_lines else Silence()
 
 
 class Silence:

@@ -60,6 +60,11 @@ def lines(columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, width: i
         yield _line(shown, widths, row)
 
 
+def last_part(axis: str) -> str:
+    """The title of the column of a matrix axis: ``THREADS`` for ``env.vars.THREADS``."""
+    return axis.rpartition(".")[2].upper() or axis
+
+
 def pairs(rows: Iterable[tuple[str, str]], *, width: int | None = None) -> Iterator[str]:
     """``name  value`` lines with aligned values, folded to ``width``; pairs without a value are left out."""
     kept = [(visible_line(name), visible_line(value)) for name, value in rows if value]

@@ -2,14 +2,24 @@
 
 import math
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
+from anubis.contracts.chores import Chore
+from anubis.late import late
 from anubis.model.errors import FullError, ReadOnlyError
 from anubis.model.run import Run
 from anubis.pipeline import worker
 from anubis.pipeline.completion import Waiting
 from anubis.pipeline.lease_owner import new_owner
 from anubis.pipeline.reconciler import Reconciler
+from anubis.suites.sweep_chore import SweepChore
 from anubis.wiring import Installation
+
+if TYPE_CHECKING:
+    from anubis.pipeline.chores import scheduler
+    from anubis.suites.sweep_state import SweepState
+else:  # only the worker that keeps schedules reads descriptors
+    scheduler = late("anubis.pipeline.chores.scheduler")
 
 #: How long a run in the foreground waits for a database that does not answer, seconds.
 PATIENCE_S = 120.0
@@ -23,6 +33,26 @@ def drive(
     Raises StoreError if the database cannot be written: at once if it is read-only or full, else after a while.
     """
     runs = installation.world.runs
+    waiting = Waiting(runs, run_ids, changed)
+    _drive(installation, reconciler(installation, waiting.note, patience_s=PATIENCE_S), waiting.over)
+    return [runs.get(run_id) for run_id in run_ids]
+
+
+def drive_sweep(
+    installation: Installation, sweep_id: str, changed: "Callable[[SweepState], None] | None" = None
+) -> None:
+    """Submit the cells of a sweep and drive due runs until the sweep no longer runs. Raises StoreError as ``drive``."""
+
+    def note(state: "SweepState") -> None:
+        if changed and state.sweep.id == sweep_id:
+            changed(state)
+
+    chore = SweepChore(installation.world, note)
+    driver = reconciler(installation, patience_s=PATIENCE_S, sweeps=chore)
+    _drive(installation, driver, lambda: chore.running is not None and sweep_id not in chore.running)
+
+
+def _drive(installation: Installation, driver: Reconciler, until: Callable[[], bool]) -> None:
     try:
         installation.world.leases.release(new_owner())  # changes nothing
     except (FullError, ReadOnlyError) as error:
@@ -30,12 +60,9 @@ def drive(
             f"{error.message}; no run can be continued or followed",
             remedy="free space on its disk, or make its folder writable; anubis status shows the state of a run",
         ) from error
-    waiting = Waiting(runs, run_ids, changed)
-    driver = reconciler(installation, waiting.note, patience_s=PATIENCE_S)
-    driver.drive(until=waiting.over)
-    if runs.unfinished() or driver.chores.outstanding:
+    driver.drive(until=until)
+    if installation.world.runs.unfinished() or driver.chores.outstanding:
         worker.start(installation.settings.home)
-    return [runs.get(run_id) for run_id in run_ids]
 
 
 def reconciler(
@@ -43,14 +70,34 @@ def reconciler(
     changed: Callable[[Run], None] | None = None,
     *,
     patience_s: float = math.inf,
+    keeps_schedules: bool = False,
+    sweeps: SweepChore | None = None,
 ) -> Reconciler:
-    """A reconciler of this process. ``patience_s`` is how long it waits for a database that does not answer."""
+    """A reconciler of this process. ``patience_s`` is how long it waits for a database that does not answer.
+
+    ``sweeps`` is the chore that submits the cells of sweeps, if the caller observes it.
+    """
     installation.store.keep_room()
+    chores: list[Chore] = [installation.relay, installation.sealer, sweeps or SweepChore(installation.world)]
+    if keeps_schedules:
+        chores.append(
+            scheduler.Scheduler(
+                installation.store.schedules,
+                installation.world,
+                default_engine=installation.settings.engine,
+            )
+        )
+
+    def note(run: Run) -> None:
+        installation.sealer.note(run)
+        if changed:
+            changed(run)
+
     return Reconciler(
         installation.world,
         new_owner(),
         lease_s=installation.settings.lease_s,
-        changed=changed,
-        chores=[installation.relay],
+        changed=note,
+        chores=chores,
         patience_s=patience_s,
     )

@@ -1,6 +1,7 @@
 """Records of runs of this installation."""
 
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 from urllib.parse import unquote_to_bytes, urlsplit
@@ -13,15 +14,18 @@ from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.run import Run
 from anubis.record import liveness
 from anubis.record.environment import RecordedEnvironment, recorded
+from anubis.record.layout import BENCHMARK, FIRST_RANK
+from anubis.sealing import sealer
+from anubis.sealing.chain import Head, Kind
+from anubis.sealing.sealer import ChainReport
 from anubis.wiring import Installation
 
 if TYPE_CHECKING:
-    from anubis.pipeline import extraction, summarise
+    from anubis.pipeline import rank_values
     from anubis.transfer import run_transfer
 else:  # archives need tarfile and zstandard, and few commands read samples
     run_transfer = late("anubis.transfer.run_transfer")
-    extraction = late("anubis.pipeline.extraction")
-    summarise = late("anubis.pipeline.summarise")
+    rank_values = late("anubis.pipeline.rank_values")
 
 
 class Records(protocol.Records):
@@ -30,6 +34,7 @@ class Records(protocol.Records):
     def __init__(self, installation: Installation) -> None:
         self._world = installation.world
         self._home = installation.settings.home
+        self._sealer = installation.sealer
 
     def folder(self, ref: str) -> Path:
         run = find_run(self._world.runs, ref)
@@ -52,8 +57,12 @@ class Records(protocol.Records):
         never_placed = run.placed_s is None and liveness.is_revoked(folder)
         return None if never_placed else Path(folder)
 
-    def files(self, run: Run) -> RoleFiles:
-        return RoleFiles(self._world.records, RecordKey(run.id, run.attempt))
+    def files(self, run: Run, role: str = BENCHMARK, rank: int = FIRST_RANK) -> RoleFiles:
+        return RoleFiles(self._world.records, RecordKey(run.id, run.attempt, role, rank))
+
+    def replicas(self, run: Run) -> Sequence[tuple[str, int]]:
+        files = self._world.records.list(run.id, run.attempt)
+        return sorted({(each.key.role, each.key.rank) for each in files})
 
     def environment(self, run: Run) -> RecordedEnvironment | None:
         return recorded(self.files(run))
@@ -63,15 +72,14 @@ class Records(protocol.Records):
         if not run.status.final:
             raise BadInputError(f"run {run.id} is not final", remedy=f"wait for it: anubis watch {run.id}")
         self.folder(run.id)
-        found = extraction.extracted(self._world.records, RecordKey(run.id, run.attempt))
+        found = rank_values.values_of(run, self._world.records)
         if found.problem:
             raise BadInputError(
                 f"the record of run {run.id} does not contain all samples: {found.problem}",
                 remedy="the stored samples were not changed; measure again: anubis replay " + run.id,
             )
-        blocks, _ = summarise.in_declared_units(run.descriptor.output.metrics, found.blocks)
-        self._world.runs.replace_samples(run.id, blocks)
-        return [block.metric for block in blocks]
+        self._world.runs.replace_samples(run.id, found.blocks)
+        return [block.metric for block in found.blocks]
 
     def export(self, ref: str, out: BinaryIO) -> Run:
         run = find_run(self._world.runs, ref)
@@ -79,4 +87,14 @@ class Records(protocol.Records):
         return run
 
     def bring_in(self, file: Path) -> Run:
-        return run_transfer.import_archive(file, self._world, self._home)
+        run = run_transfer.import_archive(file, self._world, self._home)
+        self._sealer.seal([run.id], Kind.IMPORTED)
+        return run
+
+    def seal(self) -> list[str]:
+        return [entry.run_id for entry in self._sealer.seal(sealer.missing(self._sealer))]
+
+    def compare_chain(
+        self, *, known: Head | None = None, progress: Callable[[int, int], None] | None = None
+    ) -> ChainReport:
+        return sealer.compare(self._sealer, known=known, progress=progress)

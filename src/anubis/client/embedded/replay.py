@@ -18,6 +18,7 @@ from anubis.submission.replay import (
     code_differences,
     environment_differences,
     machine_differences,
+    measured_differences,
     submission_of,
 )
 from anubis.submission.submit import Submission, runs_of
@@ -52,6 +53,17 @@ def replay(
     found += environment_differences(None if again is None else again[1])
     adding.add(world, runs, events, environment=again[0] if again else None)
     return Replayed(run=runs[0][0], replay_of=run, differences=tuple(found))
+
+
+def compared(installation: Installation, replayed: Replayed) -> Replayed:
+    """See ``Runs.compared`` of the protocol."""
+    world = installation.world
+    now = world.runs.get(replayed.run.id)
+    before, after = (
+        Record(RoleFiles(world.records, RecordKey(run.id, run.attempt))) for run in (replayed.replay_of, now)
+    )
+    measured = tuple(measured_differences(before, after))
+    return replace(replayed, run=now, differences=replayed.differences + measured)
 
 
 def _differences(

@@ -48,6 +48,7 @@ class Runs(protocol.Runs):
         rounds: int = 1,
         control: bool = False,
         warned: Callable[[Path, Problem], None] | None = None,
+        overlays: Sequence[Path] = (),
     ) -> list[Run]:
         return submission.submit(
             self._installation,
@@ -57,12 +58,16 @@ class Runs(protocol.Runs):
             rounds=rounds,
             control=control,
             warned=warned,
+            overlays=overlays,
         )
 
     def replay(
         self, ref: str, *, overrides: Mapping[str, str] | None = None, folder: Path | None = None
     ) -> protocol.Replayed:
         return replay.replay(self._installation, self.get(ref), overrides=overrides or {}, folder=folder)
+
+    def compared(self, replayed: protocol.Replayed) -> protocol.Replayed:
+        return replay.compared(self._installation, replayed)
 
     def wait(self, run_ids: Sequence[str], changed: Callable[[Run], None] | None = None) -> list[Run]:
         return driving.drive(self._installation, run_ids, changed)
@@ -129,6 +134,9 @@ class Runs(protocol.Runs):
                 f"not final yet: {', '.join(busy)}", remedy="cancel them first (anubis cancel)"
             )
         ids = [run.id for run in runs]
+        sealed = [run_id for run_id in ids if self._world.records.attempts(run_id)]
+        with contextlib.suppress(FullError):  # noted again below, when there is space
+            self._installation.sealer.note_purged(sealed)
         try:
             self._world.runs.remove(ids)
         except (FullError, ReadOnlyError):
@@ -138,6 +146,7 @@ class Runs(protocol.Runs):
             with contextlib.closing(build(self._installation.settings)) as installation:
                 installation.world.runs.remove(ids)
         self._remove_files(ids)
+        self._installation.sealer.note_purged(sealed)
         return ids
 
     def _remove_files(self, run_ids: Sequence[str]) -> None:

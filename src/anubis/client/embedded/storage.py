@@ -4,8 +4,12 @@ from collections.abc import Sequence
 
 from anubis.client.protocol import tools as protocol
 from anubis.contracts.garbage import Garbage
+from anubis.contracts.sweeps import SweepPhase
 from anubis.store import garbage
 from anubis.wiring import Installation
+
+#: More sweeps than an installation has.
+_ALL = 1_000_000
 
 
 class Storage(protocol.Storage):
@@ -16,7 +20,9 @@ class Storage(protocol.Storage):
         self._world = installation.world
 
     def collect(self, *, before_s: float, dry_run: bool = False) -> Sequence[Garbage]:
-        files = list(garbage.find(self._home, self._world.runs, before_s=before_s))
+        stored = self._world.sweeps.find(limit=_ALL)
+        sweeps = [sweep for sweep in stored if sweep.phase is not SweepPhase.ENDED]
+        files = list(garbage.find(self._home, self._world.runs, before_s=before_s, sweeps=sweeps))
         if not dry_run:
             for each in files:
                 garbage.remove(each)

@@ -7,7 +7,7 @@ from pathlib import Path
 from anubis.contracts.world import World
 from anubis.describe.drafting import DescriptorText
 from anubis.model.problem import Problem
-from anubis.model.run import Run
+from anubis.model.run import Event, Run
 from anubis.submission import script_archive, side_by_side
 from anubis.submission.descriptor_files import submissions_of
 from anubis.submission.environment import adding
@@ -26,15 +26,49 @@ def submit(
     rounds: int,
     control: bool,
     warned: Callable[[Path, Problem], None] | None,
+    overlays: Sequence[Path] = (),
 ) -> list[Run]:
     """See ``Runs.submit`` of the protocol."""
+    world = installation.world
+    runs, events = _runs(
+        installation, files, overrides, script, rounds, control=control, warned=warned, overlays=overlays
+    )
+    adding.add(world, runs, events)
+    if warned:
+        warn_of(installation, files, [run for run, _ in runs], rounds, warned)
+    return [run for run, _ in runs]
+
+
+def prepared(
+    installation: Installation,
+    files: Sequence[Path | DescriptorText],
+    *,
+    overrides: Mapping[str, str],
+    script: Path | None,
+    warned: Callable[[Path, Problem], None] | None,
+) -> list[tuple[Run, str]]:
+    """One run of each file with the text of its descriptor; only the script is stored."""
+    return _runs(installation, files, overrides, script, 1, control=False, warned=warned)[0]
+
+
+def _runs(
+    installation: Installation,
+    files: Sequence[Path | DescriptorText],
+    overrides: Mapping[str, str],
+    script: Path | None,
+    rounds: int,
+    *,
+    control: bool,
+    warned: Callable[[Path, Problem], None] | None,
+    overlays: Sequence[Path] = (),
+) -> tuple[list[tuple[Run, str]], list[Event]]:
     settings, world = installation.settings, installation.world
     key = _store_script(installation, script) if script else None
     measured = [file for file in files for _ in range(2)] if control else files
-    submissions = submissions_of(measured, overrides=overrides, script=key, warned=warned)
+    submissions = submissions_of(measured, overrides=overrides, script=key, warned=warned, overlays=overlays)
     if control:
         submissions = [*map(as_control, submissions)]
-    runs, events = runs_of(
+    return runs_of(
         submissions,
         engines=world.engines,
         notifiers=world.notifiers,
@@ -44,12 +78,20 @@ def submit(
         clock=world.clock,
         rounds=rounds,
     )
-    adding.add(world, runs, events)
-    if warned:
-        found = [problem for run, _ in runs for problem in _remarks(world, run)]
-        for problem in dict.fromkeys([*found, *_differences(world, [run for run, _ in runs], rounds)]):
-            warned(Path(str(files[0])), problem)
-    return [run for run, _ in runs]
+
+
+def warn_of(
+    installation: Installation,
+    files: Sequence[Path | DescriptorText],
+    runs: Sequence[Run],
+    rounds: int,
+    warned: Callable[[Path, Problem], None],
+) -> None:
+    """Warn about what an engine does not do, and about differences between the sides of a comparison."""
+    world = installation.world
+    found = [problem for run in runs for problem in _remarks(world, run)]
+    for problem in dict.fromkeys([*found, *_differences(world, runs, rounds)]):
+        warned(Path(str(files[0])), problem)
 
 
 def _remarks(world: World, run: Run) -> Iterator[Problem]:

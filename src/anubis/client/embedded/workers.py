@@ -1,5 +1,6 @@
 """The background worker of this installation."""
 
+import threading
 from typing import TYPE_CHECKING
 
 from anubis.client.protocol import tools as protocol
@@ -24,8 +25,7 @@ class Workers(protocol.Workers):
         self._is_started = False
 
     def start(self) -> bool:
-        unfinished = self._installation.world.runs.unfinished()
-        self._is_started = unfinished > 0 and worker.start(self._installation.settings.home)
+        self._is_started = self._unfinished() > 0 and worker.start(self._installation.settings.home)
         return self._is_started
 
     def pick_up(self) -> bool:
@@ -34,6 +34,11 @@ class Workers(protocol.Workers):
         except (StoreError, OSError):  # the command that was called has done what it could
             return False
 
+    def _unfinished(self) -> int:
+        """The number of runs that are not final, and of sweeps that may have further runs."""
+        world = self._installation.world
+        return world.runs.unfinished() + len(world.sweeps.running())
+
     def _is_driven(self) -> bool:
         """Whether a process holds a lease. A process that is stopped lives but does not renew its leases."""
         world = self._installation.world
@@ -41,8 +46,15 @@ class Workers(protocol.Workers):
         owners = world.leases.drivers(now_s=world.clock.now_s(), lease_s=lease_s)
         return any(not is_dead(owner) for owner in owners)
 
+    def keep_schedules(self) -> None:
+        home, stopped = self._installation.settings.home, threading.Event()
+        reconciler = driving.reconciler(self._installation, keeps_schedules=True)
+        # The lock only keeps others from starting a worker in the background, so it is not needed.
+        with worker.only_worker(home) as lock, worker.ended_by_signal(stopped):
+            reconciler.drive(until=worker.stopped(home, lock, stopped))
+
     def run(self) -> bool:
-        home, unfinished = self._installation.settings.home, self._installation.world.runs.unfinished
+        home, unfinished = self._installation.settings.home, self._unfinished
 
         def drive(lock: worker.WorkerLock) -> None:
             reconciler = driving.reconciler(self._installation)

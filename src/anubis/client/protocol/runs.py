@@ -12,9 +12,12 @@ from anubis.model.problem import Problem
 from anubis.model.run import Event, Run
 from anubis.record.environment import RecordedEnvironment
 from anubis.record.files import Files
+from anubis.record.layout import BENCHMARK, FIRST_RANK
 
 if TYPE_CHECKING:
     from anubis.describe.drafting import DescriptorText
+    from anubis.sealing.chain import Head
+    from anubis.sealing.sealer import ChainReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,12 +42,13 @@ class Runs(Protocol):
         rounds: int = 1,
         control: bool = False,
         warned: Callable[[Path, Problem], None] | None = None,
+        overlays: Sequence[Path] = (),
     ) -> list[Run]:
         """Store the runs of these descriptor files or texts, all or none; the runs in the order in which they will start.
 
         Several files, several rounds or a ``[matrix]`` make a family. ``control``: each file is measured as both sides of
         an A/A control, which no series, alert or baseline contains. ``warned`` is called with every old spelling
-        and every field that the engine only records. Raises BadInputError with every problem found.
+        and every field that the engine only records. ``overlays`` are files that change every descriptor. Raises BadInputError with every problem found.
         """
         ...
 
@@ -56,6 +60,10 @@ class Runs(Protocol):
         ``overrides`` are applied in addition; ``folder`` is the working folder (None: that of the run). Raises
         BadInputError with every problem if another code would be measured.
         """
+        ...
+
+    def compared(self, replayed: Replayed) -> Replayed:
+        """The replay after its end: also with the differences of what the two runs measured, their data and image."""
         ...
 
     def wait(self, run_ids: Sequence[str], changed: Callable[[Run], None] | None = None) -> list[Run]:
@@ -136,8 +144,12 @@ class Records(Protocol):
         """The folder of the record of the run's current attempt; None if there is none on this machine."""
         ...
 
-    def files(self, run: Run) -> Files:
-        """The files of the run's current attempt (role benchmark, rank 0); they may not exist yet."""
+    def files(self, run: Run, role: str = BENCHMARK, rank: int = FIRST_RANK) -> Files:
+        """The files of one replica in the run's current attempt; they may not exist yet."""
+        ...
+
+    def replicas(self, run: Run) -> Sequence[tuple[str, int]]:
+        """Role and rank of every replica that has a record in the run's current attempt, in order."""
         ...
 
     def environment(self, run: Run) -> RecordedEnvironment | None:
@@ -158,4 +170,17 @@ class Records(Protocol):
 
     def bring_in(self, file: Path) -> Run:
         """Store the run of an archive, complete or not at all. Raises BadInputError."""
+        ...
+
+    def seal(self) -> list[str]:
+        """Add the final runs that the chain of this installation does not contain to it; their ids."""
+        ...
+
+    def compare_chain(
+        self, *, known: "Head | None" = None, progress: Callable[[int, int], None] | None = None
+    ) -> "ChainReport":
+        """Compare all runs of the chain with what is stored. ``known`` is a head that was noted earlier.
+
+        ``progress`` is called with the number of runs done and of all. Raises BrokenChainError.
+        """
         ...

@@ -1,6 +1,6 @@
 """Operations on many runs: bisections, histories of other tools, storage, workers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
@@ -11,6 +11,8 @@ from anubis.model.problem import Problem
 from anubis.model.run import Run
 
 if TYPE_CHECKING:
+    from anubis.alternation.judgement import State
+    from anubis.alternation.plan import Alternation, Plan
     from anubis.bisection.bisect_request import BisectRequest
     from anubis.bisection.bisection import BisectResult, CommitResult
     from anubis.transfer.histories import Added, ImportDefaults, ImportResult
@@ -37,6 +39,39 @@ class Bisections(Protocol):
         self, alert_id: str, *, metric: str | None = None, repository: Path | None = None
     ) -> "BisectRequest":
         """The search for the commit in the range of an alert that changed its most severe metric."""
+        ...
+
+
+class Alternations(Protocol):
+    """Two descriptors on one machine, alternated until they are decided or a budget is spent."""
+
+    def begin(
+        self,
+        files: Sequence[Path],
+        asked: "Plan",
+        *,
+        overrides: Mapping[str, str] | None = None,
+        script: Path | None = None,
+        warned: Callable[[Path, Problem], None] | None = None,
+    ) -> "Alternation":
+        """Store the first rounds of two descriptor files, the baseline first. Raises BadInputError."""
+        ...
+
+    def get(self, ref: str) -> "Alternation":
+        """The alternation to which a run belongs. Raises NotFoundError, or BadInputError if it belongs to none."""
+        ...
+
+    def proceed(
+        self,
+        alternation: "Alternation",
+        *,
+        measure: Callable[[Sequence[Run]], Sequence[Run]] | None = None,
+        judged: "Callable[[State], None] | None" = None,
+    ) -> "State":
+        """Measure rounds until the alternation ends. An interrupted alternation continues where it stopped.
+
+        ``measure`` waits for runs (None: ``Runs.wait``); ``judged`` is called after each pair of rounds.
+        """
         ...
 
 
@@ -117,6 +152,13 @@ class Workers(Protocol):
         """Start a worker if there are unfinished runs that no process drives; whether one was started.
 
         A process that is stopped no longer drives its runs when their leases have expired. Does nothing where no worker can be started, for example on a read-only disk.
+        """
+        ...
+
+    def keep_schedules(self) -> None:
+        """Submit the runs of schedules and drive runs in this process, until it gets SIGTERM or SIGINT.
+
+        Several processes may do this: each due time is submitted once.
         """
         ...
 

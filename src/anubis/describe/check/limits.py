@@ -69,6 +69,7 @@ _PORT = Limit(minimum=1, maximum=65535)
 _MACHINE = {"gpus": Limit(minimum=0), "cpus": Limit(above=0), "memory_gb": Limit(above=0)}
 _PROBE = {
     "path": Limit(pattern=r"/\S*", meaning="a path that begins with '/'"),
+    "command": _NOT_EMPTY,
     "port": _PORT,
     "scheme": Limit(pattern="https?", meaning='"http" or "https"'),
     "initial_delay_seconds": _COUNT,
@@ -76,6 +77,7 @@ _PROBE = {
     "timeout_seconds": _COUNT,
     "success_threshold": _COUNT,
     "failure_threshold": _COUNT,
+    "max_wait_seconds": _COUNT,
 }
 _SOURCE = {
     "src": Limit(
@@ -132,7 +134,18 @@ LIMITS: dict[str, Limit] = {
     **_under("data.sources[]", _SOURCE),
     "measure.repeats": Limit(minimum=1, maximum=_MANY),
     "measure.warmups": Limit(minimum=0, maximum=_MANY),
+    "measure.pin": Limit(
+        pattern=r"|auto|[0-9]{1,4}(?:-[0-9]{1,4})?(?:,[0-9]{1,4}(?:-[0-9]{1,4})?)*",
+        meaning='empty, "auto" or numbers of CPUs, such as "0-3,8"',
+    ),
+    "measure.nice": Limit(minimum=-20, maximum=19),
+    "measure.governor": Limit(
+        pattern="[a-z_]{0,15}", meaning='empty, or the name of a governor, such as "performance"'
+    ),
     "measure.timeout_s": Limit(above=0, maximum=_YEAR_S),
+    "sweep.max_parallel": Limit(minimum=1, maximum=_MANY),
+    "sweep.stop_after": Limit(minimum=0, maximum=_MANY),
+    "sweep.halving.keep": Limit(above=0, maximum=0.99),
     **_under("output.metrics[]", _METRIC),
     **_under("server.hardware", _MACHINE),
     "server.hardware.instance_type": _ONE_WORD,

@@ -108,8 +108,8 @@ def _is_secret(value: Any) -> bool:
 
 
 def _server(tree: Mapping[str, Any]) -> RuleFindings:
-    inference = get(tree, ("hardware", "strategy")) == Strategy.INFERENCE
-    if inference and "server" not in tree:
+    strategy = get(tree, ("hardware", "strategy"))
+    if strategy == Strategy.INFERENCE and "server" not in tree:
         message = 'strategy = "inference" needs a server'
         yield (
             ("hardware", "strategy"),
@@ -117,11 +117,16 @@ def _server(tree: Mapping[str, Any]) -> RuleFindings:
                 message=message, remedy="add [server.hardware] and [server.env], or choose another strategy"
             ),
         )
-    if not inference and "server" in tree:
+    if strategy not in (Strategy.INFERENCE, Strategy.PARAMETER_SERVER) and "server" in tree:
         yield (
             ("server",),
             _warning("the server is not used", 'write strategy = "inference" in [hardware] to use it'),
         )
+    for name in ("readiness_probe", "liveness_probe"):
+        probe = _table(tree, "server", "env", name)
+        if "path" in probe and "command" in probe:
+            message = "a probe is a request or a command, not both"
+            yield ("server", "env", name, "command"), Remark(message=message, remedy="remove path or command")
     ports = get(tree, ("server", "env", "ports"))
     if ports == []:
         yield ("server", "env", "ports"), Remark(message="the server has no port", remedy="ports = [8080]")

@@ -1,11 +1,13 @@
 """Schedules: cron expressions of five fields, their ``@`` names, and time zones.
 
-cronsim computes the due times. It follows Debian's cron, also for daylight saving time: a skipped time is due directly
-after the change, a repeated time is due once.
+Due times follow Debian's cron, also for daylight saving time. An expression with a fixed minute and hour is due once a day: a
+skipped time directly after the change, a repeated time at the first of the two. If the minute or the hour begins with
+``*``, it is due by elapsed time: not in the skipped hour, and in both of the repeated ones. cronsim reads the expressions.
 """
 
 import re
-from datetime import UTC, datetime, tzinfo
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cache
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -24,6 +26,9 @@ NAMES = {
     "@midnight": "0 0 * * *",
     "@hourly": "0 * * * *",
 }
+_NEVER = "the schedule is never due: this date does not exist"
+#: An expression that is not due in this time is never due.
+_LONGEST = timedelta(days=50 * 366)
 _FIELDS = {
     "minute": "0-59",
     "hour": "0-23",
@@ -39,11 +44,54 @@ def due_after(scheduling: str, timezone: str, after_s: float) -> float | None:
 
     ``scheduling`` and ``timezone`` are those of a descriptor that was read without errors.
     """
+    return next(due_times(scheduling, timezone, after_s), None)
+
+
+def due_times(scheduling: str, timezone: str, after_s: float) -> Iterator[float]:
+    """The due times of a schedule after ``after_s``, in order and each once; see ``due_after``."""
     if scheduling == SINGLE_RUN:
-        return None
-    start = datetime.fromtimestamp(after_s, zone(timezone))
-    moment = next(CronSim(expanded(scheduling), start), None)
-    return None if moment is None else moment.timestamp()
+        return
+    last_s, start = after_s, datetime.fromtimestamp(after_s, zone(timezone))
+    cron = CronSim(expanded(scheduling), start)
+    # Fixed times of a day follow the clock on the wall, other expressions the elapsed time, as in Debian's cron.
+    follows_wall = cron.fixup_tz is not None or start.tzinfo is UTC
+    for moment in cron if follows_wall else _elapsed(cron, start):
+        # Times that the clock skips fall together, and those before a start in a repeated hour are past.
+        if (due_s := moment.timestamp()) > last_s:
+            last_s = due_s
+            yield due_s
+
+
+def _elapsed(cron: CronSim, start: datetime) -> Iterator[datetime]:
+    """The due times of an expression in elapsed time.
+
+    cronsim steps over hours next to a change at midnight or by half an hour. So an offset that changes within a step is
+    approached minute by minute.
+    """
+    at = start.replace(second=0, microsecond=0).astimezone(UTC)
+    end = at + _LONGEST
+    while at < end:
+        local = at.astimezone(start.tzinfo)
+        if local.month not in cron.months:
+            at = _midnight(local.replace(day=28) + timedelta(days=4), day=1)
+            continue
+        if not cron.match_day(local):
+            at = _midnight(local + timedelta(days=1))
+            continue
+        later: list[int] = []
+        if local.hour in cron.hours:
+            if local.minute in cron.minutes:
+                yield local
+            later = [minute for minute in cron.minutes if minute > local.minute]
+        following = at + timedelta(minutes=min(later, default=60) - local.minute)
+        is_even = following.astimezone(start.tzinfo).utcoffset() == local.utcoffset()
+        at = following if is_even else at + timedelta(minutes=1)
+
+
+def _midnight(local: datetime, day: int | None = None) -> datetime:
+    """The first moment of the date (or of another day of its month) in its zone, as UTC."""
+    date = local.replace(day=day or local.day, hour=0, minute=0, fold=0)
+    return date.astimezone(UTC)
 
 
 def expanded(scheduling: str) -> str:
@@ -88,6 +136,8 @@ def _check_fields(scheduling: str) -> Remark | None:
         never = next(CronSim(scheduling, datetime(2024, 1, 1, tzinfo=UTC)), None) is None
     except CronSimError as error:
         name = re.sub("^Bad ", "", str(error))
+        if name == "day-of-month" and _no_such_date(scheduling):
+            return Remark(message=_NEVER, remedy=_EXAMPLE)
         allowed = f": it takes {_FIELDS[name]}" if name in _FIELDS else ""
         return Remark(
             message=f"the {name} field of the cron expression is not valid{allowed}", remedy=_EXAMPLE
@@ -95,8 +145,18 @@ def _check_fields(scheduling: str) -> Remark | None:
     except (AssertionError, ValueError):  # cronsim on forms such as "L/2" and numbers of a thousand digits
         return Remark(message="the cron expression cannot be read", remedy=_EXAMPLE)
     if never:
-        return Remark(message="the schedule is never due: this date does not exist", remedy=_EXAMPLE)
+        return Remark(message=_NEVER, remedy=_EXAMPLE)
     return None
+
+
+def _no_such_date(scheduling: str) -> bool:
+    """Whether the day exists in some months, but not in those of the expression."""
+    minute, hour, day, _, weekday = scheduling.split()
+    try:
+        CronSim(f"{minute} {hour} {day} * {weekday}", datetime(2024, 1, 1, tzinfo=UTC))
+    except (CronSimError, AssertionError, ValueError):
+        return False
+    return True
 
 
 def check_timezone(timezone: str) -> Remark | None:

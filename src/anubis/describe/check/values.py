@@ -5,6 +5,7 @@ import shlex
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from anubis.describe.check.limits import check, check_key, quoted
@@ -23,13 +24,23 @@ _ADDRESSES = {f"{shown(path)}[].src" for path in SOURCE_LISTS}
 NOTIFY_ON = tuple(kind.value for kind in AlertKind)
 
 
-def check_values(tree: Mapping[str, Any], findings: Findings, *, lenient: bool) -> None:
+_NONE_KNOWN: Mapping[Path, Any] = MappingProxyType({})
+
+
+def check_values(
+    tree: Mapping[str, Any],
+    findings: Findings,
+    *,
+    lenient: bool,
+    known: Mapping[Path, Any] = _NONE_KNOWN,
+) -> None:
     """Check every value of a tree in the shape of the model; values of the wrong type are left to the validation.
 
-    ``lenient``: the rules of old files.
+    ``lenient``: the rules of old files. ``known``: values that were checked before, by path; the same object at the same
+    path is not checked again.
     """
     for path, value in leaves(tree):
-        if path[0] == "matrix":
+        if path[0] == "matrix" or (value is not None and known.get(path) is value):
             continue
         for remark in remarks(path, value):
             findings.add(path, _lenient(path, value, remark) if lenient else remark)

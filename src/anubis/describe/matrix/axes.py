@@ -1,6 +1,5 @@
 """Sweeps: the cross product of the axes of a matrix; each cell is a separate descriptor."""
 
-import copy
 import itertools
 import math
 from collections.abc import Iterator, Mapping
@@ -11,7 +10,7 @@ from anubis.describe.check.limits import LARGEST, quoted
 from anubis.describe.check.values import remarks
 from anubis.describe.fields import UNKNOWN, kind_at, members, section_of
 from anubis.describe.findings import Findings, did_you_mean
-from anubis.describe.paths import Path, parsed, put
+from anubis.describe.paths import Path, copied, parsed, put
 from anubis.describe.rewriting import Rewriter
 from anubis.model.descriptor import Descriptor, Matrix
 
@@ -20,7 +19,10 @@ MAX_CELLS = 10_000
 #: Maximum number of axes, and of entries of ``exclude``.
 _MAX_ENTRIES = 500
 #: Sections that a matrix cannot vary.
-FIXED = ("spec_version", "matrix", "notify")
+FIXED = ("spec_version", "matrix", "sweep", "notify")
+#: Keys of the section that are not axes, and the axis that ``seeds`` abbreviates.
+_LISTS = ("exclude", "include")
+SEEDS, SEED_AXIS = "seeds", "env.vars.SEED"
 
 
 def normalise_matrix(rewriter: Rewriter) -> None:
@@ -30,28 +32,28 @@ def normalise_matrix(rewriter: Rewriter) -> None:
     if not isinstance(written, dict):
         return
     findings.moved[("matrix", "axes")] = ("matrix",)
-    excluded = written.get("exclude", [])
-    if len(written) > _MAX_ENTRIES or (isinstance(excluded, list) and len(excluded) > _MAX_ENTRIES):
-        message = f"the matrix has more than {_MAX_ENTRIES} axes or entries of exclude"
+    lists = {name: written.get(name, []) for name in _LISTS}
+    if len(written) > _MAX_ENTRIES or any(
+        isinstance(entries, list) and len(entries) > _MAX_ENTRIES for entries in lists.values()
+    ):
+        message = f"the matrix has more than {_MAX_ENTRIES} axes or entries of exclude or include"
         findings.error(("matrix",), message, "split it into several descriptors")
         del tree["matrix"]
         return
-    axes = {}
-    for key, values in written.items():
-        if key != "exclude" and (expanded := _axis(key, values, findings)) is not None:
-            axes[key] = expanded
-    exclude = _exclude(excluded, axes, findings)
-    tree["matrix"] = {"axes": axes, "exclude": exclude}
+    axes = _axes(written, findings)
+    exclude = _exclude(lists["exclude"], axes, findings)
+    include = _include(lists["include"], axes, exclude, findings)
+    tree["matrix"] = {"axes": axes, "exclude": exclude, **({"include": include} if include else {})}
     _check_overlap(axes, findings)
-    if not written.keys() - {"exclude"}:
+    if not written.keys() - {*_LISTS}:
         findings.error(
             ("matrix",), "the matrix has no axis", 'add one, such as "env.vars.BATCH" = ["16", "32"]'
         )
-    if (count := math.prod(map(len, axes.values()))) > MAX_CELLS:
+    if (count := math.prod(map(len, axes.values())) + len(include)) > MAX_CELLS:
         shown = f"{count:,} cells, more" if count < 10**15 else "far more cells"
         message = f"the matrix has {shown} than {MAX_CELLS:,}"
         findings.error(("matrix",), message, "take fewer values, or split it into several descriptors")
-    elif axes and next(combinations(Matrix(axes=_tuples(axes), exclude=tuple(exclude))), None) is None:
+    elif axes and next(combinations(_matrix(axes, exclude, include)), None) is None:
         findings.error(("matrix", "exclude"), "every cell is excluded", "remove entries of exclude")
 
 
@@ -63,22 +65,44 @@ def axis_path(key: str) -> Path:
 
 
 def combinations(matrix: Matrix) -> Iterator[dict[str, Any]]:
-    """The values of every cell that is not excluded, the last axis changing first."""
+    """The values of every cell that is not excluded, the last axis changing first; then the included cells."""
     for combination in itertools.product(*matrix.axes.values()):
         values = dict(zip(matrix.axes, combination, strict=True))
         if not any(all(values[key] == value for key, value in entry.items()) for entry in matrix.exclude):
             yield values
+    yield from matrix.include
 
 
 def cell_tree(base: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any] | None:
     """The base with the values of one cell; None if a path does not exist in it."""
-    tree = copy.deepcopy({key: value for key, value in base.items() if key != "matrix"})
-    placed = [put(tree, axis_path(key), copy.deepcopy(value)) for key, value in values.items()]
+    tree = copied({key: value for key, value in base.items() if key != "matrix"})
+    placed = [put(tree, axis_path(key), copied(value)) for key, value in values.items()]
     return tree if all(placed) else None
 
 
-def _tuples(axes: dict[str, list[Any]]) -> dict[str, tuple[Any, ...]]:
-    return {key: tuple(values) for key, values in axes.items()}
+def _matrix(
+    axes: dict[str, list[Any]], exclude: list[dict[str, Any]], include: list[dict[str, Any]]
+) -> Matrix:
+    tuples = {key: tuple(values) for key, values in axes.items()}
+    return Matrix(axes=tuples, exclude=tuple(exclude), include=tuple(include))
+
+
+def _axes(written: Mapping[str, Any], findings: Findings) -> dict[str, list[Any]]:
+    """The valid axes with their values; ``seeds`` becomes the axis of the variable SEED."""
+    axes: dict[str, list[Any]] = {}
+    for key, values in written.items():
+        if key in _LISTS:
+            continue
+        axis = SEED_AXIS if key == SEEDS else key
+        if key == SEEDS and SEED_AXIS in written:
+            message = f"`seeds` and {quoted(SEED_AXIS)} are the same axis"
+            findings.error(("matrix", key), message, "remove one of them")
+            continue
+        if key == SEEDS:
+            findings.moved[("matrix", SEED_AXIS)] = ("matrix", SEEDS)
+        if (expanded := _axis(axis, values, findings)) is not None:
+            axes[axis] = expanded
+    return axes
 
 
 def _axis(key: str, written: Any, findings: Findings) -> list[Any] | None:
@@ -185,29 +209,49 @@ def _multiplied(low: Decimal, high: Decimal, times: Decimal) -> Iterator[Decimal
 
 
 def _exclude(written: Any, axes: dict[str, list[Any]], findings: Findings) -> list[dict[str, Any]]:
-    at: Path = ("matrix", "exclude")
-    if not isinstance(written, list) or not all(isinstance(entry, dict) and entry for entry in written):
-        findings.error(at, "exclude must be a list of tables", 'write [{ "env.vars.BATCH" = "256" }]')
-        return []
     kept = []
+    for at, fitted in _entries("exclude", written, axes, findings):
+        for key, value in fitted.items():
+            if value not in axes[key]:
+                findings.warn(
+                    (*at, key), f"the axis does not have the value {quoted(value)}", "use one of its values"
+                )
+        kept.append(fitted)
+    return kept
+
+
+def _include(
+    written: Any, axes: dict[str, list[Any]], exclude: list[dict[str, Any]], findings: Findings
+) -> list[dict[str, Any]]:
+    kept: list[dict[str, Any]] = []
+    for at, entry in _entries("include", written, axes, findings):
+        ordered = {key: entry[key] for key in axes if key in entry}
+        is_excluded = any(all(ordered.get(key) == value for key, value in out.items()) for out in exclude)
+        is_cell = len(ordered) == len(axes) and all(value in axes[key] for key, value in ordered.items())
+        if ordered in kept or (is_cell and not is_excluded):
+            findings.error(at, "this cell exists already", "remove the entry; measure.repeats repeats")
+        else:
+            kept.append(ordered)
+    return kept
+
+
+def _entries(
+    name: str, written: Any, axes: dict[str, list[Any]], findings: Findings
+) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The valid entries of ``exclude`` or ``include`` with their paths; values are converted for their fields."""
+    at: Path = ("matrix", name)
+    if not isinstance(written, list) or not all(isinstance(entry, dict) and entry for entry in written):
+        findings.error(at, f"{name} must be a list of tables", 'write [{ "env.vars.BATCH" = "256" }]')
+        return
     for index, entry in enumerate(written):
-        unknown = [key for key in entry if key not in axes]
+        renamed = {SEED_AXIS if key == SEEDS else key: value for key, value in entry.items()}
+        unknown = [key for key in renamed if key not in axes]
         for key in unknown:
             findings.error(
                 (*at, index, key), f"{quoted(key)} is not an axis of this matrix", did_you_mean(key, axes)
             )
-        if unknown:
-            continue
-        fitted = {key: fitting(axis_path(key), value) for key, value in entry.items()}
-        for key, value in fitted.items():
-            if value not in axes[key]:
-                findings.warn(
-                    (*at, index, key),
-                    f"the axis does not have the value {quoted(value)}",
-                    "use one of its values",
-                )
-        kept.append(fitted)
-    return kept
+        if not unknown:
+            yield (*at, index), {key: fitting(axis_path(key), value) for key, value in renamed.items()}
 
 
 def _check_overlap(axes: Mapping[str, Any], findings: Findings) -> None:

@@ -8,7 +8,7 @@ from anubis.describe import examples
 from anubis.describe.check.limits import KEY_LIMITS, LIMITS, Limit
 from anubis.describe.defaults import CURRENT, DEFAULTS
 from anubis.describe.fields import Field, all_fields, docs, members, section_of
-from anubis.describe.matrix.axes import FIXED
+from anubis.describe.matrix.axes import FIXED, SEEDS
 from anubis.describe.paths import shown
 from anubis.model.descriptor import Descriptor, Matrix
 from anubis.model.plain import to_plain
@@ -45,6 +45,11 @@ def json_schema() -> Schema:
         "const": CURRENT,
         "default": CURRENT,
         "description": docs(Descriptor)["spec_version"],
+    }
+    name: Schema = {"type": "string", "minLength": 1}
+    schema["properties"]["extends"] = {
+        "description": "Files on which this one is based, relative to it; later ones replace values of earlier ones.",
+        "anyOf": [name, {"type": "array", "items": name}],
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -147,11 +152,15 @@ def _matrix() -> Schema:
             },
         ]
     }
-    exclude = {
-        "type": "array",
-        "items": {"type": "object", "minProperties": 1},
-        "description": docs(Matrix)["exclude"],
+    lists = {
+        name: {
+            "type": "array",
+            "items": {"type": "object", "minProperties": 1},
+            "description": docs(Matrix)[name],
+        }
+        for name in ("exclude", "include")
     }
+    seeds = {SEEDS: {"description": "The axis of the variable SEED.", **axis}}
     paths = {
         found.pattern: {"description": docs(found.owner)[found.name], **axis}
         for found in all_fields()
@@ -161,6 +170,6 @@ def _matrix() -> Schema:
     }
     return {
         "type": "object",
-        "properties": {**paths, "exclude": exclude},
+        "properties": {**paths, **seeds, **lists},
         "additionalProperties": axis,
     }

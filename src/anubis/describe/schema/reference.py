@@ -47,7 +47,7 @@ def reference_markdown() -> str:
             parts.append(_MATRIX)
         elif section is not None:
             parts.append(_table(section, found.pattern, listed=_is_list(found.kind)))
-    return "\n\n".join([*parts, _schedules(), _labels(), _old_spellings()]) + "\n"
+    return "\n\n".join([*parts, _EXTENDS, _schedules(), _labels(), _old_spellings()]) + "\n"
 
 
 def _is_list(kind: Any) -> bool:
@@ -175,23 +175,35 @@ _MATRIX = f"""## [matrix]
 
 A sweep: every combination of the axes is a run of one family, except the combinations in `exclude`. An axis is the quoted
 path of a field and its values: a list, or a range that multiplies (`times`) or adds (`step`). Numbers become text if the
-field is text. At most {MAX_CELLS:,} combinations.
+field is text. `seeds` is short for the axis `"env.vars.SEED"`. An entry of `include` adds one cell: values of one axis or more,
+which need not be in the lists; the other axes keep the value of the file. At most {MAX_CELLS:,} cells.
 
 ```toml
 [matrix]
 "hardware.instance_type" = ["c5.xlarge", "c5.2xlarge"]
 "env.vars.BATCH" = {{ from = 16, to = 256, times = 2 }}
 "measure.repeats" = {{ from = 1, to = 9, step = 4 }}
+seeds = [1, 2, 3]
 exclude = [{{ "hardware.instance_type" = "c5.xlarge", "env.vars.BATCH" = "256" }}]
+include = [{{ "hardware.instance_type" = "c5.4xlarge", "env.vars.BATCH" = "512", seeds = 1 }}]
 ```"""
+
+_EXTENDS = """## extends
+
+`extends = "base.toml"` at the top of a file, or `extends = ["base.toml", "gpu.toml"]`, bases it on other files. Paths are relative to
+the file. A base may extend further files; files that extend each other are refused. `--overlay FILE` changes a descriptor from
+the command line. Later layers replace values of earlier ones: the bases in order, the file, the overlays in order, `--set`.
+
+Tables are merged by key. Every other value is replaced as a whole, lists and lists of tables (`[[output.metrics]]`) too. A
+key cannot be removed, only set to another value. `anubis descriptor FILE --resolved` shows the origin of every value."""
 
 _SCHEDULES = """## Schedules
 
 `info.scheduling` is `single_run`, one of the names below, or a cron expression of five fields: minute (0-59), hour (0-23),
 day of month (1-31), month (1-12 or JAN-DEC), day of week (0-7 or SUN-SAT, 0 and 7 are Sunday). A field is `*`, a number, a
 range `1-5`, a list `1,3`, each with a step `/2`; `L` is the last day of the month, `MON#1` its first Monday, `5L` its last
-Friday. Times are in `info.timezone`. With daylight saving time, a skipped time is due directly after the change, and a repeated
-time is due once. `@reboot`, `?` and six fields are refused."""
+Friday. Times are in `info.timezone`. With daylight saving time, a fixed time that is skipped is due directly after the change, and
+one that is repeated is due once; if minute or hour begins with `*`, elapsed time counts. `@reboot`, `?` and six fields are refused."""
 
 _OLD = """## Files of the old system
 

@@ -29,8 +29,10 @@ _OTHER_FILES = {
 }
 
 
-def open_text(text: str | bytes, filename: str) -> tuple[dict[str, Any], Scan] | Problem:
-    """The tables of a TOML text and the positions of its keys."""
+def open_text(
+    text: str | bytes, filename: str, *, part: bool = False
+) -> tuple[dict[str, Any], Scan] | Problem:
+    """The tables of a TOML text and the positions of its keys. ``part``: it need not be a whole descriptor."""
     name = filename or "the text"
     if len(text) > MAX_BYTES:
         message = f"{name} has {len(text):,} bytes; a descriptor has at most {MAX_BYTES:,}"
@@ -54,7 +56,7 @@ def open_text(text: str | bytes, filename: str) -> tuple[dict[str, Any], Scan] |
     if count > _MAX_VALUES:
         message = f"{name} has {count:,} values; a descriptor has at most {_MAX_VALUES:,}"
         return Problem(path="", message=message, remedy=_CHECK_FILE)
-    return _other_file(tree, name) or (tree, Scan(decoded))
+    return (None if part else _other_file(tree, name)) or (tree, Scan(decoded))
 
 
 def _decoded(text: str | bytes, name: str) -> str | Problem:

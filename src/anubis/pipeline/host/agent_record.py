@@ -17,11 +17,21 @@ from anubis.record.reading import Record
 BALLAST_BYTES = 2 << 20
 #: An agent that has not ended this long after a cancellation is killed with its session.
 FORCE_S = 60.0
+#: Bytes at the end of an agent's own output that are read.
+_LONGEST_LOG = 1 << 20
 
 
 def is_overdue(record: Path) -> bool:
     """Whether the agent has not ended for so long after a cancellation that it must be killed."""
-    return _requested_s(record) > FORCE_S
+    return requested_s(record) > FORCE_S
+
+
+def agent_log(record: str) -> bytes:
+    """The end of the output of the agent itself."""
+    files = FolderFiles(record)
+    state = files.state(layout.AGENT_LOG)
+    start = max(0, state.size_bytes - _LONGEST_LOG) if state else 0
+    return files.read(layout.AGENT_LOG, start, _LONGEST_LOG)
 
 
 def take_ballast(record: Path) -> None:
@@ -57,7 +67,7 @@ def observed(record: Path) -> Observation | None:
         return _ended(record, damaged(problem))
     if state == liveness.DEAD:
         return _lost(record)
-    if _requested_s(record) > FORCE_S:
+    if requested_s(record) > FORCE_S:
         return give_up(record, "the agent had not started when the run was cancelled")
     return None
 
@@ -124,14 +134,14 @@ def _lost(record: Path, reason: str = "") -> Observation:
 
 def _insist(record: Path) -> None:
     """Repeat a cancellation; kill an agent that has not ended after ``FORCE_S`` seconds."""
-    waited_s = _requested_s(record)
+    waited_s = requested_s(record)
     if waited_s > FORCE_S:
         liveness.kill_session(str(record))
     elif waited_s >= 0:
         liveness.cancel(str(record))
 
 
-def _requested_s(record: Path) -> float:
+def requested_s(record: Path) -> float:
     """Seconds since the cancellation; -1 without one.
 
     By the monotonic clock of the machine: it does not jump, and all processes since the start of the machine share it.

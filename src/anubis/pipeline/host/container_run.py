@@ -13,6 +13,7 @@ from anubis.pipeline.host.container_tool import ContainerTool
 from anubis.pipeline.host.images import Image
 from anubis.pipeline.host.lock_files import take_lock
 from anubis.pipeline.host.resources import Reserved, cpus
+from anubis.record.files import write_all
 
 #: Folder in a container with everything of Anubis.
 INSIDE = "/anubis"
@@ -70,7 +71,7 @@ def variables_file(folder: Path, replica: Replica, image: Image) -> Iterator[Pat
         path = folder / f"variables-{os.urandom(8).hex()}.json"
         lock = take_lock(path)
     try:
-        os.write(lock, json.dumps({**preload, **replica.environment}).encode())
+        write_all(lock, json.dumps({**preload, **replica.environment}).encode())
         yield path
     finally:
         path.unlink(missing_ok=True)

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +19,9 @@ from anubis.model.errors import AnubisError, NotReadyError, StageError
 
 #: Programs in the order in which they are looked for. Podman needs no daemon and no privileges.
 PROGRAMS = ("podman", "docker")
+#: Folder in which commands run. The monitor of a Podman container (conmon) writes a file "oom" into the folder of the command that
+#: started it when the container lacks memory; where it may write to this one, the name is that of no file of the user.
+FOLDER = tempfile.gettempdir()
 #: A command other than pull takes seconds at most; the daemon does not respond after this time.
 PATIENCE_S = 120.0
 #: Pause before a tool that does not respond is asked again.
@@ -44,6 +48,7 @@ class ContainerTool:
     """Runs commands of one tool."""
 
     def __init__(self, program: str) -> None:
+        #: Absolute where it was found: commands run in another folder.
         self.program = program
         #: Commands whose end is not waited for.
         self._started: list[subprocess.Popen[bytes]] = []
@@ -61,6 +66,7 @@ class ContainerTool:
                 stderr=subprocess.STDOUT if with_stderr else subprocess.PIPE,
                 timeout=PATIENCE_S,
                 check=False,
+                cwd=FOLDER,
                 start_new_session=True,  # Ctrl-C ends the command line, not the start of a container
             )
         except subprocess.TimeoutExpired:
@@ -85,6 +91,7 @@ class ContainerTool:
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
+                    cwd=FOLDER,
                     start_new_session=True,
                 )
             )

@@ -43,9 +43,9 @@ def _put(target: Path, source: Path, lock: int) -> None:
     _take(lock, fcntl.LOCK_EX, target)
     present = _link_of(target)
     if present is None and os.path.lexists(target):
-        _refuse(target, "a file or folder is there")
+        _refuse(target, "a file or folder is there, which Anubis did not create")
     if present is not None and present.parent != source.parent:
-        _refuse(target, f"a link to {present} is there")
+        _refuse(target, f"a link to {present} is there, which this home folder did not create")
     target.parent.mkdir(parents=True, exist_ok=True)
     new = target.with_name(f".{target.name}.{os.urandom(8).hex()}")
     new.symlink_to(source)
@@ -73,7 +73,7 @@ def _link_of(target: Path) -> Path | None:
 
 def _refuse(target: Path, what: str) -> None:
     raise StageError(
-        f"the data cannot be put at {target}: {what}, which Anubis did not create",
+        f"the data cannot be put at {target}: {what}",
         cause=Cause.DATA,
         remedy="remove it, or use another path in data.sources",
     )

@@ -31,7 +31,10 @@ _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64", "armv7l": "arm", "i686"
 _CAUSES = (
     (r"no space left on device|disk quota exceeded", Cause.DISK_FULL),
     (r"no image found in .*for architecture|no matching manifest for", Cause.WRONG_ARCHITECTURE),
-    (r"unauthorized|denied|forbidden|authentication required|\b40[13]\b", Cause.IMAGE_REFUSED),
+    (
+        r"unauthorized|denied|forbidden|authentication required|no basic auth credentials|\b40[13]\b",
+        Cause.IMAGE_REFUSED,
+    ),
     (
         r"manifest unknown|name unknown|not found|no such image|\b404\b|did not resolve to an alias|invalid reference",
         Cause.IMAGE_NOT_FOUND,

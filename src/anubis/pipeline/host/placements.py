@@ -1,20 +1,21 @@
 """Placements on this machine: found by their records, and visible only here."""
 
+import logging
 import socket
 import time
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 
 from anubis.model.errors import RevokedError, disk_error
-from anubis.model.run import Placement, Run
+from anubis.model.run import Observation, Placement, Run
 from anubis.pipeline.host import agent_record
 from anubis.record import layout, liveness
-from anubis.record.files import FolderFiles
+
+log = logging.getLogger(__name__)
 
 #: An agent of another process that has not appeared this long after it was first observed has failed to start.
 APPEAR_S = 15.0
-#: Bytes at the end of an agent's own output that are read.
-_LONGEST_LOG = 1 << 20
 
 
 class HostPlacements:
@@ -49,13 +50,22 @@ class HostPlacements:
         """Whether it was placed on this machine and home folder: several of them can share a database."""
         return self._here.items() <= placement.details.items()
 
+    def observe(
+        self, placements: Iterable[Placement], look: Callable[[Placement], Observation]
+    ) -> Mapping[str, Observation]:
+        """Observe each placement of this machine. Leaves out one that cannot be observed now, for example for lack of memory."""
+        seen = {}
+        for placement in filter(self.is_here, placements):
+            try:
+                seen[placement.name] = look(placement)
+            except Exception:  # affects no other placement
+                log.exception("cannot observe placement %s", placement.name)
+        return seen
+
     @staticmethod
     def agent_log(placement: Placement) -> bytes:
         """The end of the output of the agent itself."""
-        files = FolderFiles(placement.details["record"])
-        state = files.state(layout.AGENT_LOG)
-        start = max(0, state.size_bytes - _LONGEST_LOG) if state else 0
-        return files.read(layout.AGENT_LOG, start, _LONGEST_LOG)
+        return agent_record.agent_log(placement.details["record"])
 
     def may_appear(self, placement: Placement) -> bool:
         """Whether an agent that another process started may still appear. The wall clock may jump, so it does not count."""

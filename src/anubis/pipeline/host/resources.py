@@ -4,16 +4,19 @@ Each is a lock file that the agent holds, so the kernel frees it when the agent 
 in a container, through a lock of the mounted file.
 """
 
+import contextlib
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from anubis.model.cause import Cause
 from anubis.model.errors import NoCapacityError, StageError
 from anubis.model.hardware import Hardware
+from anubis.model.server import ServerHardware
+from anubis.pipeline.host.files import not_startable
 from anubis.pipeline.host.lock_files import LockFiles
 
 #: Folder in the home folder with the lock files, which all engines of this machine share.
@@ -93,6 +96,38 @@ class Reserved:
         return words if self.cpus is None else [*words, "--cpus", ",".join(self.cpus)]
 
 
+#: What one replica requests, and its environment.
+Request = tuple[Hardware | ServerHardware, Mapping[str, str]]
+
+
+@contextlib.contextmanager
+def all_reserved(
+    files: LockFiles, record: str, requests: Sequence[Request], *, slots: int
+) -> Iterator[list[Reserved]]:
+    """The reservations of all replicas while their agents are started, which take over the locks.
+
+    Raises what ``reserve`` raises, and StageError for an OSError of the start.
+    """
+    every: list[Reserved] = []
+    try:
+        every = reserve_all(files, record, requests, slots=slots)
+        yield every
+    except OSError as error:
+        raise not_startable(error, Path(record)) from error
+    finally:
+        for each in every:
+            each.close()
+
+
+@contextlib.contextmanager
+def reserved(
+    files: LockFiles, record: str, *, slots: int, hardware: Hardware, environment: Mapping[str, str]
+) -> Iterator[Reserved]:
+    """The reservation of the only replica; see ``all_reserved``."""
+    with all_reserved(files, record, [(hardware, environment)], slots=slots) as (held,):
+        yield held
+
+
 def reserve(
     files: LockFiles, record: str, *, slots: int, hardware: Hardware, environment: Mapping[str, str]
 ) -> Reserved:
@@ -101,23 +136,36 @@ def reserve(
     The caller closes the result. Raises NoCapacityError, OSError, and StageError if ``environment`` excludes requested
     GPUs.
     """
-    reserved = Reserved(files=files, record=record)
+    (reserved,) = reserve_all(files, record, [(hardware, environment)], slots=slots)
+    return reserved
+
+
+def reserve_all(files: LockFiles, record: str, requests: Sequence[Request], *, slots: int) -> list[Reserved]:
+    """Reserve one slot, and CPUs and GPUs for every replica, as far as this machine has those of all together.
+
+    See ``reserve``.
+    """
+    every = [Reserved(files=files, record=record) for _ in requests]
+    has_gpus = sum(hardware.gpus or 0 for hardware, _ in requests) <= len(gpus())
+    has_cpus = sum(math.ceil(hardware.cpus or 0) for hardware, _ in requests) <= len(cpus())
     try:
-        if not any(reserved.add(f"slot-{number}") for number in range(slots)):
+        if not any(every[0].add(f"slot-{number}") for number in range(slots)):
             raise NoCapacityError(
                 f"all {slots} slots of this machine are in use",
                 again_after_s=1.0,
                 remedy="wait, or raise ANUBIS_PROCESS_SLOTS if runs may disturb one another",
             )
-        if hardware.gpus is not None and hardware.gpus <= len(gpus()):
-            names = _allowed_gpus(environment, hardware.gpus)
-            reserved.gpus = reserved.take("gpu", names, hardware.gpus)
-        if hardware.cpus is not None and hardware.cpus <= len(cpus()):
-            reserved.cpus = reserved.take("cpu", cpus(), math.ceil(hardware.cpus))
+        for reserved, (hardware, environment) in zip(every, requests, strict=True):
+            if hardware.gpus is not None and has_gpus:
+                names = _allowed_gpus(environment, hardware.gpus)
+                reserved.gpus = reserved.take("gpu", names, hardware.gpus)
+            if hardware.cpus is not None and has_cpus:
+                reserved.cpus = reserved.take("cpu", cpus(), math.ceil(hardware.cpus))
     except BaseException:
-        reserved.close()
+        for reserved in every:
+            reserved.close()
         raise
-    return reserved
+    return every
 
 
 def _allowed_gpus(environment: Mapping[str, str], count: int) -> list[str]:

@@ -137,24 +137,28 @@ def _shifts(
 ) -> list[Alert]:
     """The changed alerts about level shifts.
 
-    If the newest points show that an alert may open, end or get another state, all points of its series decide.
+    If the newest points show that an alert may open, end or get another state, or that the series has no stable level,
+    which silences it, all points of the series decide.
     """
     now_s, waiting = world.clock.now_s(), partial(waits, run, world=world)
 
-    def changed_by(histories: Sequence[_History]) -> list[Alert]:
-        name = run.descriptor.info.name
-        return shift_alerts(name, _judge(histories), known, now_s, waiting, settled=settled)
+    def changed_by(judged: Sequence[JudgedSeries]) -> list[Alert]:
+        return shift_alerts(run.descriptor.info.name, judged, known, now_s, waiting, settled=settled)
 
-    changed = changed_by(histories)
+    judged = _judge(histories)
+    changed = changed_by(judged)
     before = {alert.id: alert for alert in known}
     due = {key for alert in changed for key in _decided_keys(before.get(alert.id), alert)}
+    due |= {one.key for one in judged if one.verdict.instability is not None}
     if not any(history.is_part and history.key in due for history in histories):
         return changed
     return changed_by(
-        [
-            _whole(history, world) if history.is_part and history.key in due else history
-            for history in histories
-        ]
+        _judge(
+            [
+                _whole(history, world) if history.is_part and history.key in due else history
+                for history in histories
+            ]
+        )
     )
 
 
@@ -206,7 +210,7 @@ def _failure(run: Run, known: Sequence[Alert], world: World) -> tuple[list[Alert
 
 def _has_succeeded(run: Run, world: World) -> bool:
     """Whether the series has points: only runs that succeeded have some."""
-    metrics = [metric.name for metric in run.descriptor.output.metrics]
+    metrics = [metric.name for metric in run.descriptor.metrics]
     return bool(world.points.histories([run.series_key], [*OWN_METRICS, *metrics], most=1))
 
 
@@ -221,7 +225,7 @@ def _thresholds(
     """The alerts of bounds that are crossed, are kept again, or are no longer declared; the bounds that are crossed."""
     stored = {alert.id: alert for alert in known if alert.kind is AlertKind.THRESHOLD}
     by_id = {key: alert for key, alert in stored.items() if alert.state is not AlertState.RESOLVED}
-    metrics = {metric.name: metric for metric in run.descriptor.output.metrics if metric.threshold}
+    metrics = {metric.name: metric for metric in run.descriptor.metrics if metric.threshold}
     crossing: dict[str, tuple[AlertRow, CrossedBound]] = {}
     looked_at: set[str] = set()
     for points in (history.points for history in histories):
@@ -273,7 +277,7 @@ def _resolution(run: Run, alert: Alert, looked_at: bool) -> str:
         return ""
     listed = {
         _bound_id(run, metric.name, bound, row.fingerprint)
-        for metric in run.descriptor.output.metrics
+        for metric in run.descriptor.metrics
         for bound in BOUNDS
         if metric.threshold and getattr(metric.threshold, bound) is not None
     }

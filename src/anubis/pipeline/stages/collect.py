@@ -1,7 +1,7 @@
 """Stage collect: reads samples and points from the record, and determines the cause of a failure."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from anubis.contracts.records import RecordKey, RoleFiles
 from anubis.contracts.world import World
@@ -10,12 +10,12 @@ from anubis.model.descriptor import OnContamination
 from anubis.model.errors import ElsewhereError
 from anubis.model.metric import Metric
 from anubis.model.points import Period, SampleBlock
-from anubis.model.run import REJECTED_EVENT, Event, Placement, Run, Step
+from anubis.model.run import MISSING_EVENT, REJECTED_EVENT, Event, Placement, Run, Step
 from anubis.model.status import Status
-from anubis.pipeline.extraction import extracted
+from anubis.pipeline.rank_values import Values, together, values_of
 from anubis.pipeline.record_result import damaged, result_of
 from anubis.pipeline.run_data import fingerprint_of
-from anubis.pipeline.summarise import Measured, in_declared_units, points_of
+from anubis.pipeline.summarise import Measured, points_of
 from anubis.record.reading import Execution, Record
 from anubis.record.validation import DamagedError
 
@@ -35,19 +35,14 @@ def collect(run: Run, world: World) -> Step:
     """Read the record of the agent. Samples are stored also if the run failed; points only if it succeeded."""
     if run.placement and (pause := _elsewhere(run, run.placement, world)):
         return pause
-    key = RecordKey(run.id, run.attempt)
-    record = Record(RoleFiles(world.records, key))
+    record = Record(RoleFiles(world.records, RecordKey(run.id, run.attempt)))
     cause, reason = _cause(run, record)
-    found = extracted(world.records, key)
-    blocks, conflicts = in_declared_units(run.descriptor.output.metrics, found.blocks)
-    if cause is None and found.problem:
-        cause, reason = _incomplete(found.problem, record)
-    if cause is None and (conflicts := [*found.conflicts, *conflicts]):
-        cause, reason = Cause.METRIC_UNITS, "; ".join(conflicts)
-    if cause is None and (missing := _missing(run, blocks)):
-        cause, reason = Cause.METRIC_MISSING, "; ".join(_explain(metric, record) for metric in missing)
+    found = values_of(run, world.records)
+    blocks = found.blocks
+    if cause is None and (failure := _not_complete(run, record, found)):
+        cause, reason = failure
     try:
-        measured = [_measured(execution, record) for execution in record.executions if execution.measured]
+        measured = together(_all_measured(record), [_all_measured(rank) for rank in found.ranks])
     except DamagedError as error:  # of the telemetry
         measured = []
         cause, reason = cause or Cause.RECORD_DAMAGED, reason or damaged(str(error)).reason
@@ -63,8 +58,10 @@ def collect(run: Run, world: World) -> Step:
                 Cause.CONTAMINATED,
                 "the machine was disturbed: " + "; ".join(_disturbances(record)),
             )
-    events += _rejected(run, record, world)
-    points = points_of(run, blocks, measured, fingerprint_of(run, record)) if cause is None else []
+    events += [*_rejected(run, record, world), *_missing_conditions(run, record, world)]
+    points = []
+    if cause is None:
+        points = points_of(run, blocks, measured, fingerprint_of(run, record), reduced=found.reduced)
     return Step(
         status=Status.ANALYSE,
         cause=cause,
@@ -120,6 +117,18 @@ def _rejected(run: Run, record: Record, world: World) -> list[Event]:
     return events
 
 
+def _missing_conditions(run: Run, record: Record, world: World) -> Iterator[Event]:
+    """One event for each condition of the descriptor that did not apply."""
+    for name, why in record.missing_conditions.items():
+        yield Event(
+            run_id=run.id,
+            kind=MISSING_EVENT,
+            time_s=world.clock.now_s(),
+            message=f"measure.{name} did not apply: {why}",
+            data={"condition": name},
+        )
+
+
 def _again(run: Run, world: World, events: Sequence[Event]) -> Step:
     """Void all values and measure again in a new placement."""
     reason = f"the machine was disturbed; attempt {run.attempt + 1} of {MOST_ATTEMPTS}"
@@ -146,6 +155,9 @@ def _cause(run: Run, record: Record) -> tuple[Cause | None, str]:
     if run.cause is Cause.RECORD_DAMAGED:
         return run.cause, run.reason
     result = damaged(record.damage) if record.damage else result_of(record)
+    ended_by_engine = run.cause is not None and run.cause is not Cause.LOST and not run.cancel_requested
+    if result is not None and result.cause is Cause.CANCELLED and ended_by_engine:
+        return run.cause, run.reason  # the agent only knows that it was asked to end
     if result is not None:
         return result.cause, result.reason
     cause = run.cause or Cause.LOST
@@ -154,9 +166,23 @@ def _cause(run: Run, record: Record) -> tuple[Cause | None, str]:
     return cause, run.reason
 
 
+def _not_complete(run: Run, record: Record, found: Values) -> tuple[Cause, str] | None:
+    """The failure of a benchmark that succeeded, but without all values that it must have."""
+    if found.problem:
+        return _incomplete(found.problem, record)
+    if found.conflicts:
+        return Cause.METRIC_UNITS, "; ".join(found.conflicts)
+    if found.failure:
+        return found.failure
+    if missing := _missing(run, found.blocks):
+        explained = found.explained or record
+        return Cause.METRIC_MISSING, "; ".join(_explain(metric, explained) for metric in missing)
+    return None
+
+
 def _missing(run: Run, blocks: Sequence[SampleBlock]) -> list[Metric]:
     seen = {block.metric for block in blocks if any(repeat >= 0 for repeat in block.repeats)}
-    return [metric for metric in run.descriptor.output.metrics if metric.required and metric.name not in seen]
+    return [metric for metric in run.descriptor.metrics if metric.required and metric.name not in seen]
 
 
 def _incomplete(problem: str, record: Record) -> tuple[Cause, str]:
@@ -184,6 +210,10 @@ def _explain(metric: Metric, record: Record) -> str:
     return f'metric "{metric.name}" never appeared: no line matched {metric.pattern}{lines}'
 
 
+def _all_measured(record: Record) -> list[Measured]:
+    return [_measured(execution, record) for execution in record.executions if execution.measured]
+
+
 def _measured(execution: Execution, record: Record) -> Measured:
     return Measured(
         repeat=execution.repeat,
@@ -191,5 +221,7 @@ def _measured(execution: Execution, record: Record) -> Measured:
         cpu_s=execution.cpu_s,
         peak_process_bytes=execution.peak_memory_bytes,
         peak_tree_bytes=record.peak_tree_bytes(execution),
+        cpu_energy_j=execution.cpu_energy_j,
+        gpu_energy_j=record.gpu_energy_j(execution),
         disturbances=tuple(record.disturbances(execution)),
     )

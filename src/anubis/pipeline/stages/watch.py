@@ -107,12 +107,14 @@ def _judge(
 
 def _ended(run: Run, observation: Observation, now_s: float) -> Step:
     lost = observation.seen is Seen.LOST
+    data = {"exit_code": observation.exit_code, "queued_s": observation.queued_s}
+    waited = "" if observation.queued_s is None else f"{observation.queued_s:.1f} s in the queue"
     event = Event(
         run_id=run.id,
         kind="lost" if lost else "ended",
         time_s=now_s,
-        message=observation.reason,
-        data={} if observation.exit_code is None else {"exit_code": observation.exit_code},
+        message="; ".join(filter(None, (observation.reason, waited))),
+        data={name: value for name, value in data.items() if value is not None},
     )
     cause = Cause.LOST if lost else observation.cause
     return Step(status=Status.COLLECT, cause=cause, reason=observation.reason, events=(event,))

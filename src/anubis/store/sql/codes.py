@@ -1,5 +1,6 @@
 """The numbers of enum values in the database. Append new ones; never renumber."""
 
+from anubis.contracts.schedules import DueState
 from anubis.model.alert import AlertState
 from anubis.model.cause import Cause
 from anubis.model.delivery import DeliveryStatus
@@ -54,6 +55,10 @@ CAUSE_CODES = {
     Cause.DATA_DIGEST: 37,
     Cause.DATA_ADDRESS: 38,
     Cause.DATA_ARCHIVE: 39,
+    Cause.SERVER_NOT_READY: 60,
+    Cause.SERVER_ENDED: 61,
+    Cause.SERVER_UNHEALTHY: 62,
+    Cause.RANK_MISSING: 63,
 }
 CAUSES = {code: cause for cause, code in CAUSE_CODES.items()}
 
@@ -79,3 +84,15 @@ DELIVERY_STATUS_CODES = {
     DeliveryStatus.REFUSED: 2,
 }
 DELIVERY_STATUSES = {code: status for status, code in DELIVERY_STATUS_CODES.items()}
+
+#: The due times with this state wait for their start.
+QUEUED = 0
+
+DUE_STATE_CODES = {
+    DueState.QUEUED: QUEUED,
+    DueState.STARTED: 1,
+    DueState.SKIPPED: 2,
+    DueState.REPLACED: 3,
+    DueState.FAILED: 4,
+}
+DUE_STATES = {code: state for state, code in DUE_STATE_CODES.items()}

@@ -229,6 +229,19 @@ samples = Table(
     Column("checksum", BigInteger, nullable=False, server_default="0"),  # columns.checksum
 )
 
+#: Sweeps, each written again whenever its state changes.
+sweeps = Table(
+    "sweeps",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("running", SmallInteger, nullable=False),
+    Column("created_s", Double, nullable=False),
+    Column("body", LargeBinary, nullable=False),  # JSON, zstd
+    Column("version", Integer, nullable=False),
+    Index("sweeps_created", "created_s"),
+    Index("sweeps_running", "running"),
+)
+
 alerts = Table(
     "alerts",
     metadata,
@@ -278,6 +291,44 @@ Index(
     unique=True,
     sqlite_where=_pending,
     postgresql_where=_pending,
+)
+
+schedules = Table(
+    "schedules",
+    metadata,
+    Column("no", Integer, primary_key=True),
+    Column("id", LargeBinary, nullable=False, unique=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("body", LargeBinary, nullable=False),  # canonical JSON, zstd
+    Column("text", LargeBinary, nullable=False),  # zstd
+    Column("ready_s", Double),  # NULL: never
+    Column("queued", Integer, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("holder", Text),  # who has the lease; NULL: no holder
+    Column("until_s", Double),  # when the lease ends; NULL: no lease
+)
+_ready = text("ready_s IS NOT NULL")
+Index("schedules_ready", schedules.c.ready_s, sqlite_where=_ready, postgresql_where=_ready)
+
+#: What happened to due times. The primary key is why each due time starts once.
+due_times = Table(
+    "due_times",
+    metadata,
+    Column(
+        "schedule",
+        Integer,
+        ForeignKey("schedules.no", ondelete="CASCADE"),
+        primary_key=True,
+        autoincrement=False,
+    ),
+    Column("due_s", Double, primary_key=True),
+    Column("state", SmallInteger, nullable=False),
+    Column("noted_s", Double, nullable=False),
+    Column("run", LargeBinary),  # id of the first run; NULL: none
+    Column("reason", Text),  # NULL: none
+    Column("count", Integer, nullable=False),
+    Column("last_s", Double),  # the last of several; NULL: one
+    sqlite_with_rowid=False,
 )
 
 #: The table of Alembic, so that Alembic can migrate a database that was created from ``metadata``.

@@ -1,4 +1,4 @@
--- Made by `python -m anubis.store.sql.compile` from schema.py, queries.py, bulk.py, outbox.py and statements.py: change those.
+-- Made by `python -m anubis.store.sql.compile` from schema.py, queries.py, bulk.py, outbox.py, scheduling.py, suites.py and statements.py: change those.
 
 -- name: create
 CREATE TABLE alerts (
@@ -67,6 +67,22 @@ CREATE TABLE runs (
 	UNIQUE (id)
 );
 
+CREATE TABLE schedules (
+	no INTEGER NOT NULL, 
+	id BLOB NOT NULL, 
+	name TEXT NOT NULL, 
+	body BLOB NOT NULL, 
+	text BLOB NOT NULL, 
+	ready_s DOUBLE, 
+	queued INTEGER NOT NULL, 
+	version INTEGER NOT NULL, 
+	holder TEXT, 
+	until_s DOUBLE, 
+	PRIMARY KEY (no), 
+	UNIQUE (id), 
+	UNIQUE (name)
+);
+
 CREATE TABLE series (
 	id INTEGER NOT NULL, 
 	series_key TEXT NOT NULL, 
@@ -81,6 +97,15 @@ CREATE TABLE sessions (
 	start_s DOUBLE NOT NULL, 
 	end_s DOUBLE NOT NULL, 
 	PRIMARY KEY (no)
+);
+
+CREATE TABLE sweeps (
+	id VARCHAR(36) NOT NULL, 
+	running SMALLINT NOT NULL, 
+	created_s DOUBLE NOT NULL, 
+	body BLOB NOT NULL, 
+	version INTEGER NOT NULL, 
+	PRIMARY KEY (id)
 );
 
 CREATE TABLE texts (
@@ -114,6 +139,20 @@ CREATE TABLE deliveries (
 	until_s DOUBLE, 
 	FOREIGN KEY(run) REFERENCES runs (no) ON DELETE SET NULL
 );
+
+CREATE TABLE due_times (
+	schedule INTEGER NOT NULL, 
+	due_s DOUBLE NOT NULL, 
+	state SMALLINT NOT NULL, 
+	noted_s DOUBLE NOT NULL, 
+	run BLOB, 
+	reason TEXT, 
+	count INTEGER NOT NULL, 
+	last_s DOUBLE, 
+	PRIMARY KEY (schedule, due_s), 
+	FOREIGN KEY(schedule) REFERENCES schedules (no) ON DELETE CASCADE
+)
+ WITHOUT ROWID;
 
 CREATE TABLE events (
 	seq INTEGER NOT NULL, 
@@ -195,7 +234,13 @@ CREATE INDEX runs_ready ON runs (priority DESC, ready_s) WHERE status < 100;
 
 CREATE INDEX runs_series ON runs (series, coalesce(order_s, created_s)) WHERE series IS NOT NULL;
 
+CREATE INDEX schedules_ready ON schedules (ready_s) WHERE ready_s IS NOT NULL;
+
 CREATE INDEX sessions_machine ON sessions (machine, start_s);
+
+CREATE INDEX sweeps_created ON sweeps (created_s);
+
+CREATE INDEX sweeps_running ON sweeps (running);
 
 CREATE INDEX deliveries_alert ON deliveries (alert);
 
@@ -573,6 +618,106 @@ UPDATE deliveries SET address=:address, due_s=:due_s, status=:status, attempts=:
 
 -- name: replaced_delivery
 UPDATE deliveries SET due_s=deliveries.created_s, holder=NULL, until_s=NULL WHERE deliveries.status = 0 AND deliveries.holder = :owner AND deliveries.no = :no RETURNING run
+
+-- name: add_schedule
+INSERT INTO schedules (id, name, body, text, ready_s, queued, version) VALUES (:id, :name, :body, :text, :ready_s, :queued, 1) ON CONFLICT DO NOTHING RETURNING no
+
+-- name: change_schedule
+UPDATE schedules SET name=:name, body=:body, ready_s=:ready_s, queued=:queued, version=(schedules.version + 1), holder=NULL, until_s=NULL WHERE schedules.id = :id AND schedules.version = :expected RETURNING no
+
+-- name: change_schedule_text
+UPDATE schedules SET name=:name, body=:body, text=:text, ready_s=:ready_s, queued=:queued, version=(schedules.version + 1), holder=NULL, until_s=NULL WHERE schedules.id = :id AND schedules.version = :expected RETURNING no
+
+-- name: apply_schedule
+UPDATE schedules SET name=:name, body=:body, ready_s=:ready_s, queued=:queued, version=(schedules.version + 1), holder=NULL, until_s=NULL WHERE schedules.id = :id AND schedules.version = :expected AND schedules.holder = :owner RETURNING no
+
+-- name: remove_schedule
+DELETE FROM schedules WHERE schedules.id = :id
+
+-- name: schedule_named
+SELECT schedules.no, schedules.body, schedules.version 
+FROM schedules 
+WHERE schedules.name = :name
+
+-- name: schedules_between
+SELECT schedules.no, schedules.body, schedules.version 
+FROM schedules 
+WHERE schedules.id BETWEEN :low AND :high ORDER BY schedules.id
+ LIMIT :most OFFSET 0
+
+-- name: schedules
+SELECT schedules.no, schedules.body, schedules.version 
+FROM schedules ORDER BY schedules.name
+
+-- name: schedule_text
+SELECT schedules.text 
+FROM schedules 
+WHERE schedules.id = :id
+
+-- name: note_due_time
+INSERT INTO due_times (schedule, due_s, state, noted_s, run, reason, count, last_s) VALUES (:schedule, :due_s, :state, :noted_s, :run, :reason, :count, :last_s) ON CONFLICT (schedule, due_s) DO UPDATE SET state = excluded.state, noted_s = excluded.noted_s, run = excluded.run, reason = excluded.reason, count = excluded.count, last_s = excluded.last_s WHERE due_times.state = 0 RETURNING state
+
+-- name: due_times
+SELECT due_times.schedule, due_times.due_s, due_times.state, due_times.noted_s, due_times.run, due_times.reason, due_times.count, due_times.last_s 
+FROM due_times JOIN schedules ON schedules.no = due_times.schedule 
+WHERE schedules.id = :id ORDER BY due_times.due_s DESC
+ LIMIT :most OFFSET 0
+
+-- name: forget_due_times
+DELETE FROM due_times WHERE due_times.schedule = :schedule AND due_times.due_s < :before_s AND due_times.state != 0
+
+-- name: claim_schedules
+WITH ready AS 
+(SELECT schedules.no AS no 
+FROM schedules 
+WHERE schedules.ready_s IS NOT NULL AND (schedules.ready_s <= :now_s OR schedules.ready_s > :latest_look_s AND schedules.queued > 0) AND (schedules.until_s IS NULL OR schedules.until_s <= :now_s OR schedules.until_s > :latest_lease_s) ORDER BY schedules.ready_s, schedules.no
+ LIMIT :most OFFSET 0)
+ UPDATE schedules SET holder=:owner, until_s=:until_s WHERE schedules.no IN (SELECT ready.no 
+FROM ready) RETURNING no
+
+-- name: claimed_schedules
+SELECT schedules.no, schedules.body, schedules.version 
+FROM schedules 
+WHERE schedules.no IN ({numbers}) ORDER BY schedules.ready_s, schedules.no
+
+-- name: release_schedules
+UPDATE schedules SET holder=NULL, until_s=NULL WHERE schedules.holder = :owner RETURNING no
+
+-- name: schedule_owners
+SELECT DISTINCT schedules.holder 
+FROM schedules 
+WHERE schedules.holder IS NOT NULL
+
+-- name: next_schedule
+SELECT schedules.ready_s 
+FROM schedules 
+WHERE schedules.ready_s IS NOT NULL AND schedules.holder IS NULL ORDER BY schedules.ready_s
+ LIMIT 1 OFFSET 0
+
+-- name: put_sweep
+INSERT INTO sweeps (id, running, created_s, body, version) VALUES (:id, :running, :created_s, :body, :version) ON CONFLICT DO NOTHING RETURNING version
+
+-- name: change_sweep
+UPDATE sweeps SET running=:running, body=:body, version=:version WHERE sweeps.id = :id AND sweeps.version = :expected RETURNING version
+
+-- name: sweep
+SELECT sweeps.id, sweeps.body 
+FROM sweeps 
+WHERE substr(sweeps.id, 1, length(:prefix)) = :prefix ORDER BY sweeps.id
+ LIMIT :most OFFSET 0
+
+-- name: running_sweeps
+SELECT sweeps.id, sweeps.version 
+FROM sweeps 
+WHERE sweeps.running = 1 ORDER BY sweeps.id
+
+-- name: newest_sweeps
+SELECT sweeps.body 
+FROM sweeps ORDER BY sweeps.created_s DESC, sweeps.id
+ LIMIT :most OFFSET 0
+
+-- name: remove_sweeps
+DELETE FROM sweeps WHERE sweeps.id IN ({ids}) AND sweeps.running = 0 RETURNING id
 
 -- name: measured_runs
 WITH starts AS 

@@ -24,7 +24,7 @@ from sqlalchemy import (
     update,
 )
 
-from anubis.store.sql import outbox
+from anubis.store.sql import outbox, scheduling, suites
 from anubis.store.sql.codes import FIRST_FINAL
 from anubis.store.sql.queries import among, event_rows, given
 from anubis.store.sql.schema import (
@@ -67,6 +67,8 @@ def statements(upsert: Callable[..., Any]) -> dict[str, Executable]:
         | _samples()
         | _sessions()
         | outbox.statements(upsert)
+        | scheduling.statements(upsert)
+        | suites.statements(upsert)
     )
 
 

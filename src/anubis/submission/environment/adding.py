@@ -22,13 +22,22 @@ def add(
 
     ``environment`` replaces that of this process. Raises BadInputError if an environment cannot be provided.
     """
+    hand_over(world, [run for run, _ in runs], environment=environment)
+    try:
+        world.runs.add(runs, events)
+    except BaseException:
+        world.environments.remove([run.id for run, _ in runs])
+        raise
+
+
+def hand_over(world: World, runs: Sequence[Run], *, environment: SubmittedEnvironment | None = None) -> None:
+    """Hand over the environments of runs that are stored next: all or none. Raises BadInputError."""
     groups: dict[Any, list[Run]] = {}
-    for run, _ in runs:
+    for run in runs:
         descriptor = run.descriptor
         server = descriptor.server.env.vars if descriptor.server else {}
         key = (descriptor.env.inherit, *sorted(descriptor.env.vars.items()), *sorted(server.items()))
         groups.setdefault(key, []).append(run)
-    ids = [run.id for run, _ in runs]
     handed = [
         (environment or world.environments.current(group[0].descriptor), [run.id for run in group])
         for group in groups.values()
@@ -36,7 +45,20 @@ def add(
     try:
         for each, members in handed:
             world.environments.hand_over(members, each)
-        world.runs.add(runs, events)
+    except BaseException:
+        world.environments.remove([run.id for run in runs])
+        raise
+
+
+def add_again(world: World, runs: Sequence[tuple[Run, Run]]) -> None:
+    """Store runs, each with the text and the recorded environment of the earlier run that it repeats: all or none."""
+    ids = [run.id for run, _ in runs]
+    try:
+        for run, earlier in runs:
+            found = repeated(world, earlier, earlier.attempt)
+            environment = found[0] if found else world.environments.current(run.descriptor)
+            world.environments.hand_over([run.id], environment)
+        world.runs.add([(run, world.runs.text(earlier.id)) for run, earlier in runs], [])
     except BaseException:
         world.environments.remove(ids)
         raise

@@ -13,13 +13,18 @@ import pytest
 
 from anubis.contracts.engine import Capabilities
 from anubis.contracts.environments import SubmittedEnvironment
+from anubis.model.cause import Cause
 from anubis.model.descriptor import Measure
 from anubis.model.errors import RevokedError
-from anubis.model.launch import Bundle, Launch, Role
+from anubis.model.hardware import Hardware, Strategy
+from anubis.model.launch import Bundle, Launch, Replica, Role
 from anubis.model.run import Placement, Run, Seen
 from anubis.pipeline.launch import launch_of
+from anubis.record import liveness
+from anubis.record.files import FolderFiles
 from anubis.record.layout import BENCHMARK
-from anubis.testing.builders import a_run
+from anubis.record.reading import Record
+from anubis.testing.builders import a_descriptor, a_run
 from anubis.testing.memory_folders import FakeObjects
 
 
@@ -134,3 +139,64 @@ class EngineContract:
         placement = start(engine, run, self.command, image=self.image)
         ended(placement)
         assert isinstance(b"".join(engine.logs(placement)), bytes)
+
+
+class ReplicasContract:
+    """Runs with several replicas, for engines on this machine that place them; with the fixtures of ``EngineContract``."""
+
+    command: tuple[str, ...] = ("true",)
+    patient: tuple[str, ...] = ("sleep", "60")
+    failing: tuple[str, ...] = ("false",)
+    image: str | None = None
+
+    @pytest.fixture
+    def ranks(self, engine: Any) -> Run:
+        """A run of several ranks for the engine."""
+        hardware = Hardware(instance_type="local", strategy=Strategy.TORCHRUN)
+        return a_run(a_descriptor(hardware=hardware), engine=engine.name)
+
+    def launch(self, engine: Any, run: Run, command: tuple[str, ...]) -> Launch:
+        """The launch of three ranks of this command."""
+        return a_launch(engine, run, command, image=self.image, replicas=3)
+
+    def test_all_replicas_run_to_their_end(
+        self, engine: Any, ranks: Run, ended: Callable[[Placement], None]
+    ) -> None:
+        launch = self.launch(engine, ranks, self.command)
+        placement = engine.place(ranks, launch)
+        ended(placement)
+        seen = engine.observe([placement])[placement.name]
+        assert (seen.seen, seen.exit_code) == (Seen.ENDED, 0)
+        results = [_record(replica).exit for replica in launch.replicas]
+        assert [(result["code"], result["cause"]) for result in results] == [(0, None)] * 3
+
+    def test_placing_one_attempt_twice_starts_each_replica_once(
+        self, engine: Any, ranks: Run, ended: Callable[[Placement], None]
+    ) -> None:
+        launch = self.launch(engine, ranks, self.command)
+        first, second = (engine.place(ranks, launch) for _ in range(2))
+        assert first.name == second.name
+        ended(second)
+        assert [len(_record(replica).executions) for replica in launch.replicas] == [1] * 3
+
+    def test_cancelling_ends_all_replicas(
+        self, engine: Any, ranks: Run, ended: Callable[[Placement], None]
+    ) -> None:
+        launch = self.launch(engine, ranks, self.patient)
+        placement = engine.place(ranks, launch)
+        engine.cancel(placement)
+        ended(placement)
+        states = {liveness.state(replica.on_host(replica.record)) for replica in launch.replicas}
+        assert states == {liveness.DEAD}
+
+    def test_the_run_fails_with_its_ranks(
+        self, engine: Any, ranks: Run, ended: Callable[[Placement], None]
+    ) -> None:
+        placement = engine.place(ranks, self.launch(engine, ranks, self.failing))
+        ended(placement)
+        seen = engine.observe([placement])[placement.name]
+        assert (seen.seen, seen.cause) == (Seen.ENDED, Cause.USER_ERROR)
+
+
+def _record(replica: Replica) -> Record:
+    return Record(FolderFiles(replica.on_host(replica.record)))

@@ -10,6 +10,7 @@ from anubis.api.runs import run_to_json
 from anubis.cli import terminal
 from anubis.cli.home import open_client
 from anubis.cli.params import json_option, ref_argument
+from anubis.cli.records import trust
 from anubis.cli.views import json_output
 from anubis.model.errors import BadInputError
 
@@ -18,7 +19,7 @@ SUFFIX = ".anubis.tar.zst"
 
 @click.group()
 def record() -> None:
-    """Locate, export or import the record of a run, or read its samples again."""
+    """Locate, export or import the record of a run, sign and verify it, or read its samples again."""
 
 
 @record.command()
@@ -114,3 +115,7 @@ def import_(*, files: tuple[Path, ...], as_json: bool) -> None:
                 terminal.line(runs[-1].id)
     if as_json:
         json_output.show_list(run_to_json(run) for run in runs)
+
+
+for command in (trust.sign, trust.verify, trust.seal):
+    record.add_command(command)

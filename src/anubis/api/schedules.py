@@ -1,0 +1,34 @@
+"""Schedules and their due times."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from anubis.api.json_values import Json
+from anubis.contracts.schedules import DueTime, Schedule
+from anubis.model.plain import from_plain, to_plain
+
+#: Fields with a meaning only for the store and the scheduler.
+_INTERNAL = {"ready_s", "version", "failures_since_s"}
+
+
+def schedule_to_json(schedule: Schedule) -> Json:
+    """A schedule as listings show it."""
+    return {
+        spec.name: to_plain(getattr(schedule, spec.name))
+        for spec in fields(Schedule)
+        if spec.name not in _INTERNAL
+    }
+
+
+def schedule_from_json(plain: Mapping[str, Any]) -> Schedule:
+    return from_plain(Schedule, dict(plain))
+
+
+def due_time_to_json(due: DueTime) -> Json:
+    """What happened to a due time."""
+    return {spec.name: to_plain(getattr(due, spec.name)) for spec in fields(DueTime)}
+
+
+def due_time_from_json(plain: Mapping[str, Any]) -> DueTime:
+    return from_plain(DueTime, dict(plain))

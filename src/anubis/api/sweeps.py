@@ -1,0 +1,88 @@
+"""Sweeps, their cells and their results."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from anubis.api.json_values import Json
+from anubis.contracts.sweeps import Sweep
+from anubis.model.plain import to_plain
+from anubis.suites.halving import Cut
+from anubis.suites.sweep_state import SweepState
+from anubis.suites.sweep_table import CellResult, Combination
+
+
+def sweep_to_json(sweep: Sweep) -> Json:
+    """A sweep of a listing."""
+    return {
+        "id": sweep.id,
+        "name": sweep.descriptor.info.name,
+        "owner": sweep.owner,
+        "created_s": sweep.created_s,
+        "cells": len(sweep.cells),
+        "phase": sweep.phase.value,
+        "reason": sweep.reason,
+        "overrides": sweep.overrides,
+        "rules": None if sweep.descriptor.sweep is None else to_plain(sweep.descriptor.sweep),
+    }
+
+
+def state_to_json(
+    state: SweepState, results: Sequence[CellResult], combinations: Sequence[Combination]
+) -> Json:
+    """A sweep with every cell and combination."""
+    return {
+        **sweep_to_json(state.sweep),
+        "runs": [_cell(result) for result in results],
+        "combinations": [_combination(each) for each in combinations],
+    }
+
+
+def _cell(result: CellResult) -> Json:
+    run = result.run
+    return {
+        "cell": dict(result.values),
+        "status": cell_status(result),
+        "run": None if run is None else run.id,
+        "cause": None if run is None else run.cause,
+        "reason": "" if run is None else run.reason,
+        "metrics": {
+            point.metric: {
+                "value": point.value,
+                "units": point.units,
+                "spread": point.spread,
+                "repeats": point.count,
+            }
+            for point in result.points
+        },
+        "cut": _cut(result.cut),
+    }
+
+
+def cell_status(result: CellResult) -> str:
+    """The status of the run of a cell; ``cut`` or ``missing`` without a run."""
+    if result.run is not None:
+        return result.run.status.value
+    return "cut" if result.cut else "missing"
+
+
+def _combination(each: Combination) -> Json:
+    return {
+        "cell": dict(each.values),
+        "cells": len(each.cells),
+        "metrics": {
+            name: {
+                "mean": found.mean,
+                "units": found.units,
+                "low": found.interval[0] if found.interval else None,
+                "high": found.interval[1] if found.interval else None,
+                "count": found.count,
+                "over": found.over.value,
+            }
+            for name, found in each.metrics.items()
+        },
+        "cut": _cut(each.cut),
+    }
+
+
+def _cut(cut: Cut | None) -> Mapping[str, Any] | None:
+    return None if cut is None else to_plain(cut)

@@ -1,0 +1,71 @@
+"""The replicas of a run beside the measured one: ended with it, whatever has become of their agents."""
+
+import os
+import time
+from pathlib import Path
+
+from anubis.agent import process_tree
+from anubis.model.run import Observation, Seen
+from anubis.pipeline.host import agent_record
+from anubis.record import layout, liveness
+from anubis.record.files import FolderFiles
+from anubis.record.reading import Record
+
+#: An agent that has not ended this long after the measured one is killed with its session, seconds.
+FORCE_S = 30.0
+#: The agent of the measured replica ends the run soon after another replica has failed. If it has not done so after this
+#: time, it is stopped, and the run is cancelled.
+STALLED_S = 60.0
+
+
+def records(measured: Path) -> list[Path]:
+    """The records of the other replicas of the attempt: those that an engine and those that a launcher started."""
+    found = []
+    with os.scandir(measured.parent.parent) as roles:
+        for role in roles:
+            if role.is_dir(follow_symlinks=False):
+                with os.scandir(role.path) as ranks:
+                    found += [Path(rank.path) for rank in ranks if _is_record(rank)]
+    return sorted(path for path in found if path != measured)
+
+
+def settled(measured: Path, observation: Observation) -> Observation:
+    """The observation of a run: it has ended when all of its replicas have. Ends those that are left."""
+    others = records(measured) if measured.exists() else []
+    if not others:
+        return observation
+    if observation.seen in {Seen.ENDED, Seen.LOST}:
+        is_over = [_end(other) for other in others]
+        return (
+            observation if all(is_over) else Observation(seen=Seen.RUNNING, reason="the other replicas end")
+        )
+    if observation.seen is Seen.RUNNING and any(_has_failed_long_ago(other) for other in others):
+        agent_record.cancel(measured)
+    return observation
+
+
+def _is_record(rank: os.DirEntry[str]) -> bool:
+    return rank.name.isdecimal() and rank.is_dir(follow_symlinks=False)
+
+
+def _end(record: Path) -> bool:
+    """End a replica; whether nothing of it is left."""
+    state = liveness.state(str(record))
+    if state == liveness.ABSENT and agent_record.revoke(record):
+        return True
+    if liveness.state(str(record)) == liveness.ALIVE:
+        agent_record.cancel(record)
+        if agent_record.requested_s(record) > FORCE_S:
+            liveness.kill_session(str(record))
+        return False
+    if FolderFiles(str(record)).state(layout.EXIT) is None and not liveness.is_revoked(str(record)):
+        process_tree.end_orphans(str(record))
+    return True
+
+
+def _has_failed_long_ago(record: Path) -> bool:
+    files = FolderFiles(str(record))
+    state = files.state(layout.EXIT)
+    if state is None or time.time() - state.modified_s < STALLED_S:
+        return False
+    return Record(files).exit.get("cause") is not None

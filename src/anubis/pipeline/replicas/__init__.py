@@ -1,0 +1,1 @@
+"""Runs with several replicas: what each of them is given."""

@@ -1,0 +1,140 @@
+"""What users and drivers do with a sweep: start it, add its runs, leave or enter a phase, repeat cells."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from anubis.contracts.environments import SubmittedEnvironment
+from anubis.contracts.runs import RunQuery, RunRow
+from anubis.contracts.sweeps import Sweep, SweepPhase
+from anubis.contracts.world import World
+from anubis.model.descriptor import Descriptor
+from anubis.model.errors import BadInputError
+from anubis.model.run import Event
+from anubis.model.status import Status
+from anubis.submission.environment import adding
+from anubis.suites.sweep_cells import SweepCells, run_id_of
+
+#: More runs than a sweep has.
+_ALL = 1_000_000
+#: Statuses of runs that are submitted but not placed.
+_WAITING = {Status.FETCH, Status.PLACE}
+
+
+def start(world: World, sweep: Sweep) -> Sweep:
+    """Store a new sweep with the environment of this process. Its runs are added while it is driven.
+
+    Raises BadInputError if the environment of a cell cannot be provided.
+    """
+    cells = SweepCells(sweep)
+    handed = _environment(world, [cells.descriptor(position) for position in range(len(sweep.cells))])
+    world.environments.hand_over([sweep.id], handed)
+    try:
+        return world.sweeps.put(sweep)
+    except BaseException:
+        world.environments.remove([sweep.id])
+        raise
+
+
+def _environment(world: World, descriptors: Sequence[Descriptor]) -> SubmittedEnvironment:
+    """The environment of all cells: with the variables and secrets that any of them needs."""
+    variables: dict[str, str] = {}
+    secrets: dict[str, str] = {}
+    for descriptor in descriptors:
+        each = world.environments.current(descriptor)
+        variables |= each.variables
+        secrets |= each.secrets
+    return SubmittedEnvironment(variables=variables, secrets=secrets)
+
+
+def add_runs(world: World, cells: SweepCells, positions: Sequence[int]) -> tuple[str, ...]:
+    """Store the runs of these cells in one transaction, unless they are stored; their ids."""
+    made = [cells.run(position, world.clock.now_s()) for position in positions]
+    runs, events = [run for run, _ in made], [event for _, event in made]
+    adding.add(world, runs, events, environment=world.environments.handed_over(cells.sweep.id))
+    return tuple(run.id for run, _ in runs)
+
+
+def rows_of(world: World, sweep: Sweep) -> Sequence[RunRow]:
+    """All stored runs of the family, of earlier tries too, in the order of their submission."""
+    return world.runs.find(RunQuery(family_id=sweep.id, limit=_ALL, newest_first=False))
+
+
+def current_runs(world: World, sweep: Sweep) -> dict[int, RunRow]:
+    """Position -> the run of the current try, of the cells that are submitted."""
+    by_id = {row.id: row for row in rows_of(world, sweep)}
+    ids = {position: run_id_of(sweep, position) for position in range(len(sweep.cells))}
+    return {position: by_id[run_id] for position, run_id in ids.items() if run_id in by_id}
+
+
+def leave(world: World, sweep: Sweep, phase: SweepPhase, reason: str = "", *, actor: str = "") -> Sweep:
+    """End the running phase: no further cells are submitted, and waiting runs are cancelled; in phase ``cancelled`` all runs.
+
+    Raises ConflictError if another process changed the sweep.
+    """
+    left = world.sweeps.put(replace(sweep, phase=phase, reason=reason))
+    if phase is not SweepPhase.ENDED:
+        cancel_waiting(world, left, everything=phase is SweepPhase.CANCELLED, actor=actor)
+    else:
+        world.environments.remove([sweep.id])
+    return left
+
+
+def cancel_waiting(world: World, sweep: Sweep, *, everything: bool, actor: str = "") -> None:
+    """Request the cancellation of the runs that are not placed yet; with ``everything`` also of those that run."""
+    rows = [row for row in rows_of(world, sweep) if not row.status.final]
+    rows = [row for row in rows if everything or row.status in _WAITING]
+    now_s, why = world.clock.now_s(), f"the sweep is {sweep.phase.value}"
+    events = [
+        Event(run_id=row.id, kind="cancel_requested", time_s=now_s, message=why, actor=actor) for row in rows
+    ]
+    asked = world.runs.request_cancel([row.id for row in rows], events)
+    for run_id in asked:
+        run = world.runs.get(run_id)
+        if run.placement and (engine := world.engines.get(run.engine)):
+            engine.cancel(run.placement)
+
+
+def resume(world: World, sweep: Sweep) -> Sweep:
+    """Run the missing cells: those that were not submitted, and those that were cancelled.
+
+    After a stop by the rule about failures, the failed cells too. A running sweep is returned as it is.
+    """
+    if sweep.phase is SweepPhase.RUNNING:
+        return sweep
+    again = {Status.CANCELLED}
+    if sweep.phase is SweepPhase.STOPPED:
+        again.add(Status.FAILED)
+    runs = current_runs(world, sweep)
+    return _run_again(world, sweep, [place for place, run in runs.items() if run.status in again])
+
+
+def retry(world: World, sweep: Sweep, causes: Collection[str]) -> tuple[Sweep, int]:
+    """Repeat the cells that failed with one of these causes; the sweep and the number of the cells.
+
+    Raises BadInputError if there are none.
+    """
+    runs = current_runs(world, sweep)
+    failed = {place: run for place, run in runs.items() if run.status is Status.FAILED}
+    chosen = [place for place, run in failed.items() if run.cause in causes]
+    if not chosen:
+        found = ", ".join(sorted({run.cause or "" for run in failed.values()}))
+        raise BadInputError(
+            f"no cell of sweep {sweep.id} failed with one of the chosen causes; cells failed with: {found}"
+            if found
+            else f"no cell of sweep {sweep.id} failed",
+            remedy="by default only transient causes are repeated; name others with --cause, or use --all"
+            if found
+            else "anubis sweep resume runs cells that are missing or cancelled",
+        )
+    return _run_again(world, sweep, chosen), len(chosen)
+
+
+def _run_again(world: World, sweep: Sweep, positions: Sequence[int]) -> Sweep:
+    if world.environments.handed_over(sweep.id) is None:
+        cells = SweepCells(sweep)
+        every = [cells.descriptor(position) for position in range(len(sweep.cells))]
+        world.environments.hand_over([sweep.id], _environment(world, every))
+    tries = {str(place): sweep.tries.get(str(place), 1) + 1 for place in positions}
+    return world.sweeps.put(
+        replace(sweep, phase=SweepPhase.RUNNING, reason="", tries={**sweep.tries, **tries})
+    )

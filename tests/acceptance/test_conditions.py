@@ -1,0 +1,214 @@
+"""The conditions of ``[measure]``: what applies is recorded, what does not is said, and the machine is put back."""
+
+import json
+import os
+import signal
+
+import pytest
+
+from anubis.agent.execute import conditions as module
+from anubis.agent.execute import governor
+from anubis.agent.execute.conditions import Conditions, numbers, one_of_each_core
+from anubis.agent.options import Options
+from anubis.pipeline.host.resources import FOLDER
+from support.agents import Agents, python
+from support.processes import until
+
+SHOWN = "import os; print('cpus', *sorted(os.sched_getaffinity(0))); print('nice', os.getpriority(os.PRIO_PROCESS, 0))"
+
+
+@pytest.fixture
+def agents(tmp_path):
+    return Agents(tmp_path)
+
+
+@pytest.fixture
+def machine(tmp_path):
+    """A machine with four CPUs in two cores and their governors."""
+    for number in range(4):
+        cpu = tmp_path / f"sys/devices/system/cpu/cpu{number}"
+        (cpu / "cpufreq").mkdir(parents=True)
+        (cpu / "cpufreq/scaling_governor").write_text("powersave\n")
+        (cpu / "topology").mkdir()
+        (cpu / "topology/thread_siblings_list").write_text("0,2\n" if number % 2 == 0 else "1,3\n")
+    (tmp_path / "state").mkdir()
+    return tmp_path
+
+
+def governors(machine):
+    return {
+        path.read_text().strip() for path in machine.glob("sys/devices/system/cpu/*/cpufreq/scaling_governor")
+    }
+
+
+def conditions(agents):
+    return json.loads((agents.record / "facts.json").read_text())["conditions"]
+
+
+def output(agents):
+    return (agents.record / "stdout").read_text()
+
+
+def test_the_benchmark_is_pinned_and_has_its_priority(agents):
+    last = max(os.sched_getaffinity(0))
+    agents.measure("--pin", str(last), "--nice", 3, command=python(SHOWN))
+    assert f"cpus {last}\n" in output(agents)
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    assert f"nice {max(3, before)}\n" in output(agents) or "nice 3\n" in output(agents)
+    assert conditions(agents)["pin"] == {"asked": str(last), "why": None, "cpus": [last]}
+
+
+def test_cpus_that_the_run_may_not_use_are_recorded_as_missing(agents):
+    facts = agents.measure("--pin", "9000-9001", command=python(SHOWN))
+    assert facts["cause"] is None
+    assert conditions(agents)["pin"]["why"] == "the run may not use these CPUs: 9000, 9001"
+    inputs = json.loads((agents.record / "facts.json").read_text())["fingerprint_inputs"]
+    assert inputs["missing_conditions"] == ["pin"], "its points are not compared with those of pinned runs"
+
+
+def test_auto_takes_one_cpu_of_each_core(machine):
+    assert one_of_each_core({0, 1, 2, 3}, str(machine / "sys")) == {0, 1}
+    assert one_of_each_core({0, 1, 2, 3, 4, 5}, str(machine / "none")) == {1, 2, 3, 4, 5}, (
+        "the core of CPU 0 is spared"
+    )
+    assert numbers("0-2,5") == {0, 1, 2, 5}
+
+
+def test_the_governor_is_set_for_the_run_and_put_back(agents, machine):
+    shown = f"cat {machine}/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
+    words = ("--governor", "performance", "--sysfs", machine / "sys", "--machine-state", machine / "state")
+    agents.measure(*words, command=["sh", "-c", shown])
+    assert output(agents) == "performance"
+    assert governors(machine) == {"powersave"}
+    assert conditions(agents)["governor"] == {"asked": "performance", "why": None}
+    assert [path.name for path in (machine / "state").iterdir()] == [governor.LOCK]
+
+
+def test_a_governor_that_cannot_be_set_is_missing(agents, machine):
+    words = ("--governor", "performance", "--sysfs", machine / "none", "--machine-state", machine / "state")
+    agents.measure(*words, command=["true"])
+    assert "has no frequency governors" in conditions(agents)["governor"]["why"]
+
+
+def test_two_runs_do_not_change_the_governor_at_once(machine):
+    first = governor.Governor(str(machine / "state"), "performance", str(machine / "sys"))
+    second = governor.Governor(str(machine / "state"), "schedutil", str(machine / "sys"))
+    assert (first.why, second.why) == ("", "another run has set the governor of this machine")
+    assert not governor.put_back_left(str(machine / "state"), str(machine / "sys")), (
+        "the first one still holds it"
+    )
+    first.close()
+    assert governors(machine) == {"powersave"}
+
+
+@pytest.mark.parametrize("by", ["the next agent", "doctor"])
+def test_a_killed_agent_leaves_the_governor_to_the_next(agents, machine, tmp_path, by):
+    words = ("--sysfs", machine / "sys", "--machine-state", machine / "state")
+    process = agents.start("--governor", "performance", *words, command=["sleep", "60"])
+    until(lambda: governors(machine) == {"performance"}, "the governor is set")
+    until((agents.record / "facts.json").exists, "the benchmark may run")
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert governors(machine) == {"performance"}
+    if by == "doctor":
+        until(
+            lambda: governor.put_back_left(str(machine / "state"), str(machine / "sys")), "its lock is free"
+        )
+    else:
+        until(lambda: not locked(machine), "its lock is free")
+        (tmp_path / "other").mkdir()
+        other = Agents(tmp_path / "other")
+        other.measure(*words, command=["true"])
+    assert governors(machine) == {"powersave"}
+
+
+def test_the_engine_puts_back_what_a_killed_agent_left(anubis):
+    left = anubis.home / FOLDER / governor.STATE
+    left.parent.mkdir(parents=True)
+    left.write_text("{}")
+    assert anubis("run", anubis.write("next.toml", "echo 1")).returncode == 0
+    assert not left.exists()
+
+
+def asking(**asked):
+    """The conditions of an agent with these options."""
+    options = Options(["--record", "unused"])
+    for name, value in asked.items():
+        setattr(options, name, value)
+    return Conditions(options)
+
+
+def test_caches_are_dropped_before_each_execution(tmp_path, monkeypatch):
+    caches = tmp_path / "drop_caches"
+    caches.touch()
+    monkeypatch.setattr(module, "_CACHES", str(caches))
+    applied = asking(drop_caches=True)
+    applied.drop_caches()
+    applied.drop_caches()
+    assert caches.read_text() == "3\n3\n"
+    assert applied.missing == []
+
+
+def test_caches_that_cannot_be_dropped_are_recorded_as_missing(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_CACHES", str(tmp_path / "none"))
+    applied = asking(drop_caches=True)
+    applied.drop_caches()
+    assert applied.missing == ["drop_caches"]
+    assert applied.asked["drop_caches"]["why"] == f"{tmp_path}/none: No such file or directory"
+
+
+def test_a_higher_priority_is_tried_and_put_back(monkeypatch):
+    calls = []
+    monkeypatch.setattr(os, "setpriority", lambda *words: calls.append(words[2]))
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    applied = asking(nice=before - 1)
+    assert (applied.nice, applied.missing, calls) == (before - 1, [], [before - 1, before])
+
+
+def test_a_higher_priority_without_rights_is_recorded_as_missing(monkeypatch):
+    def refused(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "setpriority", refused)
+    applied = asking(nice=os.getpriority(os.PRIO_PROCESS, 0) - 1)
+    assert (applied.nice, applied.missing) == (0, ["nice"])
+    assert applied.asked["nice"]["why"] == "a higher priority needs rights: Permission denied"
+
+
+def locked(machine):
+    lock = os.open(machine / "state" / governor.LOCK, os.O_RDWR)
+    try:
+        return not governor.is_locked(lock)
+    finally:
+        os.close(lock)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"/devices/../../etc/passwd": "x"}', '{"/x": 5}'])
+def test_a_damaged_state_changes_nothing(machine, text):
+    (machine / "state" / governor.STATE).write_text(text)
+    assert governor.put_back_left(str(machine / "state"), str(machine / "sys"))
+    assert governors(machine) == {"powersave"}
+
+
+def test_a_condition_that_did_not_apply_is_shown(anubis):
+    file = anubis.write("pinned.toml", "echo 1", more='[measure]\npin = "9000"\nnice = 1')
+    shown = anubis("run", file)
+    assert shown.returncode == 0, shown.stderr
+    assert "note: measure.pin did not apply: the run may not use these CPUs: 9000" in shown.stdout
+
+
+def test_energy_is_counted_for_every_execution_and_unknown_without_counters(agents, machine):
+    zone = machine / "sys/class/powercap/intel-rapl:0"
+    zone.mkdir(parents=True)
+    (zone / "name").write_text("package-0\n")
+    (zone / "energy_uj").write_text("999000000\n")
+    (zone / "max_energy_range_uj").write_text("1000000000\n")
+    used = f"echo 1000000 > {zone}/energy_uj"
+    facts = agents.measure("--sysfs", machine / "sys", "--repeats", 2, command=["sh", "-c", used])
+    assert [one["energy"] for one in facts["executions"]] == [
+        {"cpu_j": 2.0, "why": None},
+        {
+            "cpu_j": None,
+            "why": "the energy counters (RAPL) did not change: the execution was too short for them",
+        },
+    ]

@@ -1,0 +1,5 @@
+from anubis.testing.contracts.schedules import AllSchedulesContract
+
+
+class TestSchedules(AllSchedulesContract):
+    """On every store."""

@@ -1,0 +1,5 @@
+from anubis.testing.contracts.sweeps import SweepsContract
+
+
+class TestSweeps(SweepsContract):
+    pass
