@@ -5,7 +5,7 @@ import statistics
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from anubis.analysis.samples.compare import compare, compare_many
@@ -132,6 +132,8 @@ def test_history_supplies_the_noise_that_single_runs_lack():
 
 
 @given(runs, runs, st.sampled_from([2.0**-30, 0.125, 4.0, 2.0**40]))
+@example([1.0, 1.0, 1.0, 1.0, 2.0, 2.0], [1.0, 2.0, 1.5, 1.5, 1.5, 1.9999999999999998], 2.0**-30)
+@example([1.0] * 6, [1.0, 1.0, 1.0, 1.0, 2.0, 1.9999999999999998], 2.0**-30)
 def test_the_unit_does_not_matter(baseline, contender, factor):
     here = compare("m", baseline, contender)
     there = compare("m", scaled(baseline, factor), scaled(contender, factor))
