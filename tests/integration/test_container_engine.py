@@ -24,7 +24,7 @@ from anubis.pipeline.host.container_agent import ContainerAgent
 from anubis.pipeline.host.container_state import container_of
 from anubis.record import layout, liveness
 from anubis.testing import a_descriptor, a_run
-from anubis.testing.contracts.engine import a_launch, start
+from anubis.testing.contracts.engine import ReplicasContract, a_launch, start
 from support.engines import HostEngineContract, facts_of, folders, record_of, seen, stdout_of
 from support.podman import IMAGE, gpu, podman  # noqa: F401  a fixture
 from support.processes import until
@@ -76,6 +76,13 @@ def run_to_end(engine, run, *command, **changes):
 class TestContainerEngine(HostEngineContract):
     """See anubis.testing.contracts.engine. The image has neither Python nor a C library."""
 
+    image = IMAGE
+
+
+class TestReplicasOfTheContainerEngine(ReplicasContract):
+    """See anubis.testing.contracts.engine."""
+
+    ended = HostEngineContract.ended
     image = IMAGE
 
 

@@ -21,29 +21,47 @@ _START_S, _LOOK_S = 10, 0.002
 _KILLED = 137
 
 
-def container_of(placement: Placement) -> str:
-    """The name of the container of a placement. There is one at most: names are unique."""
-    return f"{_PREFIX}-{placement.name}"
+def container_of(placement: Placement, record: Path | None = None) -> str:
+    """The name of the container of the measured replica of a placement, or of the replica with this record.
+
+    There is one at most: names are unique.
+    """
+    if record is None or record == Path(placement.details["record"]):
+        return f"{_PREFIX}-{placement.name}"
+    return f"{_PREFIX}-{placement.name}.{record.parent.name}.{record.name}"
 
 
 def is_unneeded(container: str, records: Path) -> bool:
     """Whether the run of a container has ended or was removed, so that it is not observed any more."""
-    match = re.fullmatch(rf"{_PREFIX}-(.+)\.(\d+)", container)
+    match = re.fullmatch(rf"{_PREFIX}-([^.]+)\.(\d+)(?:\.([\w-]+)\.(\d+))?", container)
     if match is None or not layout.is_run_id(match[1]):
         return False
-    record = Path(layout.role_folder(str(records), match[1], int(match[2])))
-    return not record.exists() or (record / layout.EXIT).exists() or liveness.is_revoked(str(record))
+    run, attempt, role, rank = match.groups()
+    measured = layout.role_folder(str(records), run, int(attempt))
+    is_over = not Path(measured).exists() or _has_result(measured) or liveness.is_revoked(measured)
+    if role is None or not is_over:
+        return is_over
+    own = layout.role_folder(str(records), run, int(attempt), role, int(rank))
+    return liveness.state(own) != liveness.ALIVE  # it writes its result when the measured replica has ended
 
 
-def wait_for_agent(tool: ContainerTool, placement: Placement) -> None:
-    """Wait until the agent has appeared or its container has ended; the container tool is asked once a second."""
+def _has_result(record: str) -> bool:
+    return Path(record, layout.EXIT).exists()
+
+
+def wait_for_agent(tool: ContainerTool, container: str, record: str) -> bool:
+    """Wait until the agent has appeared; False: its container has ended before, or it did not appear in time.
+
+    The container tool is asked once a second.
+    """
     started_s, asked = time.monotonic(), 0
-    while liveness.state(placement.details["record"]) == liveness.ABSENT and asked < _START_S:
+    while liveness.state(record) == liveness.ABSENT and asked < _START_S:
         time.sleep(_LOOK_S)
         if time.monotonic() - started_s > asked + 1:
             asked += 1
-            if tool.has_ended(container_of(placement)):
-                return
+            if tool.has_ended(container):
+                break
+    return liveness.state(record) != liveness.ABSENT
 
 
 def not_started(tool: ContainerTool, placement: Placement, *, may_appear: bool) -> Observation:
