@@ -31,6 +31,11 @@ def container_of(placement: Placement, record: Path | None = None) -> str:
     return f"{_PREFIX}-{placement.name}.{record.parent.name}.{record.name}"
 
 
+def first_of(container: str) -> str:
+    """The name of the container of the measured replica of the same attempt."""
+    return ".".join(container.split(".")[:2])
+
+
 def is_unneeded(container: str, records: Path) -> bool:
     """Whether the run of a container has ended or was removed, so that it is not observed any more."""
     match = re.fullmatch(rf"{_PREFIX}-([^.]+)\.(\d+)(?:\.([\w-]+)\.(\d+))?", container)

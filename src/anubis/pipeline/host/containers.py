@@ -1,5 +1,6 @@
 """The containers of one home folder: started for a run, ended with it, and removed when nothing observes them any more."""
 
+import contextlib
 import hashlib
 import logging
 import math
@@ -8,6 +9,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from anubis.model.cause import Cause
@@ -16,7 +18,7 @@ from anubis.model.launch import Replica
 from anubis.model.run import Placement
 from anubis.pipeline.host import agent_record, container_run, container_state, peers
 from anubis.pipeline.host.container_state import container_of
-from anubis.pipeline.host.container_tool import ContainerTool, ToolError
+from anubis.pipeline.host.container_tool import REMOVE, ContainerTool, ToolError
 from anubis.pipeline.host.files import prepare
 from anubis.pipeline.host.images import Image
 from anubis.pipeline.host.placements import check_claim
@@ -76,7 +78,7 @@ class Containers:
                     agent_record.revoke(record)  # the measured replica does not wait for it
         except AnubisError as error:
             if len(starts) > 1 or isinstance(error, StageError):
-                self._tool.remove(*names[: names.index(name) + 1])
+                self._remove(names[: names.index(name) + 1])
             raise
 
     def _start(self, name: str, record: Path, start: Start, network: str) -> bool:
@@ -111,7 +113,15 @@ class Containers:
         others = [each for each in peers.records(measured) if (each / layout.OPTIONS).exists()]
         names = [container_of(placement, record) for record in (measured, *others)]
         self._sent_s = {key: sent_s for key, sent_s in self._sent_s.items() if key[0] not in names}
-        self._tool.remove(*names)
+        self._remove(names)
+
+    def _remove(self, names: Sequence[str]) -> None:
+        """Remove the containers of a run: Podman refuses to remove the first one, whose network the others have, before them."""
+        first, *others = names
+        if others:
+            with contextlib.suppress(ToolError):  # one of them was removed before
+                self._tool.call(*REMOVE, *others)
+        self._tool.start(*REMOVE, first)
 
     def reap_once(self) -> None:
         """At the first call in this process, remove what killed processes left behind."""
@@ -124,7 +134,8 @@ class Containers:
         try:
             container_run.remove_variables(self._folder)
             names = self._tool.containers(self._label)
-            if unneeded := [name for name in names if container_state.is_unneeded(name, self._records)]:
-                self._tool.remove(*unneeded)
+            unneeded = [name for name in names if container_state.is_unneeded(name, self._records)]
+            for _, run in groupby(sorted(unneeded), key=container_state.first_of):
+                self._remove(list(run))
         except (AnubisError, OSError) as error:
             log.warning("containers of earlier runs were not removed: %s", error)
