@@ -63,7 +63,7 @@ def launch_of(
     those whose values it does not keep.
 
     Raises StageError, NotFoundError and BadInputError for a script archive that is missing or refused, and
-    NoCapacityError if this machine has no free ports.
+    NotReadyError if this machine has no free ports.
     """
     scripts = _scripts(bundle.script, mounting, objects)
     port = _first_port(run, bundle, mounting)

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from anubis.model.errors import NoCapacityError
+from anubis.model.errors import NotReadyError
 from anubis.model.launch import Launch, Replica, Role
 from anubis.pipeline.replicas import ports
 from anubis.pipeline.replicas.ports import check_free, first_port, is_free
@@ -72,7 +72,7 @@ def test_without_a_free_port_the_run_waits_with_a_reason(derived, monkeypatch):
     number, port = derived
     monkeypatch.setattr(ports, "_RUNS", 1)
     monkeypatch.setattr(ports, "_FIRST_PORT", port)
-    with listening(port), pytest.raises(NoCapacityError, match="no 1 ports in a row are free"):
+    with listening(port), pytest.raises(NotReadyError, match="no 1 ports in a row are free"):
         first_port(RUN, number, 1, is_shared=True)
 
 
@@ -82,5 +82,5 @@ def test_a_run_waits_for_the_port_of_its_server(derived):
     replica = Replica(role=role, rank=0, argv=(), environment={}, record="/record", address="")
     launch = Launch(replicas=(replica,))
     check_free(launch)
-    with listening(port), pytest.raises(NoCapacityError, match=f"port {port} .* server needs"):
+    with listening(port), pytest.raises(NotReadyError, match=f"port {port} .* server needs"):
         check_free(launch)

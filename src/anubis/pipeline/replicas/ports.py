@@ -3,7 +3,7 @@
 import errno
 import socket
 
-from anubis.model.errors import NoCapacityError
+from anubis.model.errors import NotReadyError
 from anubis.model.launch import Launch
 
 #: On one machine every run has its own ports, below those that the system gives to clients.
@@ -14,30 +14,27 @@ def first_port(run_id: str, attempt: int, count: int, *, is_shared: bool) -> int
     """The first of ``count`` ports of a run, derived from its id.
 
     With ``is_shared``, other programs may use the ports of this machine: the run has the next ones that are free.
-    Raises NoCapacityError.
+    Raises NotReadyError.
     """
     number = int(run_id.replace("-", ""), 16) + attempt
     for skipped in range(_RUNS):
         first = _FIRST_PORT + (number + skipped) % _RUNS * _PORTS_OF_A_RUN
         if not is_shared or all(map(is_free, range(first, first + count))):
             return first
-    raise NoCapacityError(
-        f"no {count} ports in a row are free on this machine from {_FIRST_PORT} on",
+    raise NotReadyError(
+        f"no {count} ports in a row are free on this machine from {_FIRST_PORT} on (end programs that use them)",
         again_after_s=5.0,
-        remedy="end programs that listen on these ports",
     )
 
 
 def check_free(launch: Launch) -> None:
-    """Raises NoCapacityError if another program has a port of a server: a probe would find that program ready."""
+    """Raises NotReadyError if another program has a port of a server: a probe would find that program ready."""
     for replica in launch.replicas:
         for port in replica.role.ports:
             if not is_free(port):
-                raise NoCapacityError(
-                    f"another program uses port {port} of this machine, which {replica.role.name} needs",
-                    again_after_s=1.0,
-                    remedy="wait until it has ended, or change server.env.ports",
-                )
+                reason = f"another program uses port {port} of this machine, which {replica.role.name} needs"
+                remedy = "wait until it has ended, or change server.env.ports"
+                raise NotReadyError(f"{reason} ({remedy})", again_after_s=1.0)
 
 
 def is_free(port: int) -> bool:

@@ -53,7 +53,7 @@ def mpi(record: str, *, path: str | None, network: Network) -> dict[str, str]:
 
     On one machine ``mpirun`` starts each rank with the program ``RANK_AGENT``, and uses the loopback network only. It
     looks for the program in PATH, because the path of a record may have spaces. ``path``: PATH without it; None: the
-    image sets PATH, and the program is named by its path.
+    image sets PATH, and the program is named by its path. Open MPI 4 needs no ssh if it is isolated.
     """
     hostfile = f"{record}/{layout.HOSTS}"
     values = {"OMPI_MCA_orte_default_hostfile": hostfile, "PRTE_MCA_prte_default_hostfile": hostfile}
@@ -62,7 +62,11 @@ def mpi(record: str, *, path: str | None, network: Network) -> dict[str, str]:
     values |= {"MASTER_ADDR": network.address(BENCHMARK, 0), "MASTER_PORT": str(network.port(0))}
     programs = f"{record}/{layout.PROGRAMS}"
     agent = RANK_AGENT if path is not None else f"{programs}/{RANK_AGENT}"
-    agents = {"OMPI_MCA_orte_fork_agent": agent, "PRTE_MCA_prte_fork_agent": agent}
+    agents = {
+        "OMPI_MCA_orte_fork_agent": agent,
+        "PRTE_MCA_prte_fork_agent": agent,
+        "OMPI_MCA_plm": "isolated",
+    }
     networks = ("OMPI_MCA_oob_tcp_if_include", "OMPI_MCA_btl_tcp_if_include", "PRTE_MCA_prte_if_include")
     values = {**values, **agents, **dict.fromkeys(networks, _LOOPBACK)}
     return values if path is None else {**values, "PATH": f"{programs}:{path}"}
