@@ -425,6 +425,7 @@ def test_an_agent_of_another_replica_that_cannot_start_ends_the_run_at_once(engi
     observation = seen(engine, placement, Seen.ENDED)
     assert observation.cause is Cause.LOST
     assert "benchmark 1 did not start" in observation.reason
+    assert b"no_such_module" in (record_of(placement).parent / "1" / layout.AGENT_LOG).read_bytes()
 
 
 def test_replicas_share_the_network_of_the_machine_where_it_is_set(an_engine, two_ranks):

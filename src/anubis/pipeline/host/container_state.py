@@ -83,19 +83,27 @@ def not_started(tool: ContainerTool, placement: Placement, *, may_appear: bool) 
     return agent_record.give_up(Path(placement.details["record"]), reason) or Observation(seen=Seen.WAITING)
 
 
-def explained(tool: ContainerTool, placement: Placement, lost: Observation) -> Observation:
-    """The observation of a lost agent, with the cause if its memory limit killed it. Stores its output in the record."""
-    name, record = container_of(placement), Path(placement.details["record"])
-    try:
-        found, output = tool.inspect("container", name), tool.logs(name)
-    except NotReadyError:
-        return lost
-    if found is None or output is None:
-        return lost
+def keep_output(tool: ContainerTool, container: str, record: Path) -> bool:
+    """Store what the agent in a container printed in its record; False for an unknown container. Raises NotReadyError."""
+    output = tool.logs(container)
+    if output is None:
+        return False
     with contextlib.suppress(OSError):  # the record was removed, or the disk is full
         file = access.create(str(record / layout.AGENT_LOG), os.O_WRONLY | os.O_TRUNC)
         with os.fdopen(file, "w", encoding="utf-8") as agent_log:
             agent_log.write(output)
+    return True
+
+
+def explained(tool: ContainerTool, placement: Placement, lost: Observation) -> Observation:
+    """The observation of a lost agent, with the cause if its memory limit killed it. Stores its output in the record."""
+    name, record = container_of(placement), Path(placement.details["record"])
+    try:
+        found = tool.inspect("container", name)
+        if found is None or not keep_output(tool, name, record):
+            return lost
+    except NotReadyError:
+        return lost
     state, limit = found.get("State", {}), found.get("HostConfig", {}).get("Memory") or 0
     # Podman does not report a lack of memory on control groups of version 1.
     was_killed = state.get("ExitCode") == _KILLED and not (record / layout.CANCEL).exists()

@@ -75,6 +75,7 @@ class Containers:
                 joined = self._network if is_first or self._network == HOST else f"container:{names[0]}"
                 has_appeared = self._start(name, record, start, joined)
                 if not has_appeared and not is_first:
+                    container_state.keep_output(self._tool, name, record)
                     agent_record.revoke(record)  # the measured replica does not wait for it
         except AnubisError as error:
             if len(starts) > 1 or isinstance(error, StageError):
@@ -109,7 +110,7 @@ class Containers:
     def remove(self, placement: Placement) -> None:
         """Remove the containers of all replicas."""
         measured = Path(placement.details["record"])
-        # The ranks that a launcher starts have no options of their own, and no container.
+        # Ranks that a launcher starts have no file of options, and no container.
         others = [each for each in peers.records(measured) if (each / layout.OPTIONS).exists()]
         names = [container_of(placement, record) for record in (measured, *others)]
         self._sent_s = {key: sent_s for key, sent_s in self._sent_s.items() if key[0] not in names}
