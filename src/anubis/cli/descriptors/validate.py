@@ -31,6 +31,7 @@ else:  # pydantic, the store
     describe = late("anubis.describe")
     descriptor_files = late("anubis.submission.descriptor_files")
     run_data = late("anubis.pipeline.run_data")
+    price_table = late("anubis.submission.price_table")
     refusals = late("anubis.submission.refusals")
     schedules = late("anubis.describe.check.schedules")
     wiring = late("anubis.wiring")
@@ -171,9 +172,11 @@ def _here(cells: "Sequence[describe.Cell]", *, plan: bool) -> Iterator[Problem]:
     settings = Settings.from_env(os.environ)
     surroundings = wiring.surroundings_of(settings)
     engines, notifiers = wiring.engines(surroundings), wiring.notifiers(surroundings)
-    sources = wiring.sources(surroundings)
+    sources, prices = wiring.sources(surroundings), price_table.PriceFile(settings.prices)
     for cell in cells:
-        yield from refusals.checked_here(cell.descriptor, engines, notifiers, sources, settings.engine)
+        yield from refusals.checked_here(
+            cell.descriptor, engines, notifiers, sources, settings.engine, prices
+        )
         if plan and (engine := refusals.engine_of(cell.descriptor, engines, settings.engine)):
             yield from refusals.only_recorded(cell.descriptor, engine)
 
