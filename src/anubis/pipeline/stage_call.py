@@ -9,10 +9,10 @@ from anubis.model.cause import Cause
 from anubis.model.errors import AnubisError, ElsewhereError, NoCapacityError, StageError, StoreError
 from anubis.model.run import Run, Step
 from anubis.model.status import Status
-from anubis.pipeline.cancellation import cancelled
 from anubis.pipeline.conclusion import conclude
-from anubis.pipeline.phase_limits import overdue
-from anubis.pipeline.retrying import retried
+from anubis.pipeline.limits.cancellation import cancelled
+from anubis.pipeline.limits.phase_limits import overdue
+from anubis.pipeline.limits.retrying import retried
 from anubis.pipeline.stages import alert, analyse, collect, fetch, place, watch
 from anubis.pipeline.stages.watch import LATEST_S, Pause, back_off_s
 
@@ -78,10 +78,9 @@ def _answer(run: Run, world: World, waited_s: float) -> Answer:
             return _call_off(run, world)
         if run.status is Status.PLACE:
             return place.place(run, world, waited_s)
-        answer = STAGES[run.status](run, world)
-        if run.status is Status.FETCH and (failure := overdue(run, waited_s, run.reason)):
-            return fail(run, world, failure.cause, str(failure)) if _still_fetches(answer) else answer
-        return answer
+        if run.status is Status.FETCH:
+            return _fetch(run, world, waited_s)
+        return STAGES[run.status](run, world)
     except ElsewhereError:
         return Pause(elsewhere=True)
     except (NoCapacityError, StoreError) as error:
@@ -95,8 +94,13 @@ def _answer(run: Run, world: World, waited_s: float) -> Answer:
         return fail(run, world, Cause.INTERNAL, f"{type(error).__name__}: {error}")
 
 
-def _still_fetches(answer: Step | Pause) -> bool:
-    return isinstance(answer, Pause) or answer.status is Status.FETCH
+def _fetch(run: Run, world: World, waited_s: float) -> Step | Pause:
+    """The answer of stage fetch. Raises StageError if the fetch takes too long."""
+    answer = STAGES[Status.FETCH](run, world)
+    is_fetching = not isinstance(answer, Step) or answer.status is Status.FETCH
+    if is_fetching and (failure := overdue(run, waited_s, run.reason)):
+        raise failure
+    return answer
 
 
 def fail(run: Run, world: World, cause: Cause, reason: str) -> Step:

@@ -53,6 +53,7 @@ def checked_here(
     notifiers: Mapping[str, Notifier],
     sources: Mapping[str, Source],
     default_engine: str,
+    *,
     prices: PriceTable = NO_TABLE,
 ) -> list[Problem]:
     """What this installation knows about a descriptor that may be submitted elsewhere.

@@ -87,7 +87,8 @@ def _checked(sweep: Sweep, world: World) -> tuple[str, ...]:
         }
         if refused:
             raise BadInputError(
-                "the sweep is refused; nothing was stored", problems=sorted(refused, key=lambda each: each.message)
+                "the sweep is refused; nothing was stored",
+                problems=sorted(refused, key=lambda each: each.message),
             )
     digests = cells.digests()
     first: dict[str, int] = {}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from anubis.api import descriptors as api_descriptors
     from anubis.describe.check import schedules
     from anubis.pipeline import run_data
-    from anubis.submission import descriptor_files, refusals
+    from anubis.submission import descriptor_files, price_table, refusals
 else:  # pydantic, the store
     api_descriptors = late("anubis.api.descriptors")
     describe = late("anubis.describe")
@@ -175,7 +175,7 @@ def _here(cells: "Sequence[describe.Cell]", *, plan: bool) -> Iterator[Problem]:
     sources, prices = wiring.sources(surroundings), price_table.PriceFile(settings.prices)
     for cell in cells:
         yield from refusals.checked_here(
-            cell.descriptor, engines, notifiers, sources, settings.engine, prices
+            cell.descriptor, engines, notifiers, sources, settings.engine, prices=prices
         )
         if plan and (engine := refusals.engine_of(cell.descriptor, engines, settings.engine)):
             yield from refusals.only_recorded(cell.descriptor, engine)

@@ -13,11 +13,11 @@ from anubis.model.metric import Metric
 from anubis.model.points import Period, SampleBlock
 from anubis.model.run import MISSING_EVENT, REJECTED_EVENT, Event, Placement, Run, Step
 from anubis.model.status import Status
-from anubis.pipeline.cancellation import cancelled
-from anubis.pipeline.costs import attempt_cost
+from anubis.pipeline.limits.cancellation import cancelled
+from anubis.pipeline.limits.costs import attempt_cost
+from anubis.pipeline.limits.retrying import retried
 from anubis.pipeline.rank_values import Values, together, values_of
 from anubis.pipeline.record_result import damaged, result_of
-from anubis.pipeline.retrying import retried
 from anubis.pipeline.run_data import fingerprint_of
 from anubis.pipeline.summarise import Measured, points_of
 from anubis.record.reading import Execution, Record

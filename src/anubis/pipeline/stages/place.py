@@ -6,7 +6,7 @@ from anubis.model.limits import Phase
 from anubis.model.run import Event, Run, Step, phase_of
 from anubis.model.status import Status
 from anubis.pipeline.launch import launch_of
-from anubis.pipeline.phase_limits import overdue
+from anubis.pipeline.limits.phase_limits import overdue
 from anubis.pipeline.run_data import data_of
 from anubis.pipeline.run_environment import environment_of
 from anubis.submission.bundle import bundle_of

@@ -11,10 +11,10 @@ from anubis.model.errors import PlugInError
 from anubis.model.limits import Phase
 from anubis.model.run import Event, Observation, Run, Seen, Step, phase_of
 from anubis.model.status import Status
-from anubis.pipeline.cancellation import cancelled
 from anubis.pipeline.conclusion import conclude
-from anubis.pipeline.phase_limits import QUEUED_AFTER_S, stop, timeout_s
-from anubis.pipeline.retrying import retried
+from anubis.pipeline.limits.cancellation import cancelled
+from anubis.pipeline.limits.phase_limits import QUEUED_AFTER_S, stop, timeout_s
+from anubis.pipeline.limits.retrying import retried
 
 log = logging.getLogger(__name__)
 

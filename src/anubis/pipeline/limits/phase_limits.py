@@ -6,7 +6,7 @@ from anubis.model.errors import StageError
 from anubis.model.limits import Phase
 from anubis.model.run import Event, Run, Step, phase_of
 from anubis.model.status import Status
-from anubis.pipeline.costs import overspent
+from anubis.pipeline.limits.costs import overspent
 
 #: A placement that waits longer than this is in the queue of its engine: its agent would have started before, seconds.
 QUEUED_AFTER_S = 1.0
