@@ -182,12 +182,14 @@ def longest_lease_s(lease_s: float) -> float:
 def stepped(run: Run, step: Step, *, now_s: float) -> Run:
     """The run after the step, as every store writes it.
 
-    A cause is kept until the run succeeds or a new attempt begins; a new attempt drops the old placement.
+    A cause is kept until the record is collected, which decides it, or a new attempt begins; a new attempt drops the old
+    placement.
     """
     is_new = step.next_attempt
     placement = step.placement or (None if is_new else run.placement)
     placed_s = None if is_new else run.placed_s
-    clears_cause = is_new or step.status is Status.SUCCEEDED
+    is_collected = run.status is Status.COLLECT and step.status is Status.ANALYSE
+    clears_cause = is_new or is_collected or step.status is Status.SUCCEEDED
     phase = step.phase or (
         run.phase if step.status is run.status and not is_new else _PHASES.get(step.status)
     )
