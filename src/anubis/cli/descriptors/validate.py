@@ -25,12 +25,13 @@ if TYPE_CHECKING:
     from anubis.api import descriptors as api_descriptors
     from anubis.describe.check import schedules
     from anubis.pipeline import run_data
-    from anubis.submission import descriptor_files, refusals
+    from anubis.submission import descriptor_files, price_table, refusals
 else:  # pydantic, the store
     api_descriptors = late("anubis.api.descriptors")
     describe = late("anubis.describe")
     descriptor_files = late("anubis.submission.descriptor_files")
     run_data = late("anubis.pipeline.run_data")
+    price_table = late("anubis.submission.price_table")
     refusals = late("anubis.submission.refusals")
     schedules = late("anubis.describe.check.schedules")
     wiring = late("anubis.wiring")
@@ -177,9 +178,11 @@ def _here(cells: "Sequence[describe.Cell]", *, plan: bool) -> Iterator[Problem]:
     settings = Settings.from_env(os.environ)
     surroundings = wiring.surroundings_of(settings)
     engines, notifiers = wiring.engines(surroundings), wiring.notifiers(surroundings)
-    sources = wiring.sources(surroundings)
+    sources, prices = wiring.sources(surroundings), price_table.PriceFile(settings.prices)
     for cell in cells:
-        yield from refusals.checked_here(cell.descriptor, engines, notifiers, sources, settings.engine)
+        yield from refusals.checked_here(
+            cell.descriptor, engines, notifiers, sources, settings.engine, prices=prices
+        )
         if plan and (engine := refusals.engine_of(cell.descriptor, engines, settings.engine)):
             yield from refusals.only_recorded(cell.descriptor, engine)
 
