@@ -233,7 +233,7 @@ def test_a_sweep_stops_when_its_money_is_spent(sweeps):
     assert sweeps.chore.turn() is None
     stopped = sweeps.world.sweeps.get(sweep.id)
     assert (stopped.cause, stopped.reason) == (Cause.BUDGET, "the cells have cost 2 of 1.5 USD")
-    with pytest.raises(BadInputError, match="2 of 1.5 USD"):
+    with pytest.raises(BadInputError, match=r"2 of 1\.5 USD"):
         sweep_actions.resume(sweeps.world, stopped)
 
 
