@@ -9,8 +9,8 @@ from anubis import describe
 from anubis.contracts.runs import RunQuery
 from anubis.contracts.sweeps import Sweep, SweepPhase
 from anubis.model.cause import Cause
-from anubis.model.cost import UNKNOWN, Cost
 from anubis.model.errors import BadInputError
+from anubis.model.hardware import UNKNOWN, Cost
 from anubis.model.ids import new_run_id
 from anubis.model.run import Step
 from anubis.model.status import Status
@@ -223,7 +223,7 @@ def test_a_sweep_stops_when_its_money_is_spent(sweeps):
     assert sweeps.chore.turn() is None
     stopped = sweeps.world.sweeps.get(sweep.id)
     assert (stopped.cause, stopped.reason) == (Cause.BUDGET, "the cells have cost 2 of 1.5 USD")
-    with pytest.raises(BadInputError, match="2 of 1.5 USD"):
+    with pytest.raises(BadInputError, match=r"2 of 1\.5 USD"):
         sweep_actions.resume(sweeps.world, stopped)
 
 
