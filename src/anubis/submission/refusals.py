@@ -59,8 +59,7 @@ def checked_here(
 
     Errors: what the engine that it names cannot do. Warnings: what depends on the installation.
     """
-    named = descriptor.info.execution_engine
-    name = default_engine if named == DEFAULT_ENGINE else named
+    name = engine_name(descriptor, default_engine)
     try:
         engine = engines[name]
     except KeyError as error:
@@ -68,7 +67,8 @@ def checked_here(
         found = [_warning(_missing("info.execution_engine", message, name, engines, error))]
     else:
         unable = _unable(descriptor, name, engine.capabilities)
-        found = list(unable) if named == name else [_warning(problem) for problem in unable]
+        is_named = descriptor.info.execution_engine == name
+        found = list(unable) if is_named else [_warning(problem) for problem in unable]
     limit = descriptor.hardware.max_cost
     absent = (
         *_undeliverable(descriptor, notifiers),
@@ -78,11 +78,16 @@ def checked_here(
     return [*found, *(_warning(problem) for problem in absent)]
 
 
+def engine_name(descriptor: Descriptor, default_engine: str) -> str:
+    """The name of the engine that runs a descriptor."""
+    named = descriptor.info.execution_engine
+    return default_engine if named == DEFAULT_ENGINE else named
+
+
 def engine_of(descriptor: Descriptor, engines: Mapping[str, Engine], default_engine: str) -> Engine | None:
     """The engine of a descriptor; None if it is not installed here."""
-    named = descriptor.info.execution_engine
     try:
-        return engines[default_engine if named == DEFAULT_ENGINE else named]
+        return engines[engine_name(descriptor, default_engine)]
     except KeyError:
         return None
 

@@ -116,7 +116,7 @@ def cancel_unfinished(world: World, sweep: Sweep, *, actor: str = "") -> None:
 
 
 def resume(world: World, sweep: Sweep) -> Sweep:
-    """Run the missing cells: those that were not submitted, and those that were cancelled.
+    """Run the missing cells: those that were not submitted, and those that were cancelled or will be.
 
     After a stop by the rule about failures, the failed cells too. A running sweep is returned as it is.
     """
@@ -127,7 +127,13 @@ def resume(world: World, sweep: Sweep) -> Sweep:
     if sweep.phase is SweepPhase.STOPPED:
         again.add(Status.FAILED)
     runs = current_runs(world, sweep)
-    return _run_again(world, sweep, [place for place, run in runs.items() if run.status in again])
+    left = [place for place, run in runs.items() if run.status in again or _is_cancelled_soon(world, run)]
+    return _run_again(world, sweep, left)
+
+
+def _is_cancelled_soon(world: World, run: RunRow) -> bool:
+    """Whether the pause of the sweep cancels the run: a driver may do that later."""
+    return not run.status.final and world.runs.get(run.id).cancel_requested
 
 
 def retry(world: World, sweep: Sweep, causes: Collection[str]) -> tuple[Sweep, int]:

@@ -177,6 +177,16 @@ def test_resume_after_a_stop_repeats_what_failed_under_new_ids(sweeps):
     assert [row.cell for row in sweeps.rows()] == [{"env.vars.A": "1"}, {"env.vars.A": "1", "try": 2}]
 
 
+def test_resume_repeats_a_run_whose_cancellation_is_not_complete(sweeps):
+    sweep = sweeps.start(count=2, rules="max_parallel = 2")
+    sweeps.chore.turn()
+    paused = sweep_actions.leave(sweeps.world, sweeps.world.sweeps.get(sweep.id), SweepPhase.PAUSED)
+    assert sweep_actions.resume(sweeps.world, paused).tries == {"0": 2, "1": 2}
+    sweeps.chore.turn()
+    waiting = [row.cell for row in sweeps.rows() if not sweeps.world.runs.get(row.id).cancel_requested]
+    assert [cell["try"] for cell in waiting] == [2, 2]
+
+
 def test_a_sweep_that_another_process_leaves_gets_no_further_run(sweeps):
     sweep = sweeps.start(rules="max_parallel = 2")
     sweeps.chore.turn()
