@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -72,6 +73,39 @@ def test_auto_takes_one_cpu_of_each_core(machine):
         "the core of CPU 0 is spared"
     )
     assert numbers("0-2,5") == {0, 1, 2, 5}
+
+
+MEMORY = "print(open('/proc/self/numa_maps').readlines()[-1].split()[1])"
+
+
+@pytest.mark.skipif(
+    not Path("/sys/devices/system/node/node0").exists(), reason="the kernel has no NUMA nodes"
+)
+def test_the_benchmark_has_the_cpus_and_the_memory_of_its_node(agents):
+    agents.measure("--numa", 0, command=python(f"{SHOWN}; {MEMORY}"))
+    assert conditions(agents)["numa"]["why"] is None
+    cpus = conditions(agents)["numa"]["cpus"]
+    assert f"cpus {' '.join(map(str, cpus))}\n" in output(agents)
+    assert output(agents).endswith("bind:0\n")
+
+
+def test_a_node_that_is_not_there_is_missing_with_the_nodes_that_are(agents, machine):
+    for node in (0, 2):
+        folder = machine / f"sys/devices/system/node/node{node}"
+        folder.mkdir(parents=True)
+        (folder / "cpulist").write_text("")
+    agents.measure("--numa", 7, "--sysfs", machine / "sys", command=python(SHOWN))
+    why = conditions(agents)["numa"]["why"]
+    assert why == "this machine has no NUMA node 7; set numa to one of its nodes: 0, 2"
+
+
+def test_a_node_without_cpus_is_missing(machine):
+    folder = machine / "sys/devices/system/node/node1"
+    folder.mkdir(parents=True)
+    (folder / "cpulist").write_text("\n")
+    applied = asking(numa=1, sysfs=str(machine / "sys"))
+    assert (applied.cpus, applied.numa, applied.missing) == (set(), None, ["numa"])
+    assert applied.asked["numa"]["why"] == "the run may use none of the CPUs of node 1 (it has only memory)"
 
 
 def test_the_governor_is_set_for_the_run_and_put_back(agents, machine):
@@ -195,6 +229,45 @@ def test_a_condition_that_did_not_apply_is_shown(anubis):
     shown = anubis("run", file)
     assert shown.returncode == 0, shown.stderr
     assert "note: measure.pin did not apply: the run may not use these CPUs: 9000" in shown.stdout
+
+
+FASTER = """
+import pathlib, time
+count = pathlib.Path("{count}")
+number = len(count.read_text()) if count.exists() else 0
+count.write_text("x" * (number + 1))
+time.sleep(max(0.1, 0.6 - 0.1 * number))
+"""
+
+
+def test_a_warm_up_lasts_until_the_benchmark_is_steady(agents, tmp_path):
+    code = FASTER.format(count=tmp_path / "count")
+    facts = agents.measure("--warmups", 30, "--until-steady", "--repeats", 2, command=python(code))
+    warm_up = facts["warm_up"]
+    assert warm_up["is_steady"], warm_up
+    assert warm_up["executions"] > 5
+    phases = [one["phase"] for one in facts["executions"]]
+    assert phases == ["warmup"] * warm_up["executions"] + ["measure"] * 2
+    assert [one["repeat"] for one in facts["executions"]][-2:] == [0, 1]
+    (event,) = [event for event in agents.events() if event["event"] == "warmed_up"]
+    assert (event["executions"], event["is_steady"]) == (warm_up["executions"], True)
+
+
+def test_a_benchmark_that_fails_in_its_warm_up_has_no_end_of_it(agents):
+    facts = agents.measure("--warmups", 30, "--until-steady", command=["false"])
+    assert (facts["warm_up"], len(facts["executions"])) == (None, 1)
+
+
+# Each execution takes 15 % longer than the one before.
+SLOWER = """
+import pathlib, time
+count = pathlib.Path("{count}")
+number = len(count.read_text()) if count.exists() else 0
+count.write_text("x" * (number + 1))
+end = time.monotonic() + 0.01 * 1.15**number
+while time.monotonic() < end: pass
+print("value=1")
+"""
 
 
 def test_energy_is_counted_for_every_execution_and_unknown_without_counters(agents, machine):

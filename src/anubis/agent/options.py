@@ -20,7 +20,7 @@ _ENDLESS = 10**18
 
 
 #: Least values other than 0.
-_LEAST = {"repeats": 1, "nice": -20}
+_LEAST = {"repeats": 1, "nice": -20, "numa": -1}
 
 
 class WrongOptionsError(ValueError):
@@ -39,6 +39,8 @@ class Options:
     #: Measured executions, and executions before them that are not measured.
     repeats: int = 1
     warmups: int = 0
+    #: End the warm-ups as soon as a steady state is reached; ``warmups`` is their largest number.
+    until_steady: bool = False
     #: Wall clock of one execution, and how long it may take to end after SIGTERM.
     timeout_s: float = 86_400.0
     grace_s: float = 10.0
@@ -71,6 +73,8 @@ class Options:
     fixed_layout: bool = False
     #: CPUs to pin the benchmark to ("0-3,8"), or ``auto``: one of each core; empty: no change.
     pin: str = ""
+    #: NUMA node whose CPUs and memory the benchmark uses; -1: no change.
+    numa: int = -1
     #: Priority of the benchmark, from -20 (first) to 19; 0: no change.
     nice: int = 0
     #: Forget cached files before every execution.

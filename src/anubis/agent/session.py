@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from typing import Sequence
 
     from anubis.agent.execute.masking import Masker
+    from anubis.agent.execute.warm_up import WarmUp
     from anubis.agent.joint import Joint
     from anubis.agent.options import Options
     from anubis.agent.ship import Shipping
@@ -115,6 +116,11 @@ class Session:
         self._limits = Limits(options, self._conditions)
         self._energy = Energy(options.sysfs)
         self._executions = earlier
+        self._warm_up: WarmUp | None = None
+        if options.until_steady:
+            from anubis.agent.execute.warm_up import WarmUp
+
+            self._warm_up = WarmUp(options.warmups)
         self._cause: str | None = None
         self._reason = ""
         self._fifo = ""
@@ -135,7 +141,7 @@ class Session:
         self._open_fifo()
         self._take_locks()
         for repeat in self._repeats():
-            if self._cause is None:
+            if self._cause is None and not (repeat < 0 and self._warm_up and self._warm_up.has_ended):
                 self._execute(repeat)
         if self._joint and self._cause is None:
             self._joint.await_others()
@@ -201,6 +207,7 @@ class Session:
             "started_s": self._started_s,
             "ended_s": now_s(),
             "streams": {s.name: {"bytes": s.size, "lost_bytes": s.lost} for s in self._capture.spools},
+            "warm_up": self._warm_up.facts() if self._warm_up else None,
             "cgroup_peak_bytes": self._memory.peak_bytes(),
             "extraction": sidecars["extraction"],
             "sampling": sidecars["sampling"],
@@ -249,6 +256,10 @@ class Session:
             leftovers=execution.facts["leftovers"],
         )
         self._judge(execution, kills_before)
+        if self._warm_up and repeat < 0 and self._cause is None:
+            self._warm_up.note(execution.facts["wall_s"])
+            if self._warm_up.has_ended:
+                self._files.note("warmed_up", **(self._warm_up.facts() or {}))
 
     def may_execute(self) -> bool:
         """Whether the run is neither cancelled nor given up by its engine, checked right before each execution."""

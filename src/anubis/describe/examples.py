@@ -90,6 +90,7 @@ EXAMPLES: dict[str, Any] = {
     "measure.isolate": "process",
     "measure.fixed_layout": True,
     "measure.pin": "auto",
+    "measure.numa": 0,
     "measure.nice": 5,
     "measure.drop_caches": True,
     "measure.governor": "performance",

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from anubis.model.cause import Cause
 from anubis.model.hardware import Hardware, Strategy
@@ -13,6 +13,8 @@ SINGLE_RUN = "single_run"
 DEFAULT_ENGINE = "default"
 #: A variable with this prefix before the name of a secret has the value of the secret.
 SECRET = "secret:"  # noqa: S105  not a secret
+#: Largest number of warm-ups with ``warmups = "auto"``.
+MOST_WARMUPS = 30
 
 
 class Overlap(StrEnum):
@@ -128,8 +130,9 @@ class Measure:
 
     #: Measured executions in the same placement.
     repeats: int = 1
-    #: Executions before the measured ones that are recorded but not judged.
-    warmups: int = 0
+    #: Executions before the measured ones that are recorded but not judged; "auto": until their duration is steady, at
+    #: most 30.
+    warmups: int | Literal["auto"] = 0
     #: Maximum wall-clock time of one execution; after it the whole process tree is killed with cause ``timeout``.
     timeout_s: float = 86_400.0
     #: What is started anew for every repeat: the process, or the whole placement.
@@ -141,12 +144,24 @@ class Measure:
     fixed_layout: bool = False
     #: CPUs to pin the benchmark to, such as "0-3,8"; "auto": one CPU of each core. Empty: all that the run may use.
     pin: str = ""
+    #: NUMA node whose CPUs and memory the benchmark uses. Default: all.
+    numa: int | None = None
     #: Priority of the benchmark from -20 (first) to 19; a negative one needs rights.
     nice: int = 0
     #: Forget cached files before every execution; needs root.
     drop_caches: bool = False
     #: Frequency governor of the machine during the run, such as "performance"; needs root. The previous one is put back.
     governor: str = ""
+
+    @property
+    def most_warmups(self) -> int:
+        """The largest number of warm-ups."""
+        return MOST_WARMUPS if self.warmups == "auto" else self.warmups
+
+    @property
+    def most_executions(self) -> int:
+        """The largest number of executions, warm-ups included."""
+        return self.most_warmups + self.repeats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,6 +49,7 @@ def comparable(descriptor: Descriptor) -> Descriptor:
             isolate=descriptor.measure.isolate,
             fixed_layout=descriptor.measure.fixed_layout,
             pin=descriptor.measure.pin,
+            numa=descriptor.measure.numa,
             nice=descriptor.measure.nice,
             drop_caches=descriptor.measure.drop_caches,
             governor=descriptor.measure.governor,

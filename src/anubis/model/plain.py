@@ -49,6 +49,8 @@ def _read(kind: Any, plain: Any) -> Any:
         arms = typing.get_args(kind)
         if plain is None and types.NoneType in arms:
             return None
+        if any(plain in typing.get_args(arm) for arm in arms if typing.get_origin(arm) is typing.Literal):
+            return plain
         return _read(next(arm for arm in arms if arm is not types.NoneType), plain)
     if kind is float:
         return math.nan if plain is None else float(_checked(int | float, plain))

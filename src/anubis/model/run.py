@@ -19,6 +19,8 @@ LONGEST_PAUSE_S = 300.0
 CROSSED_EVENT, REJECTED_EVENT = "threshold", "rejected"
 #: Kind of the event about a condition of the descriptor (``[measure]``) that did not apply.
 MISSING_EVENT = "condition"
+#: Kinds of events about a warm-up of automatic length: it has reached a steady state, or it has not.
+WARM_EVENT, NOT_STEADY_EVENT = "warmed_up", "no_steady_state"
 #: Kind of the event about the datasets of a run; its data are the list ``sources``.
 FETCHED_EVENT = "fetched"
 #: Kind of the request to cancel a run; a limit that requests it adds its ``cause`` to the data.

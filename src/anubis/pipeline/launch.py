@@ -243,7 +243,13 @@ class _Builder:
 
     def _options(self, role: Role, record: str, folder: str) -> dict[str, Any]:
         """The agent's options: fields of ``[measure]`` with the same name, and the values of this replica."""
-        measured = {name: value for name, value in asdict(role.measure).items() if name in options.NAMES}
+        measured = {
+            name: value
+            for name, value in asdict(role.measure).items()
+            if name in options.NAMES and value is not None
+        }
+        if role.measure.warmups == "auto":
+            measured |= {"warmups": role.measure.most_warmups, "until_steady": True}
         seed = uuid.UUID(self.run.id).int & 0x7FFFFFFF
         masked = " ".join(self._masked(role))
         given = {"record": record, "run_id": self.run.id, "seed": seed, "cwd": folder}

@@ -51,6 +51,25 @@ class Execution:
         return self.repeat >= 0 and self.code == 0
 
 
+class WarmUp:
+    """How a warm-up of automatic length ended, from exit.json."""
+
+    __slots__ = ("executions", "is_steady")
+
+    def __init__(self, facts: Mapping[str, Any]) -> None:
+        self.executions: int = facts["executions"]
+        #: Whether a steady state was reached.
+        self.is_steady: bool = facts["is_steady"]
+
+    @property
+    def text(self) -> str:
+        """The end of the warm-up in words; the benchmark can write to its record, so its own text is not shown."""
+        count = f"{self.executions} warm-up{'s' * (self.executions != 1)}"
+        if self.is_steady:
+            return f"steady state after {count}"
+        return f"no steady state after {count}: the measured executions may still have a trend"
+
+
 def _energy_of(facts: Any) -> float | None:
     value = facts.get("cpu_j") if isinstance(facts, dict) else None
     return float(value) if isinstance(value, (int, float)) and 0 <= value < 1e15 else None
@@ -135,6 +154,12 @@ class Record:
     def executions(self) -> Sequence[Execution]:
         """The executions that started and ended, warm-ups first."""
         return [Execution(facts) for facts in self.exit.get("executions", ()) if "wall_s" in facts]
+
+    @property
+    def warm_up(self) -> WarmUp | None:
+        """The end of a warm-up of automatic length; None for another one, and if the run failed during it."""
+        facts = self.exit.get("warm_up")
+        return WarmUp(facts) if facts is not None else None
 
     @cached_property
     def metrics(self) -> Mapping[str, Any]:

@@ -61,6 +61,7 @@ def exit_problems(content: Mapping[str, Any]) -> list[str]:
         *_wrong(content, ("disk_free_bytes",), _is_number, "a number"),
         *_wrong(content, ("extraction", "sampling"), _is_outcome, "one of " + ", ".join(_OUTCOMES)),
         *_wrong(content, ("executions",), _is_list, "a list"),
+        *_wrong(content, ("warm_up",), _is_warm_up, "the end of a warm-up or null", optional=True),
     ]
     if not content:
         problems.append("it is empty")
@@ -169,3 +170,12 @@ def _short(text: str) -> str:
 
 def _refuse(constant: str) -> float:
     raise ValueError(f"{constant} is not valid in JSON")
+
+
+def _is_warm_up(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and _is_code(value.get("executions"))
+        and isinstance(value.get("is_steady"), bool)
+        and _is_text(value.get("why"))
+    )

@@ -120,6 +120,7 @@ def test_the_agent_takes_these_fields_of_measure():
         "timeout_s",
         "fixed_layout",
         "pin",
+        "numa",
         "nice",
         "drop_caches",
         "governor",

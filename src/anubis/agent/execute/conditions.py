@@ -1,4 +1,4 @@
-"""The conditions of ``[measure]`` under which the benchmark is executed: CPUs, priority, file caches, governor.
+"""The conditions of ``[measure]`` under which the benchmark is executed: CPUs, NUMA node, priority, file caches, governor.
 
 A condition that cannot be met is recorded with its reason, and the run continues under other conditions.
 """
@@ -27,8 +27,11 @@ class Conditions:
         self.asked: dict[str, dict[str, object]] = {}
         self._governor: Governor | None = None
         self._options = options
+        #: The node whose memory the benchmark uses; None: no change.
+        self.numa: int | None = None
+        of_node = self._of_node(options) if options.numa >= 0 else set()
         #: The CPUs to pin the benchmark to; empty: no change.
-        self.cpus = self._pin(options)
+        self.cpus = self._pin(options, of_node) or of_node
         #: The priority of the benchmark; 0: no change.
         self.nice = self._nice(options.nice)
         self._caches = -1
@@ -59,10 +62,31 @@ class Conditions:
     def _note(self, name: str, asked: object, why: str | None, **more: object) -> None:
         self.asked[name] = {"asked": asked, "why": why, **more}
 
-    def _pin(self, options: Options) -> set[int]:
+    def _of_node(self, options: Options) -> set[int]:
+        """The usable CPUs of the NUMA node; empty if it cannot be used."""
+        from anubis.agent.execute import numa
+
+        node = options.numa
+        listed = numa.cpus_of(node, options.sysfs)
+        wanted = numbers(listed) & _usable(options) if listed else set()
+        if listed is None:
+            found = ", ".join(map(str, numa.nodes(options.sysfs))) or "none that the kernel names"
+            why = f"this machine has no NUMA node {node}; set numa to one of its nodes: {found}"
+        elif not wanted:
+            why = f"the run may use none of the CPUs of node {node} ({listed or 'it has only memory'})"
+        else:
+            why = numa.refusal(node)
+        if why:
+            self._note("numa", node, why)
+            return set()
+        self._note("numa", node, None, cpus=sorted(wanted))
+        self.numa = node
+        return wanted
+
+    def _pin(self, options: Options, of_node: set[int]) -> set[int]:
         if not options.pin:
             return set()
-        usable = {int(number) for number in options.cpus.split(",") if number} or os.sched_getaffinity(0)
+        usable = of_node or _usable(options)
         wanted = one_of_each_core(usable, options.sysfs) if options.pin == "auto" else numbers(options.pin)
         beyond = sorted(wanted - usable)
         if beyond or not wanted:
@@ -101,6 +125,10 @@ class Conditions:
                 governor.put_back_left(options.machine_state, options.sysfs)
             except OSError:  # anubis doctor reports it
                 pass
+
+
+def _usable(options: Options) -> set[int]:
+    return {int(number) for number in options.cpus.split(",") if number} or os.sched_getaffinity(0)
 
 
 def numbers(text: str) -> set[int]:

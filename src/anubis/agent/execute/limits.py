@@ -12,10 +12,11 @@ if TYPE_CHECKING:
 
 
 class Limits:
-    """The CPUs on which the benchmark may run, its priority, and how much memory each of its processes may allocate."""
+    """The CPUs on which the benchmark may run, the node of its memory, its priority, and how much memory each of its processes may allocate."""
 
     def __init__(self, options: Options, conditions: Conditions) -> None:
         self._cpus = conditions.cpus or {int(number) for number in options.cpus.split(",") if number}
+        self._numa = conditions.numa
         self._nice = conditions.nice
         self._memory_bytes = options.memory_bytes
 
@@ -23,6 +24,10 @@ class Limits:
         """Set the limits of this process. Raises OSError."""
         if self._cpus:
             os.sched_setaffinity(0, self._cpus)
+        if self._numa is not None:
+            from anubis.agent.execute.numa import bind_memory
+
+            bind_memory(self._numa)
         if self._nice:
             os.setpriority(os.PRIO_PROCESS, 0, self._nice)
         if self._memory_bytes:

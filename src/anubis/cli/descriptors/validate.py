@@ -296,7 +296,7 @@ def _show_plan(runs: "Sequence[tuple[describe.Cell, str]]") -> None:
 def _plan_row(cell: "describe.Cell", engine: str) -> list[tables.Cell]:
     descriptor = cell.descriptor
     measure, ml = descriptor.measure, descriptor.ml
-    executions = measure.repeats + measure.warmups
+    executions = measure.most_executions
     return [
         *(str(value) for value in cell.values.values()),
         engine,

@@ -51,6 +51,8 @@ class Judged:
     environment: Sequence[Difference] = ()
     #: Names of the benchmarks of both sides, if they have none in common and were not submitted together.
     benchmarks: tuple[Sequence[str], Sequence[str]] | None = None
+    #: Runs of both sides whose warm-up of automatic length reached no steady state.
+    not_steady: tuple[Sequence[str], Sequence[str]] = ((), ())
 
 
 def judged(
@@ -83,7 +85,16 @@ def judged(
         [client.runs.get(run_id) for run_id in side[:MOST_ENVIRONMENTS]] for side in (baseline, contender)
     ]
     environment = differences(*(_environments(client, side) for side in runs))
-    return Judged(baseline, contender, old, new, comparison, environment, _different_benchmarks(*runs))
+    return Judged(
+        baseline,
+        contender,
+        old,
+        new,
+        comparison,
+        environment,
+        _different_benchmarks(*runs),
+        (_not_steady(client, runs[0]), _not_steady(client, runs[1])),
+    )
 
 
 def show(result: Judged, *, plot: bool, about: str = "", mean: bool = False) -> None:
@@ -147,10 +158,14 @@ def as_json(result: Judged) -> Json:
         "disturbed_baseline": len(_disturbed(result.old)),
         "disturbed_contender": len(_disturbed(result.new)),
     }
+    not_steady = {
+        "not_steady_baseline": len(result.not_steady[0]),
+        "not_steady_contender": len(result.not_steady[1]),
+    }
     resource["benchmarks"] = result.benchmarks and dict(
         zip(("baseline", "contender"), result.benchmarks, strict=True)
     )
-    return {**resource, **disturbed, "exit_code": exit_code([result])}
+    return {**resource, **disturbed, **not_steady, "exit_code": exit_code([result])}
 
 
 def exit_code(results: Iterable[Judged]) -> int:
@@ -190,6 +205,13 @@ def _environments(client: "Client", runs: Sequence[Run]) -> list[RecordedEnviron
     return found
 
 
+def _not_steady(client: "Client", runs: Sequence[Run]) -> list[str]:
+    """The runs, by id, whose warm-up of automatic length reached no steady state."""
+    automatic = [run for run in runs if run.descriptor.measure.warmups == "auto"]
+    ended = [(run.id, Record(client.records.files(run)).warm_up) for run in automatic]
+    return [run_id for run_id, warm_up in ended if warm_up is not None and not warm_up.is_steady]
+
+
 def _differences(environment: Sequence[Difference]) -> str:
     """The names of the variables, with their values where the record keeps them and they are short."""
     texts = [_difference(each) for each in environment[:MOST_DIFFERENCES]]
@@ -225,3 +247,5 @@ def _doubts(result: Judged) -> Iterator[str]:
         yield f"the environment differs: {_differences(result.environment)}"
     if disturbed := _disturbed(everything):
         yield f"the machine was disturbed during {len(disturbed)} of the runs: see anubis show RUN"
+    if not_steady := sum(map(len, result.not_steady)):
+        yield f"no steady state in the warm-ups of {not_steady} of the runs: see anubis show RUN"

@@ -116,14 +116,15 @@ class LiveView:
 def _share_done(run: Run, repeat: int | None) -> float:
     """The share of the executions that ended before this one began."""
     measure = run.descriptor.measure
-    return 0.0 if repeat is None else (repeat + measure.warmups) / (measure.repeats + measure.warmups)
+    return 0.0 if repeat is None else (repeat + measure.most_warmups) / measure.most_executions
 
 
 def _repeat(run: Run, repeat: int | None) -> str:
     """``repeat 2 of 5`` or ``warm-up 1 of 2``; empty before the first execution and where there is only one."""
     measure = run.descriptor.measure
-    if repeat is None or measure.repeats + measure.warmups == 1:
+    if repeat is None or measure.most_executions == 1:
         return ""
     if repeat < 0:
-        return f"warm-up {repeat + measure.warmups + 1} of {measure.warmups}"
+        most = "at most " if measure.warmups == "auto" else ""
+        return f"warm-up {repeat + measure.most_warmups + 1} of {most}{measure.most_warmups}"
     return f"repeat {repeat + 1} of {measure.repeats}"

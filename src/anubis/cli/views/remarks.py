@@ -5,12 +5,13 @@ from collections.abc import Iterable, Iterator
 from anubis.api.json_values import Json
 from anubis.cli import terminal
 from anubis.cli.views import tables
-from anubis.model.run import CROSSED_EVENT, MISSING_EVENT, REJECTED_EVENT, Event
+from anubis.model.run import CROSSED_EVENT, MISSING_EVENT, NOT_STEADY_EVENT, REJECTED_EVENT, Event
 
 _KINDS = {
     CROSSED_EVENT: ("threshold", "red"),
     REJECTED_EVENT: ("note", "yellow"),
     MISSING_EVENT: ("note", "yellow"),
+    NOT_STEADY_EVENT: ("note", "yellow"),
 }
 
 

@@ -65,7 +65,7 @@ class Sweeps(protocol.Sweeps):
                 digest=sweep.cells[position],
                 engine=descriptor.info.execution_engine,
                 instance_type=descriptor.hardware.instance_type,
-                executions=descriptor.measure.repeats + descriptor.measure.warmups,
+                executions=descriptor.measure.most_executions,
             )
             found.append(cell)
         return found

@@ -140,6 +140,7 @@ LIMITS: dict[str, Limit] = {
         pattern=r"|auto|[0-9]{1,4}(?:-[0-9]{1,4})?(?:,[0-9]{1,4}(?:-[0-9]{1,4})?)*",
         meaning='empty, "auto" or numbers of CPUs, such as "0-3,8"',
     ),
+    "measure.numa": Limit(minimum=0, maximum=1000),
     "measure.nice": Limit(minimum=-20, maximum=19),
     "measure.governor": Limit(
         pattern="[a-z_]{0,15}", meaning='empty, or the name of a governor, such as "performance"'

@@ -20,6 +20,8 @@ from anubis.model.descriptor import secret_name
 from anubis.model.hardware import LOCAL, Strategy
 from anubis.model.problem import Severity
 
+#: Strategies in which one replica is executed repeatedly, so that it alone decides when its warm-up ends.
+_ONE_SERIES = (Strategy.SINGLE_NODE, Strategy.INFERENCE)
 RuleFindings = Iterator[tuple[Path, Remark]]
 
 
@@ -36,6 +38,7 @@ def check_rules(
         _sources(tree, lenient=lenient),
         _metrics(tree),
         _framework(tree),
+        _measure(tree),
         _secrets(tree),
     )
     for path, remark in found:
@@ -270,3 +273,15 @@ def _framework(tree: Mapping[str, Any]) -> RuleFindings:
             ("ml", "framework_version"),
             Remark(message=message, remedy='add framework = "pytorch", for example'),
         )
+
+
+def _measure(tree: Mapping[str, Any]) -> RuleFindings:
+    measure = _table(tree, "measure")
+    pin, strategy = measure.get("pin"), get(tree, ("hardware", "strategy"))
+    if isinstance(measure.get("numa"), int) and isinstance(pin, str) and pin not in ("", "auto"):
+        message = f"pin = {quoted(pin)} and numa = {measure['numa']} both select CPUs"
+        yield ("measure", "numa"), Remark(message=message, remedy='remove one of them, or write pin = "auto"')
+    if measure.get("warmups") == "auto" and strategy not in (None, *_ONE_SERIES):
+        message = f'warmups = "auto" is not available with strategy {quoted(strategy)}'
+        remedy = "write a number: all replicas must execute the same warm-ups"
+        yield ("measure", "warmups"), Remark(message=message, remedy=remedy)

@@ -21,6 +21,8 @@ from anubis.model.descriptor import Descriptor
 
 #: Maximum number of unknown keys that get a suggestion; a file with more is probably not a descriptor.
 _MAX_SUGGESTIONS = 40
+#: Words for a further form that a value may have, after its type; pydantic adds the name of the form to such a path.
+_OTHER_FORMS: dict[Path, str] = {("measure", "warmups"): ' or "auto"'}
 
 
 @cache
@@ -35,8 +37,12 @@ def descriptor(tree: Mapping[str, Any], findings: Findings) -> Descriptor | None
         return _adapter().validate_json(json.dumps([tree]))[0]
     except ValidationError as error:
         unknown = 0
+        reported: set[Path] = set()
         for detail in error.errors(include_url=False, include_context=False):
-            path: Path = detail["loc"][1:]
+            path: Path = _field_path(detail["loc"][1:])
+            if path in reported:  # once for each form that the value may have
+                continue
+            reported.add(path)
             if detail["type"] == "missing":
                 findings.add(path, missing(path))
             elif detail["type"] == "unexpected_keyword_argument":
@@ -45,6 +51,11 @@ def descriptor(tree: Mapping[str, Any], findings: Findings) -> Descriptor | None
             else:
                 findings.add(path, mismatch(path, get(tree, path)))
         return None
+
+
+def _field_path(path: Path) -> Path:
+    """The path of a value, without the name of the form that pydantic adds where a value may have several."""
+    return path[:-1] if path[:-1] in _OTHER_FORMS else path
 
 
 def missing(path: Path) -> Remark:
@@ -94,7 +105,8 @@ def mismatch(path: Path, value: Any) -> Remark:
         words = [member.value for member in kind]
         return Remark(message=f"{json.dumps(value)} is not a valid value", remedy=did_you_mean(value, words))
     return Remark(
-        message=f"expected {expected(kind)}, found {actual(value)}", remedy=_correction(kind, path, value)
+        message=f"expected {expected(kind)}{_OTHER_FORMS.get(path, '')}, found {actual(value)}",
+        remedy=_correction(kind, path, value),
     )
 
 

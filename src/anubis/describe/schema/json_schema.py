@@ -28,6 +28,7 @@ _FORMS: dict[str, list[Schema]] = {
     "server.output.metrics[].threshold.change": [_PERCENT],
     "server.output.metrics[].threshold.min_effect": [_PERCENT],
     "hardware.distributed.processes_per_instance": [{"type": "integer", "minimum": 1}],
+    "measure.warmups": [{"const": "auto"}],
     "server.env.readiness_probe": [{"type": "string", "pattern": "^(https?://|/)"}],
     "server.env.liveness_probe": [{"type": "string", "pattern": "^(https?://|/)"}],
 }

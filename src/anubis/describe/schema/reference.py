@@ -29,6 +29,7 @@ _NOTES = {
     "ml.framework_version": "Only with a framework.",
     "data.sources[].digest": 'An MD5 may also be written as `md5 = "..."`.',
     "server.models[].digest": 'An MD5 may also be written as `md5 = "..."`.',
+    "measure.warmups": 'Also `"auto"`.',
     "output.metrics[].threshold.change": 'Also as `"5%"`.',
     "output.metrics[].threshold.min_effect": 'Also as `"2%"`.',
     "server.env.readiness_probe": 'Also as a URL: `"http://localhost:8080/ping"`; the host is always the server.',

@@ -80,6 +80,7 @@ def rank_files(
         **options,
         "repeats": 1,
         "warmups": 0,
+        "until_steady": False,
         "timeout_s": options["timeout_s"] + _LONGER_S,
         "patterns": patterns,
         "group": group,

@@ -54,5 +54,5 @@ def _minutes(measure: Measure, longest_s: float) -> str:
     """The time limit of a run; empty: that of the partition, if neither descriptor nor operator limit the time."""
     if measure.timeout_s >= Measure().timeout_s and not longest_s:
         return ""
-    needed_s = (measure.timeout_s + _GRACE_S) * (measure.repeats + measure.warmups) + _MARGIN_S
+    needed_s = (measure.timeout_s + _GRACE_S) * measure.most_executions + _MARGIN_S
     return str(math.ceil((min(needed_s, longest_s) if longest_s else needed_s) / 60))

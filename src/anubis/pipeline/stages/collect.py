@@ -11,7 +11,16 @@ from anubis.model.errors import ElsewhereError
 from anubis.model.hardware import Cost
 from anubis.model.metric import Metric
 from anubis.model.points import Period, SampleBlock
-from anubis.model.run import MISSING_EVENT, REJECTED_EVENT, Event, Placement, Run, Step
+from anubis.model.run import (
+    MISSING_EVENT,
+    NOT_STEADY_EVENT,
+    REJECTED_EVENT,
+    WARM_EVENT,
+    Event,
+    Placement,
+    Run,
+    Step,
+)
 from anubis.model.status import Status
 from anubis.pipeline.limits.cancellation import cancelled
 from anubis.pipeline.limits.costs import attempt_cost
@@ -63,7 +72,11 @@ def collect(run: Run, world: World) -> Step:
                 Cause.CONTAMINATED,
                 "the machine was disturbed: " + "; ".join(_disturbances(record)),
             )
-    events += [*_rejected(run, record, world), *_missing_conditions(run, record, world)]
+    events += [
+        *_rejected(run, record, world),
+        *_missing_conditions(run, record, world),
+        *_warm_up(run, record, world),
+    ]
     if cause is not None and (again := retried(run, world, cause, reason, events=events, cost=cost)):
         return again
     points = []
@@ -134,6 +147,19 @@ def _missing_conditions(run: Run, record: Record, world: World) -> Iterator[Even
             time_s=world.clock.now_s(),
             message=f"measure.{name} did not apply: {why}",
             data={"condition": name},
+        )
+
+
+def _warm_up(run: Run, record: Record, world: World) -> Iterator[Event]:
+    """The event about a warm-up of automatic length; none if the run failed during it."""
+    warm_up = record.warm_up
+    if warm_up is not None:
+        yield Event(
+            run_id=run.id,
+            kind=WARM_EVENT if warm_up.is_steady else NOT_STEADY_EVENT,
+            time_s=world.clock.now_s(),
+            message=warm_up.text,
+            data={"executions": warm_up.executions, "attempt": run.attempt},
         )
 
 
