@@ -258,16 +258,27 @@ def test_a_benchmark_that_fails_in_its_warm_up_has_no_end_of_it(agents):
     assert (facts["warm_up"], len(facts["executions"])) == (None, 1)
 
 
-# Each execution takes 15 % longer than the one before.
-SLOWER = """
-import pathlib, time
-count = pathlib.Path("{count}")
-number = len(count.read_text()) if count.exists() else 0
-count.write_text("x" * (number + 1))
-end = time.monotonic() + 0.01 * 1.15**number
-while time.monotonic() < end: pass
-print("value=1")
+# Three levels of four executions each, 200 ms apart: no window has one level, and other load hides no step.
+UNSTEADY = """
+n=$(cat {count}); echo $((n + 1)) > {count}
+sleep 0.$(printf %03d $((n / 4 % 3 * 200)))
+echo value=1
 """
+
+
+def test_a_run_without_a_steady_state_says_so(anubis, tmp_path):
+    (tmp_path / "count").write_text("0\n")
+    (tmp_path / "unsteady.sh").write_text(UNSTEADY.format(count=tmp_path / "count"))
+    file = anubis.write("unsteady.toml", f"sh {tmp_path}/unsteady.sh", more='[measure]\nwarmups = "auto"')
+    shown = anubis("run", file)
+    assert shown.returncode == 0, shown.stderr
+    assert "note: no steady state after 30 warm-ups" in " ".join(shown.stdout.split())
+    assert "no steady state after 30 warm-ups" in " ".join(anubis("show", "@last").stdout.split())
+    assert len(anubis.json("show", "@last")["exit"]["executions"]) == 31
+    assert anubis("run", file, "--set", "measure.warmups=0").returncode == 0
+    ids = [run["id"] for run in anubis.json("history")]
+    compared = anubis("compare", ids[1], ids[0])
+    assert "no steady state in the warm-ups of 1 of the runs" in " ".join(compared.stderr.split())
 
 
 def test_energy_is_counted_for_every_execution_and_unknown_without_counters(agents, machine):

@@ -63,7 +63,7 @@ class WarmUp:
 
     @property
     def text(self) -> str:
-        """The end of the warm-up in words; the benchmark can write to its record, so its own text is not shown."""
+        """A sentence about the end of the warm-up, from its numbers: a benchmark can write any text to its record."""
         count = f"{self.executions} warm-up{'s' * (self.executions != 1)}"
         if self.is_steady:
             return f"steady state after {count}"

@@ -82,6 +82,12 @@ def test_a_cycle_as_long_as_the_window_is_not_steady(level, factor):
     assert not is_steady(cycle[half:] + cycle[:half])
 
 
+@given(levels, st.floats(0.05, 3.0))
+def test_a_cycle_of_three_levels_that_is_longer_than_the_window_is_never_steady(level, step):
+    durations = [level * (1 + number // 4 % 3 * step) for number in range(MOST_WARMUPS)]
+    assert ended(durations)["executions"] == MOST_WARMUPS
+
+
 @given(levels, st.floats(1.05, 3.0))
 def test_an_alternation_is_scatter(level, factor):
     assert ended([level, level * factor] * MOST_WARMUPS)["executions"] == WINDOW

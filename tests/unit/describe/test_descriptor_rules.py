@@ -519,3 +519,21 @@ def test_a_strategy_of_another_type_is_one_problem(value):
     )
     problems = [problem.path for problem in describe.read(text).problems]
     assert problems.count("hardware.strategy") == 1
+
+
+@pytest.mark.parametrize("pin", ["", "auto"])
+def test_a_node_with_another_choice_of_cpus_is_one_error(pin):
+    measure = '[measure]\nnuma = 0\npin = "{}"\n'
+    where, text, severity = the_one(said(BASE + measure.format("0-3")))
+    assert (where, severity) == ("measure.numa", Severity.ERROR)
+    assert 'pin = "0-3" and numa = 0 both select CPUs' in text
+    assert said(BASE + measure.format(pin)) == []
+
+
+@pytest.mark.parametrize("strategy", ["torchrun", "mpi"])
+def test_replicas_in_step_cannot_have_automatic_warm_ups(strategy):
+    auto = {"measure__warmups": "auto"}
+    assert said(BASE, **auto) == []
+    where, text, _ = the_one(said(BASE, **auto, hardware__strategy=strategy))
+    assert where == "measure.warmups"
+    assert "write a number" in text

@@ -11,7 +11,7 @@ import pytest
 from anubis.agent import options
 from anubis.contracts.engine import Mounting
 from anubis.contracts.environments import SubmittedEnvironment
-from anubis.model.descriptor import Env, Measure, Ml, Script
+from anubis.model.descriptor import MOST_WARMUPS, Env, Measure, Ml, Script
 from anubis.model.errors import NotFoundError
 from anubis.model.hardware import Distributed, Hardware, Strategy
 from anubis.model.launch import Mount
@@ -104,6 +104,12 @@ def test_a_process_sees_the_paths_of_this_machine(host, tmp_path):
     assert replica.folders == (f"{record}/work",)
     assert replica.mounts == ()
     assert HOST_AGENT[0] == sys.executable
+
+
+def test_automatic_warm_ups_and_a_node_are_options_of_the_agent(host):
+    _, replica = one(host, measure=Measure(warmups="auto", numa=1))
+    options = given(replica)
+    assert (options["warmups"], options["until_steady"], options["numa"]) == (MOST_WARMUPS, True, 1)
 
 
 def test_every_option_can_be_read_by_the_agent(host):
