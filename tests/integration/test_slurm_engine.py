@@ -15,7 +15,7 @@ from anubis.model.descriptor import Measure
 from anubis.model.run import Seen
 from anubis.record import layout
 from anubis.testing import a_run
-from anubis.testing.contracts.engine import EngineContract, start
+from anubis.testing.contracts.engine import EngineContract, ReplicasContract, start
 from support.engines import record_of, stdout_of
 from support.processes import until
 
@@ -61,6 +61,12 @@ def seen(engine, placement, expected):
 
 class TestSlurmEngine(EngineContract):
     """See anubis.testing.contracts.engine."""
+
+
+class TestReplicasOnSlurm(ReplicasContract):
+    """See anubis.testing.contracts.engine."""
+
+    count = 2  # one for each node
 
 
 def run_to_end(engine, *command, environment=None, **hardware):

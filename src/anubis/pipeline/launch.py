@@ -64,7 +64,8 @@ def launch_of(
     return Launch(
         replicas=tuple(
             builder.replica(role, rank) for role in builder.started for rank in range(role.replicas)
-        )
+        ),
+        launched=builder.launched,
     )
 
 
@@ -92,9 +93,14 @@ class _Builder:
 
     @property
     def started(self) -> tuple[Role, ...]:
-        """The roles that the engine starts: on one machine, the launcher of MPI starts the ranks itself."""
-        starts_all = self.strategy not in MPI or not self.mounting.one_machine
-        return tuple(role for role in self.bundle.roles if starts_all or role.name != WORKER)
+        """The roles that the engine starts."""
+        return tuple(role for role in self.bundle.roles if role is not self.launched)
+
+    @property
+    def launched(self) -> Role | None:
+        """The role whose ranks the launcher of MPI starts itself, with their agents."""
+        launches = self.strategy in MPI and self.mounting.watches
+        return next((role for role in self.bundle.roles if launches and role.name == WORKER), None)
 
     @property
     def strategy(self) -> Strategy:
@@ -166,23 +172,33 @@ class _Builder:
     @property
     def _network(self) -> Network:
         run = self.run
-        shared = first_port(run.id, run.attempt) if self.mounting.one_machine else 0
-        return Network(address=self.address, first_port=shared)
+        mounting = self.mounting
+        return Network(
+            address=self.address,
+            first_port=first_port(run.id, run.attempt) if mounting.watches else 0,
+            one_machine=mounting.one_machine,
+            has_manager=mounting.cluster,
+        )
 
     def _launcher_files(self, role: Role, record: str) -> dict[str, LaunchFile]:
-        hosts = variables.hosts(self.bundle, network=self._network)
-        files = {f"{record}/{layout.HOSTS}": LaunchFile(content=hosts.encode())}
-        if not self.mounting.one_machine:
+        files: dict[str, LaunchFile] = {}
+        mounting = self.mounting
+        if not mounting.cluster:
+            hosts = variables.hosts(self.bundle, network=self._network)
+            files[f"{record}/{layout.HOSTS}"] = LaunchFile(content=hosts.encode())
+        if not mounting.watches:
             return files
+        given = {**self._options(role, "", ""), "governor": ""}
         return files | groups.rank_files(
-            role, record, self.mounting.agent, {**self._options(role, "", ""), "governor": ""}
+            role, record, mounting.agent, given, one_machine=mounting.one_machine
         )
 
     def _group(self, role: Role, rank: int) -> dict[str, Any] | None:
-        if not self.mounting.one_machine:
+        if not self.mounting.watches:
             return None
         roles = {each.name: each for each in self.started}
-        return groups.group(role, rank, roles, self._record_of, self.strategy)
+        one_machine = self.mounting.one_machine
+        return groups.group(role, rank, roles, self._record_of, self.strategy, one_machine=one_machine)
 
     def _record_of(self, role: Role, rank: int) -> str:
         return self._record(role, rank).target

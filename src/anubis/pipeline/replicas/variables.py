@@ -15,7 +15,7 @@ from anubis.submission.bundle import MPI, SERVER, WORKER
 
 #: Port of the rendezvous; PyTorch's default.
 MASTER_PORT = 29500
-#: On one machine every run has its own ports, below those that the system gives to clients.
+#: On machines with several runs every run has its own ports, below those that the system gives to clients.
 _FIRST_PORT, _RUNS, _PORTS_OF_A_RUN = 20_000, 600, 20
 _LOOPBACK = "127.0.0.0/8"
 
@@ -26,8 +26,12 @@ class Network:
 
     #: (role, rank) -> host name of that replica for the others.
     address: Callable[[str, int], str]
-    #: First of the ports of the run on the machine that all replicas share; 0: every replica has another address.
+    #: First of the ports of the run on machines that it shares with other runs; 0: they are only for this run.
     first_port: int = 0
+    #: All replicas are on this machine.
+    one_machine: bool = False
+    #: A resource manager gives the launcher of MPI its hosts.
+    has_manager: bool = False
 
     def port(self, index: int) -> int:
         """The port of the replica with this index, of which the benchmark makes use."""
@@ -59,17 +63,20 @@ def variables(
 def mpi(record: str, *, path: str, network: Network) -> dict[str, str]:
     """The variables of the launcher of MPI with this record, for Open MPI 4 and 5.
 
-    On one machine ``mpirun`` starts each rank with the program ``RANK_AGENT``, and uses the loopback network only.
+    Where the machines share their file system, ``mpirun`` starts each rank with the program ``RANK_AGENT``. On one machine it
+    uses the loopback network only.
     """
-    hostfile = f"{record}/{layout.HOSTS}"
-    values = {"OMPI_MCA_orte_default_hostfile": hostfile, "PRTE_MCA_prte_default_hostfile": hostfile}
-    if not network.first_port:
+    hostfile = "" if network.has_manager else f"{record}/{layout.HOSTS}"
+    names = ("OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile")
+    values = dict.fromkeys(names, hostfile) if hostfile else {}
+    if not network.one_machine and not network.has_manager:
         return values
     values |= {"MASTER_ADDR": network.address(BENCHMARK, 0), "MASTER_PORT": str(network.port(0))}
-    agent = {"OMPI_MCA_orte_fork_agent": RANK_AGENT, "PRTE_MCA_prte_fork_agent": RANK_AGENT}
-    networks = ("OMPI_MCA_oob_tcp_if_include", "OMPI_MCA_btl_tcp_if_include", "PRTE_MCA_prte_if_include")
-    programs = f"{record}/{layout.PROGRAMS}"
-    return {**values, **agent, **dict.fromkeys(networks, _LOOPBACK), "PATH": f"{programs}:{path}"}
+    values |= {"OMPI_MCA_orte_fork_agent": RANK_AGENT, "PRTE_MCA_prte_fork_agent": RANK_AGENT}
+    if network.one_machine:
+        networks = ("OMPI_MCA_oob_tcp_if_include", "OMPI_MCA_btl_tcp_if_include", "PRTE_MCA_prte_if_include")
+        values |= dict.fromkeys(networks, _LOOPBACK)
+    return {**values, "PATH": f"{record}/{layout.PROGRAMS}:{path}"}
 
 
 #: The program that starts the agent of a rank.
@@ -79,7 +86,7 @@ RANK_AGENT = "anubis-rank"
 def hosts(bundle: Bundle, *, network: Network) -> str:
     """The host file of a launcher of MPI: ``host slots=processes``, one line for each host."""
     (worker,) = (each for each in bundle.roles if each.name == WORKER)
-    if network.first_port:
+    if network.one_machine:
         return f"localhost slots={worker.processes * worker.replicas}\n"
     return "".join(
         f"{network.address(WORKER, rank)} slots={worker.processes}\n" for rank in range(worker.replicas)
