@@ -127,7 +127,7 @@ class Cluster:
             (folder / name).mkdir()
 
     def up(self):
-        """Start everything, and wait until both nodes are idle."""
+        """Start everything, and wait until both nodes can be used."""
         self._connect()
         self._start_munge()
         self._start_database()
@@ -148,14 +148,19 @@ class Cluster:
         self.start("slurmdbd", "slurmdbd", "-D")
         until(lambda: self.tried("sacctmgr", "-i", "show", "cluster") is not None, "slurmdbd responds")
 
-    def configure(self, **values):
-        """Change parameters while the cluster runs."""
+    def start_again(self, **values):
+        """Start the controller again with other parameters."""
+        self.end("slurmctld", signal.SIGTERM)
         path = self.folder / "slurm.conf"
         text = path.read_text()
         for name, value in values.items():
             text = re.sub(rf"^{name}=.*$", f"{name}={value}", text, flags=re.MULTILINE)
         path.write_text(text)
-        self.call("scontrol", "reconfigure")
+        self.start_controller()
+
+    def queue(self, *words):
+        """The elements in the queue of the usual partition."""
+        return self.call("squeue", "--noheader", "--partition=main", *words)
 
     def start_node(self, node):
         self.start(node, "slurmd", "-D", "-N", node, host=node)
@@ -167,9 +172,11 @@ class Cluster:
     def wait_idle(self):
         def idle():
             listed = self.tried("sinfo", "--noheader", "--Node", "--format", "%N %T", "--partition", "main")
-            return listed is not None and sorted(listed.split("\n")[:2]) == [f"{node} idle" for node in NODES]
+            return listed is not None and all(
+                re.search(rf"^{node} (idle|mixed)$", listed, re.MULTILINE) for node in NODES
+            )
 
-        until(idle, "both nodes are idle")
+        until(idle, "both nodes can be used")
 
     def end(self, name, number=signal.SIGKILL):
         """End a daemon; what it started continues. A controller that is killed may forget the last seconds."""

@@ -71,7 +71,7 @@ class Capabilities:
     custom_params: bool = False
     #: ``measure.isolate = "place"`` is possible.
     isolate_place: bool = False
-    #: The engine has a queue of its own: all runs of a sweep are placed in it, and it executes at most as many of them at the
+    #: The engine has a queue: all runs of a sweep are placed in it, and it executes at most as many of them at the
     #: same time as ``Launch.at_once`` says.
     queue: bool = False
     #: The program of this machine that the engine uses, for ``anubis doctor``; empty: none.

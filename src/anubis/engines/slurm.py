@@ -177,7 +177,8 @@ class SlurmEngine:
         if not is_here or placement.name in self._ends:
             return
         _request_end(record)
-        liveness.revoke(str(record))
+        for each in (record, *replicas.beside(record)):
+            liveness.revoke(str(each))
         self._queue.cancel(self._queue.known(entry).id)
 
     def logs(self, placement: Placement) -> Iterator[bytes]:

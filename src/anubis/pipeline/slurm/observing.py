@@ -69,7 +69,7 @@ def recorded(record: Path, found: RecordResult, known: Known, failed: Failure | 
 
 
 def _ended_from_outside(element: Element, others: Sequence[Path], number: str) -> tuple[Cause, str]:
-    """Why Slurm has ended an agent: for a reason of its own, or because another replica failed."""
+    """Why Slurm has ended an agent: for its own reason, or because another replica failed."""
     blamed = replicas.failure(others)
     was_cancelled = element.state == "CANCELLED"
     explains = blamed and blamed[0] is not Cause.LOST if was_cancelled else element.state not in _REASONS

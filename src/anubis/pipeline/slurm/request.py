@@ -38,7 +38,7 @@ def options_of(launch: Launch, defaults: Defaults) -> tuple[str, ...]:
     measured, launched = launch.measured.role, launch.launched
     roles = [launched] if launched else [replica.role for replica in launch.replicas]
     nodes = nodes_of(launch)
-    tasks = launched.processes if launched else 1
+    per_node = launched.processes if launched else 1
     cpus, memory_gb, gpus = (
         max((getattr(role, name) or 0 for role in roles), default=0) for name in ("cpus", "memory_gb", "gpus")
     )
@@ -47,10 +47,10 @@ def options_of(launch: Launch, defaults: Defaults) -> tuple[str, ...]:
         "account": defaults.account,
         "qos": defaults.qos,
         "constraint": "&".join(filter(None, (defaults.constraint, _label(roles)))),
-        "nodes": str(nodes) if nodes * tasks > 1 else "",
-        "ntasks": str(nodes * tasks),
-        "ntasks-per-node": str(tasks) if nodes * tasks > 1 else "",
-        "cpus-per-task": str(math.ceil(cpus / tasks)) if cpus else "",
+        "nodes": str(nodes) if nodes * per_node > 1 else "",
+        "ntasks": str(nodes * per_node),
+        "ntasks-per-node": str(per_node) if nodes * per_node > 1 else "",
+        "cpus-per-task": str(math.ceil(cpus / per_node)) if cpus else "",
         "mem": f"{math.ceil(memory_gb * 1024)}M" if memory_gb else "",
         "gres": ":".join(filter(None, ("gpu", defaults.gpu_type, str(gpus)))) if gpus else "",
         "time": _minutes(measured.measure, defaults.time_limit_s),

@@ -103,7 +103,7 @@ wait
 
 @pytest.fixture
 def two(replica, tmp_path, monkeypatch):
-    """Two replicas, executed by programs that stand for those of Slurm."""
+    """Two replicas, executed by substitutes of the programs of Slurm."""
     (tmp_path / "bin").mkdir()
     for name, text in (("srun", SRUN), ("scontrol", "#!/bin/sh\necho a1 a2\n"), ("scancel", "#!/bin/sh\n")):
         (tmp_path / "bin" / name).write_text(text)
