@@ -177,7 +177,7 @@ class _Builder:
             address=self.address,
             first_port=first_port(run.id, run.attempt) if mounting.watches else 0,
             one_machine=mounting.one_machine,
-            assigned=mounting.cluster,
+            hosts_assigned=mounting.cluster,
         )
 
     def _launcher_files(self, role: Role, record: str) -> dict[str, LaunchFile]:

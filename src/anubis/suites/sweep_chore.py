@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 #: Runs of one sweep that are submitted ahead of the engine, if the sweep has no limit.
 AHEAD = 128
 #: The same, if the engine has a queue that also honours the limit of the sweep.
-QUEUED = 10_000
+QUEUED = 1000
 #: Pause between two turns while a sweep runs, seconds.
 PAUSE_S = 0.1
 #: Runs in one transaction.

@@ -31,7 +31,7 @@ class Network:
     #: All replicas are on this machine.
     one_machine: bool = False
     #: A resource manager gives the launcher of MPI its hosts.
-    assigned: bool = False
+    hosts_assigned: bool = False
 
     def port(self, index: int) -> int:
         """The port of the replica with this index, of which the benchmark makes use."""
@@ -66,10 +66,10 @@ def mpi(record: str, *, path: str, network: Network) -> dict[str, str]:
     Where the machines share their file system, ``mpirun`` starts each rank with the program ``RANK_AGENT``. On one machine it
     uses the loopback network only.
     """
-    hostfile = "" if network.assigned else f"{record}/{layout.HOSTS}"
+    hostfile = "" if network.hosts_assigned else f"{record}/{layout.HOSTS}"
     names = ("OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile")
     values = dict.fromkeys(names, hostfile) if hostfile else {}
-    if not network.one_machine and not network.assigned:
+    if not network.one_machine and not network.hosts_assigned:
         return values
     values |= {"MASTER_ADDR": network.address(BENCHMARK, 0), "MASTER_PORT": str(network.port(0))}
     values |= {"OMPI_MCA_orte_fork_agent": RANK_AGENT, "PRTE_MCA_prte_fork_agent": RANK_AGENT}

@@ -113,8 +113,10 @@ _DATA = "data"
 def scripts(launch: Launch, folder: str, *, modules: Sequence[str] = (), setup: str = "") -> dict[str, bytes]:
     """The scripts of an attempt: name -> content. ``folder`` will contain them."""
     measured, count = launch.measured, nodes_of(launch)
-    addresses = [replica.address for replica in launch.replicas]
-    begin = _begin(_BEGIN, measured, folder) + (_NODES.format(count=count) if count > 1 else "")
+    addresses = [replica.address for replica in launch.replicas if replica.address]
+    begin = _begin(_BEGIN, measured, folder)
+    if count > 1 or any(address in text for address in addresses for text in measured.environment.values()):
+        begin += _NODES.format(count=count)
     prepared = _setup(modules, setup)
     if len(launch.replicas) == 1:
         links = _links(measured.mounts)

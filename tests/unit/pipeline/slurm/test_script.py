@@ -144,3 +144,14 @@ def test_an_agent_without_a_result_is_named_and_ends_the_others(two, tmp_path):
     (tmp_path / "spool" / script.FAILED).unlink()
     (tmp_path / "record" / "1" / "alive").unlink()
     assert "benchmark 1 did not start on" in start(two, tmp_path, ends.format(two[0].record), "exit 127")
+
+
+def test_a_launcher_on_one_node_knows_its_name(replica, tmp_path, two):
+    alone = replace(
+        replica, address="address-0", environment={"A": "address-0:1"}, argv=("sh", "-c", "echo $A > seen")
+    )
+    for name, content in script.scripts(Launch(replicas=(alone,)), str(tmp_path / "spool")).items():
+        (tmp_path / "spool" / name).write_bytes(content)
+    (tmp_path / "bin" / "scontrol").write_text("#!/bin/sh\necho a1\n")
+    subprocess.run(["sh", tmp_path / "spool" / script.ELEMENT], check=True, env=NODE)
+    assert (tmp_path / "spool" / "seen").read_text() == "a1:1\n"
