@@ -258,6 +258,19 @@ def test_srun_starts_ranks_with_records_too(anubis):
     assert [run.read("worker", rank).facts["hostname"] for rank in range(2)] == list(NODES)
 
 
+@pytest.mark.parametrize("strategy", ["torchrun", "mpi"])
+def test_data_are_on_every_node(anubis, mpirun, tmp_path, strategy):
+    (anubis.folder / "data.txt").write_text("17 rows\n")
+    target = tmp_path / "node" / "train"
+    more = f'[[data.sources]]\nsrc = "file://{anubis.folder}/data.txt"\npath = "{target}"'
+    launcher = mpirun if strategy == "mpi" else ""
+    run = ranks(anubis, f"print(open('{target}').read())", strategy=strategy, launcher=launcher, more=more)
+    go(anubis)
+    ended = run.run()
+    assert ended.returncode == 0, ended.stdout + ended.stderr + anubis("logs", "@last").stdout
+    assert anubis("logs", run.row.id).stdout.count("17 rows") == 2
+
+
 def test_a_failed_rank_of_mpi_is_named(anubis, mpirun):
     run = ranks(anubis, "raise SystemExit(3 * rank)", strategy="mpi", launcher=mpirun)
     go(anubis)
