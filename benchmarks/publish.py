@@ -31,6 +31,7 @@ COMMANDS = {
     "capture": ["bench_capture.py", "--rounds", "10"],
     "fetch": ["bench_fetch.py"],
     "slurm": ["bench_slurm.py"],
+    "container": ["bench_container.py", "--runs", "40"],
 }
 WITH_PEERS = ("peers", "speed", "emit", "null_run")
 

@@ -36,6 +36,7 @@ PROGRAMS = {
     "sbatch": "slurm-client",
     "munged": "munge",
     "mariadbd": "mariadb-server",
+    "mariadb-install-db": "mariadb-server",
     "ip": "iproute2",
 }
 CONFIGURATION = """
@@ -283,11 +284,24 @@ class Cluster:
         until((munge / "socket").exists, "munged responds")
 
     def _start_database(self):
-        """Without system tables, which take seconds to make: everybody in the namespace has all rights."""
-        (self.folder / "db").mkdir()
-        words = ["mariadbd", "--no-defaults", f"--datadir={self.folder}/db", "--user=root"]
-        words += ["--skip-grant-tables", "--skip-name-resolve", f"--socket={self.folder}/db.socket"]
-        small = ["--innodb-buffer-pool-size=32M", "--innodb-flush-log-at-trx-commit=0"]
+        data = f"--datadir={self.folder}/db"
+        run(
+            "mariadb-install-db",
+            "--no-defaults",
+            data,
+            "--user=root",
+            "--auth-root-authentication-method=normal",
+        )
+        words = ["mariadbd", "--no-defaults", data, "--user=root", f"--socket={self.folder}/db.socket"]
+        (self.folder / "init.sql").write_text(
+            "CREATE USER slurm@127.0.0.1 IDENTIFIED BY 'slurm';\nGRANT ALL ON *.* TO slurm@127.0.0.1;\n"
+        )
+        small = [
+            "--skip-name-resolve",
+            f"--init-file={self.folder}/init.sql",
+            "--innodb-buffer-pool-size=32M",
+            "--innodb-flush-log-at-trx-commit=0",
+        ]
         self.start("mariadbd", *words, "--bind-address=127.0.0.1", "--port=16820", *small)
         until((self.folder / "db.socket").exists, "MariaDB responds")
 

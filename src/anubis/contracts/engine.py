@@ -28,6 +28,8 @@ class Mounting:
     #: All replicas of a run are process trees of one machine: they share its ports, and the agent of each one watches the
     #: others through their records.
     one_machine: bool = False
+    #: Other programs of this machine may use the ports of the replicas.
+    shares_ports: bool = False
     #: The replicas of a run are on several nodes of a cluster, which share this file system and its paths, and perhaps run
     #: other benchmarks too: the agent of each replica watches the others through their records, and the resource manager
     #: gives ``mpirun`` its hosts.
