@@ -118,15 +118,16 @@ class Group:
             facts = load(file)
         self._options = options
         self._family = family
-        self._one_machine: bool = facts["one_machine"]
-        self._needs = [Peer(**peer, is_here=self._one_machine) for peer in facts["needs"]]
+        #: Whether all replicas are on this machine.
+        self.one_machine: bool = facts.get("one_machine", True)
+        self._needs = [Peer(**peer, is_here=self.one_machine) for peer in facts["needs"]]
         #: Records of the replicas that begin each execution together with this one.
         self._in_step: list[str] = facts["in_step"]
         #: Folder with the records of the ranks that this replica starts; empty: it starts none.
         self._ranks: str = facts["ranks"]
         self._until: Peer | None = None
         if facts["until"]:
-            self._until = Peer("the measured replica", facts["until"], is_here=self._one_machine)
+            self._until = Peer("the measured replica", facts["until"], is_here=self.one_machine)
         #: Whether it runs until the measured replica ends.
         self.is_service: bool = facts["is_service"]
         self._has_probe = bool(facts.get("readiness") or facts.get("liveness"))
@@ -211,7 +212,7 @@ class Group:
         ranks = self._started_ranks()
         peers = self._needs + ranks
         # mpirun has ended its ranks; the result of one on another machine may appear later.
-        is_late = bool(ranks) and not self._one_machine and self._waited_s() > _BLAME_S
+        is_late = bool(ranks) and not self.one_machine and self._waited_s() > _BLAME_S
         failures = [(peer, peer.failure(must_have_ended=is_late)) for peer in peers]
         found = [(peer.ended_s(), failure) for peer, failure in failures if failure]
         found.sort(key=lambda each: each[0])
@@ -219,7 +220,7 @@ class Group:
             own = [each for each in found if each[1][0] != LOST]
             vanished = [each for each in found if each[0] == float("inf")]  # the others were ended by mpirun
             found = own or vanished or found
-            over = self._one_machine or is_late or all(peer.has_ended() for peer in ranks)
+            over = self.one_machine or is_late or all(peer.has_ended() for peer in ranks)
             if not over:
                 return None, False
         else:
@@ -268,7 +269,7 @@ class Group:
             ranks = sorted((name for name in os.listdir(self._ranks) if name.isdigit()), key=int)
         except OSError:
             return []
-        kind, is_here = os.path.basename(self._ranks), self._one_machine
+        kind, is_here = os.path.basename(self._ranks), self.one_machine
         return [Peer(f"{kind} {rank}", f"{self._ranks}/{rank}", is_here=is_here) for rank in ranks]
 
 
