@@ -52,6 +52,9 @@ SECTIONS = {
         "validate": "descriptors.validate:validate",
         "schema": "descriptors.validate:schema",
     },
+    "Service": {
+        "serve": "service.serve:serve",
+    },
     "Maintenance": {
         "doctor": "doctor.command:doctor",
         "record": "records.command:record",

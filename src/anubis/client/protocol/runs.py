@@ -38,7 +38,7 @@ class Runs(Protocol):
         files: "Sequence[Path | DescriptorText]",
         *,
         overrides: Mapping[str, str] | None = None,
-        script: Path | None = None,
+        script: Path | str | None = None,
         rounds: int = 1,
         control: bool = False,
         warned: Callable[[Path, Problem], None] | None = None,
@@ -48,7 +48,7 @@ class Runs(Protocol):
 
         Several files, several rounds or a ``[matrix]`` make a family. ``control``: each file is measured as both sides of
         an A/A control, which no series, alert or baseline contains. ``warned`` is called with every old spelling
-        and every field that the engine only records. ``overlays`` are files that change every descriptor. Raises BadInputError with every problem found.
+        and every field that the engine only records. ``script`` is a file or folder, or the key of a stored archive. ``overlays`` are files that change every descriptor. Raises BadInputError with every problem found.
         """
         ...
 
