@@ -1,16 +1,22 @@
 """Comparisons and gates."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Response
 from pydantic import Field
 
-from anubis.api.gate import report_to_json
 from anubis.api.verdicts import comparison_to_json
-from anubis.judging.gate import GateSides
+from anubis.late import late
 from anubis.web.answers import Answer, NounRoute
 from anubis.web.descriptors import Strict
 from anubis.web.service import Asking
+
+if TYPE_CHECKING:
+    from anubis.api import gate as api_gate
+    from anubis.judging import gate
+else:  # numpy and scipy, which only some requests need
+    api_gate = late("anubis.api.gate")
+    gate = late("anubis.judging.gate")
 
 router = APIRouter(route_class=NounRoute, tags=["gate"])
 
@@ -55,12 +61,12 @@ def compare(body: ComparisonBody, client: Asking) -> Response:
 def check(body: CheckBody, client: Asking) -> Response:
     """The report of a gate."""
     contests = [
-        GateSides(
+        gate.GateSides(
             contender=[client.runs.get(ref) for ref in contest.contender],
             baseline=None if contest.baseline is None else [client.runs.get(ref) for ref in contest.baseline],
         )
         for contest in body.contests
     ]
     return Answer(
-        report_to_json(client.gate.judge(contests, min_effect=body.min_effect, metrics=body.metrics))
+        api_gate.report_to_json(client.gate.judge(contests, min_effect=body.min_effect, metrics=body.metrics))
     )

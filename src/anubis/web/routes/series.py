@@ -1,15 +1,20 @@
 """Series and their changes of level."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
 from anubis.api.alerts import alert_to_json
-from anubis.api.series import series_to_json
+from anubis.late import late
 from anubis.web.answers import Answer, NounRoute
 from anubis.web.descriptors import Strict
 from anubis.web.service import Asking
+
+if TYPE_CHECKING:
+    from anubis.api import series as api_series
+else:  # numpy and scipy, which only some requests need
+    api_series = late("anubis.api.series")
 
 router = APIRouter(route_class=NounRoute, tags=["series"])
 
@@ -33,7 +38,7 @@ def find(
 ) -> Response:
     """Every series with its verdict and points."""
     found = client.series.find(benchmark=benchmark, metric=metric, newest=newest)
-    return Answer({"series": list(map(series_to_json, found))})
+    return Answer({"series": list(map(api_series.series_to_json, found))})
 
 
 @router.post("/series/analysis", summary="Judge series again")
