@@ -54,6 +54,10 @@ SECTIONS = {
     },
     "Service": {
         "serve": "service.serve:serve",
+        "register": "service.connection:register",
+        "unregister": "service.connection:unregister",
+        "ping": "service.connection:ping",
+        "whoami": "service.connection:whoami",
     },
     "Maintenance": {
         "doctor": "doctor.command:doctor",

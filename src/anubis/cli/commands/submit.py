@@ -37,7 +37,7 @@ def submit(*, asked: submissions.Asked, as_json: bool) -> None:
 @json_option
 def worker(*, keeps_schedules: bool, as_json: bool) -> None:
     """Drive all unfinished runs, then exit; exit at once if another worker does. Started automatically when there are unfinished runs."""
-    with open_client() as client:
+    with open_client(embedded=True) as client:
         if keeps_schedules:
             client.workers.keep_schedules()
             if as_json:

@@ -144,6 +144,10 @@ class Records(Protocol):
         """The folder of the record of the run's current attempt; None if there is none on this machine."""
         ...
 
+    def has(self, run: Run) -> bool:
+        """Whether the run's current attempt has a record."""
+        ...
+
     def files(self, run: Run, role: str = BENCHMARK, rank: int = FIRST_RANK) -> Files:
         """The files of one replica in the run's current attempt; they may not exist yet."""
         ...

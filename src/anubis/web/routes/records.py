@@ -52,7 +52,7 @@ def files(
         {
             "run_id": run.id,
             "attempt": number,
-            "stored": bool(listed) and (not is_current or client.records.folder_of(run) is not None),
+            "stored": bool(listed) and (not is_current or client.records.has(run)),
             "files": [
                 {
                     "role": each.key.role,
