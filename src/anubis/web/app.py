@@ -28,6 +28,7 @@ def description() -> FastAPI:
         docs_url=None,  # its page loads scripts from another site
         redoc_url=None,
         default_response_class=Answer,
+        redirect_slashes=False,
     )
     routes.include(app)
     return app

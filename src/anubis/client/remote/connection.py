@@ -1,18 +1,19 @@
 """Requests to a service, and the errors that they end in."""
 
 import json
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 import urllib3
 
-from anubis.api.errors import error_of
-from anubis.model.errors import AnubisError, StoreError
+from anubis.api.errors import BLANK, error_of
+from anubis.model.errors import AnubisError, NotFoundError, StoreError
 from anubis.settings import Settings
 from anubis.submission.person import person
 
-PREFIX = "/api/v1"
+PREFIX, NOT_FOUND = "/api/v1", 404
 #: Longest wait for a connection, and for the next bytes of an answer, seconds.
 CONNECT_S, READ_S = 5.0, 600.0
 #: A stream without a byte for this long is broken; the service sends one every 5 s.
@@ -25,6 +26,10 @@ _AGAIN = urllib3.Retry(total=2, backoff_factor=0.1, allowed_methods=None, raise_
 _ONCE = urllib3.Retry(total=False, raise_on_status=False)
 
 Params = Sequence[tuple[str, str]]
+
+
+# A request that is sent again needs no warning; one that fails is an error of ours.
+logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)
 
 
 class ServiceConnection:
@@ -133,6 +138,11 @@ class ServiceConnection:
                 raise TypeError
         except (ValueError, TypeError, UnicodeDecodeError):
             raise self._not_a_service(f"status {answer.status}") from None
+        if answer.status == NOT_FOUND and details.get("type") == BLANK:  # no route has this path
+            raise NotFoundError(
+                f"the service at {self.url} has nothing at {urlsplit(address).path}",
+                remedy="check the name; a service of an earlier version must be upgraded",
+            )
         raise error_of(details)
 
     def _sent(self, method: str, address: str, options: dict[str, Any]) -> urllib3.BaseHTTPResponse:

@@ -57,7 +57,7 @@ class Records(protocol.Records):
         self._connection = connection
 
     def folder(self, ref: str) -> Path:
-        run = run_from_json(self._connection.get(f"runs/{quote(ref)}"))
+        run = run_from_json(self._connection.get(f"runs/{quote(ref, safe='')}"))
         raise NotFoundError(
             f"run {run.id} has no record on this machine: the service {self._connection.url} stores it",
             remedy=f"export it: anubis record export {run.id}",
@@ -80,11 +80,11 @@ class Records(protocol.Records):
         return recorded(self.files(run))
 
     def extract(self, ref: str) -> list[str]:
-        found: list[str] = self._connection.post(f"runs/{quote(ref)}/extraction", {})["metrics"]
+        found: list[str] = self._connection.post(f"runs/{quote(ref, safe='')}/extraction", {})["metrics"]
         return found
 
     def export(self, ref: str, out: BinaryIO) -> Run:
-        headers = self._connection.download(f"runs/{quote(ref)}/archive", out)
+        headers = self._connection.download(f"runs/{quote(ref, safe='')}/archive", out)
         return run_from_json(self._connection.get(f"runs/{headers['Run-Id']}"))
 
     def bring_in(self, file: Path) -> Run:

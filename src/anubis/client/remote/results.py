@@ -26,8 +26,10 @@ class Results(protocol.Results):
         ]
 
     def summaries(self, ref: str) -> Sequence[MetricSummary]:
-        return list(map(summary_from_json, self._connection.get(f"runs/{quote(ref)}/metrics")["metrics"]))
+        return list(
+            map(summary_from_json, self._connection.get(f"runs/{quote(ref, safe='')}/metrics")["metrics"])
+        )
 
     def samples(self, ref: str, metric: str, *, most: int | None = None) -> SampleBlock:
         params = [("metric", metric), *([("most", str(most))] if most is not None else [])]
-        return columns_from_json(self._connection.get(f"runs/{quote(ref)}/samples", params))
+        return columns_from_json(self._connection.get(f"runs/{quote(ref, safe='')}/samples", params))

@@ -60,7 +60,7 @@ class Runs(protocol.Runs):
         self, ref: str, *, overrides: Mapping[str, str] | None = None, folder: Path | None = None
     ) -> protocol.Replayed:
         body = {"overrides": dict(overrides or {}), "folder": str(folder.absolute()) if folder else None}
-        return _replayed(self._connection.post(f"runs/{quote(ref)}/replay", body))
+        return _replayed(self._connection.post(f"runs/{quote(ref, safe='')}/replay", body))
 
     def compared(self, replayed: protocol.Replayed) -> protocol.Replayed:
         address = f"runs/{replayed.run.id}/differences"
@@ -72,7 +72,7 @@ class Runs(protocol.Runs):
         return [self.get(run_id) for run_id in run_ids]
 
     def get(self, ref: str) -> Run:
-        return run_from_json(self._connection.get(f"runs/{quote(ref)}"))
+        return run_from_json(self._connection.get(f"runs/{quote(ref, safe='')}"))
 
     def find(self, query: RunQuery) -> Sequence[RunRow]:
         if len(query.ids) > MOST_NAMED:
@@ -101,7 +101,7 @@ class Runs(protocol.Runs):
         return rows[: query.limit]
 
     def family(self, ref: str) -> Sequence[RunRow]:
-        return list(map(row_from_json, self._connection.get(f"runs/{quote(ref)}/family")["runs"]))
+        return list(map(row_from_json, self._connection.get(f"runs/{quote(ref, safe='')}/family")["runs"]))
 
     def names(self) -> StoredNames:
         plain = self._connection.get("names")
@@ -117,11 +117,11 @@ class Runs(protocol.Runs):
         return found
 
     def events(self, ref: str, *, after_seq: int = 0) -> Sequence[Event]:
-        answer = self._connection.get(f"runs/{quote(ref)}/timeline", [("after_seq", str(after_seq))])
+        answer = self._connection.get(f"runs/{quote(ref, safe='')}/timeline", [("after_seq", str(after_seq))])
         return [event_from_json(plain["run_id"], plain) for plain in answer["events"]]
 
     def text(self, ref: str) -> str:
-        found: str = self._connection.get(f"runs/{quote(ref)}/descriptor")["text"]
+        found: str = self._connection.get(f"runs/{quote(ref, safe='')}/descriptor")["text"]
         return found
 
     def cancel(self, refs: Sequence[str], *, why: str = "", cascade: bool = False) -> list[Run]:

@@ -93,23 +93,23 @@ class Sweeps(protocol.Sweeps):
             time.sleep(LOOK_EVERY_S)
 
     def get(self, ref: str) -> Sweep:
-        return sweep_from_json(self._connection.get(f"sweeps/{quote(ref)}"))
+        return sweep_from_json(self._connection.get(f"sweeps/{quote(ref, safe='')}"))
 
     def find(self, *, limit: int = 100) -> Sequence[Sweep]:
         return list(map(sweep_from_json, self._connection.get("sweeps", [("limit", str(limit))])["sweeps"]))
 
     def state(self, ref: str) -> SweepState:
-        return progress_from_json(self._connection.get(f"sweeps/{quote(ref)}/state"))
+        return progress_from_json(self._connection.get(f"sweeps/{quote(ref, safe='')}/state"))
 
     def pause(self, ref: str, *, why: str = "") -> Sweep:
-        return sweep_from_json(self._connection.post(f"sweeps/{quote(ref)}/pause", {"why": why}))
+        return sweep_from_json(self._connection.post(f"sweeps/{quote(ref, safe='')}/pause", {"why": why}))
 
     def cancel(self, ref: str, *, why: str = "") -> Sweep:
-        return sweep_from_json(self._connection.post(f"sweeps/{quote(ref)}/cancel", {"why": why}))
+        return sweep_from_json(self._connection.post(f"sweeps/{quote(ref, safe='')}/cancel", {"why": why}))
 
     def resume(self, ref: str) -> Sweep:
-        return sweep_from_json(self._connection.post(f"sweeps/{quote(ref)}/resume", {}))
+        return sweep_from_json(self._connection.post(f"sweeps/{quote(ref, safe='')}/resume", {}))
 
     def retry(self, ref: str, causes: Collection[str]) -> tuple[Sweep, int]:
-        answer = self._connection.post(f"sweeps/{quote(ref)}/retry", {"causes": sorted(causes)})
+        answer = self._connection.post(f"sweeps/{quote(ref, safe='')}/retry", {"causes": sorted(causes)})
         return sweep_from_json(answer["sweep"]), answer["repeated"]
