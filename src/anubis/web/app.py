@@ -1,15 +1,17 @@
 """The web application: routes, errors and the endpoints of operators."""
 
 from collections.abc import Callable
+from functools import cache
 
 from fastapi import FastAPI, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from anubis import __version__
 from anubis.model.errors import AnubisError
-from anubis.web import answers, measuring, routes
+from anubis.web import answers, measuring, openapi, routes
 from anubis.web.answers import Answer
 from anubis.web.guard import Guard
+from anubis.web.peers import Peers
 from anubis.web.service import Service
 
 _ABOUT = """The interface of the command line and of `anubis.Client`: the same verbs with the same words.
@@ -31,6 +33,8 @@ def description() -> FastAPI:
         redirect_slashes=False,
     )
     routes.include(app)
+    document = cache(lambda: openapi.openapi_of(app))
+    app.openapi = document  # type: ignore[method-assign]  # as FastAPI documents it
     return app
 
 
@@ -41,7 +45,7 @@ def application(service: Service) -> FastAPI:
     for kind in answers.ERRORS:
         app.add_exception_handler(kind, answers.of_error)
     _add_operations(app, service, lambda: measuring.text_of(registry))
-    app.add_middleware(Guard)
+    app.add_middleware(Guard, peers=Peers(service.installation.settings.home_group))
     app.add_middleware(measuring.Measuring, registry=registry)
     return app
 
@@ -66,3 +70,13 @@ def _add_operations(app: FastAPI, service: Service, metrics: Callable[[], bytes]
     @app.get("/metrics", include_in_schema=False)
     def show_metrics() -> Response:
         return Response(metrics(), media_type=CONTENT_TYPE_LATEST)
+
+
+def openapi_text() -> str:
+    """The OpenAPI document, as it is stored in the reference."""
+    return openapi.text_of(description().openapi())
+
+
+def routes_table() -> str:
+    """The routes as a Markdown table."""
+    return openapi.table_of(description().openapi())

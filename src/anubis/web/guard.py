@@ -1,4 +1,4 @@
-"""Refuses requests before they reach a route: from pages of other sites, for other hosts, and with too large bodies."""
+"""Refuses requests before they reach a route: of other users, of pages of other sites, and with too large bodies."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from anubis.api.errors import BLANK
 from anubis.web.answers import ProblemAnswer
+from anubis.web.peers import Peers
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -27,8 +28,9 @@ class Guard:
     ``Origin``.
     """
 
-    def __init__(self, app: Callable[[Scope, Receive, Send], Awaitable[None]]) -> None:
+    def __init__(self, app: Callable[[Scope, Receive, Send], Awaitable[None]], peers: Peers) -> None:
         self._app = app
+        self._peers = peers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -36,13 +38,19 @@ class Guard:
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         most = MOST_ARCHIVE_BYTES if scope["path"].startswith(ARCHIVES) else MOST_BYTES
-        refusal = _refusal(headers, most)
+        refusal = self._stranger(scope) or _refusal(headers, most)
         if refusal:
             status, message, remedy = refusal
             details = {"type": BLANK, "title": message, "status": status, "detail": message, "remedy": remedy}
             await ProblemAnswer(details, status, headers={"Connection": "close"})(scope, receive, send)
             return
         await self._app(scope, _limited(receive, most), send)
+
+    def _stranger(self, scope: Scope) -> tuple[int, str, str] | None:
+        client, server = scope.get("client"), scope.get("server")
+        if client and server and self._peers.may_use(client[1], server[1]):
+            return None
+        return 403, "the service does not answer programs of other users", "use the user who started it"
 
 
 def _refusal(headers: dict[str, str], most: int) -> tuple[int, str, str] | None:

@@ -259,10 +259,10 @@ def test_what_is_not_possible_is_said_with_the_remedy(client, kind, tmp_path):
     if kind == "embedded":
         return
     for refused in (
-        lambda: client.workers.run(),
-        lambda: client.workers.keep_schedules(),
+        client.workers.run,
+        client.workers.keep_schedules,
         lambda: client.histories.read(["x.csv"]),
-        lambda: client.records.compare_chain(),
+        client.records.compare_chain,
         lambda: client.datasets.export("x", tmp_path / "x"),
     ):
         with pytest.raises(BadInputError, match="not possible through the service") as caught:
