@@ -277,7 +277,7 @@ def test_an_answer_that_the_client_has_is_not_sent_again(api):
     _, headers, _ = ask(api, "GET", "/api/v1/runs/@last")
     status, again, body = ask(api, "GET", "/api/v1/runs/@last", If_None_Match=headers["ETag"])
     assert (status, again["ETag"], body) == (304, headers["ETag"], None)
-    ask(api, "POST", "/api/v1/runs/cancel", {"refs": ["@last"]})
+    ask(api, "POST", "/api/v1/runs/cancellations", {"refs": ["@last"]})
     assert ask(api, "GET", "/api/v1/runs/@last", If_None_Match=headers["ETag"])[0] == 200
 
 

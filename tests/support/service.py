@@ -1,4 +1,4 @@
-"""A real service on a loopback port, in a process of its own."""
+"""A real service on a loopback port, in a separate process."""
 
 import os
 import signal

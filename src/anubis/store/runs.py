@@ -14,7 +14,7 @@ from anubis.store.events import event_words, write_events
 from anubis.store.listing import find
 from anubis.store.rows import id_bytes, id_text, run_of
 from anubis.store.sql.database import Database, Session, chunked
-from anubis.store.submissions import once, submission_of
+from anubis.store.suites.submissions import once, submission_of
 from anubis.store.text import unpacked
 
 #: Maximum number of candidates of an ambiguous prefix in a message.

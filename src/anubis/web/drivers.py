@@ -1,4 +1,4 @@
-"""The reconcilers of a service: each in one thread, with an installation of its own."""
+"""The reconcilers of a service: each in one thread, with separate connections to the database."""
 
 import contextlib
 import logging

@@ -23,9 +23,9 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 class Guard:
     """ASGI middleware.
 
-    A page of another site can make a browser on this machine send requests to loopback addresses, under a host name of
-    its own if it controls the name server ("DNS rebinding"). Such requests have that name in ``Host``, or the site in
-    ``Origin``.
+    A page of another site can make a browser on this machine send requests to loopback addresses, under the host
+    name of that site if it controls the name server ("DNS rebinding"). Such requests have that name in ``Host``, or the
+    site in ``Origin``.
     """
 
     def __init__(self, app: Callable[[Scope, Receive, Send], Awaitable[None]], peers: Peers) -> None:

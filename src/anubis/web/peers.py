@@ -8,7 +8,7 @@ from pathlib import Path
 
 #: Tables of the sockets of this network namespace, see proc(5).
 TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
-#: Stands for the unknown user of a socket without an owner: its process has closed it.
+#: The user of a socket without an owner, which its process has closed, is not known.
 UNKNOWN = -1
 
 

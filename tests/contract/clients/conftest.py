@@ -47,7 +47,7 @@ def embedded(settings):
 
 @pytest.fixture
 def bench(tmp_path):
-    """Writes a descriptor of a benchmark with a name of its own."""
+    """Writes a descriptor of a benchmark with a new name."""
 
     def write(command="echo score=1.5", more="", info=""):
         name = f"bench-{next(_names)}"

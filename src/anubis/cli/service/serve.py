@@ -38,7 +38,7 @@ _EXTRA = {"fastapi", "starlette", "uvicorn", "prometheus_client"}
     metavar="N",
     default=1,
     show_default=True,
-    help="Reconcilers, each in a thread of its own.",
+    help="Reconcilers, each in a separate thread.",
 )
 @click.option(
     "--role",

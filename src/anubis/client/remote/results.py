@@ -32,4 +32,4 @@ class Results(protocol.Results):
 
     def samples(self, ref: str, metric: str, *, most: int | None = None) -> SampleBlock:
         params = [("metric", metric), *([("most", str(most))] if most is not None else [])]
-        return columns_from_json(self._connection.get(f"runs/{quote(ref, safe='')}/samples", params))
+        return columns_from_json(self._connection.get(f"runs/{quote(ref, safe='')}/sample-columns", params))

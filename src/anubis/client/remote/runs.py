@@ -128,7 +128,7 @@ class Runs(protocol.Runs):
         if not refs:
             return []
         body = {"refs": list(refs), "why": why, "cascade": cascade}
-        return list(map(run_from_json, self._connection.post("runs/cancel", body)["runs"]))
+        return list(map(run_from_json, self._connection.post("runs/cancellations", body)["runs"]))
 
     def purge(self, refs: Sequence[str]) -> list[str]:
         if not refs:

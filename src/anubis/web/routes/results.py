@@ -25,7 +25,7 @@ def summaries(ref: str, client: Asking) -> Response:
     return Answer({"metrics": list(map(summary_to_json, client.results.summaries(ref)))})
 
 
-@router.get("/runs/{ref}/samples", summary="Samples of one metric")
+@router.get("/runs/{ref}/sample-columns", summary="Samples of one metric")
 def samples(
     ref: str,
     metric: str,

@@ -181,7 +181,7 @@ def short_ids(body: IdsBody, client: Asking) -> Response:
     return Answer({"short_ids": dict(client.runs.short_ids(body.ids))})
 
 
-@router.post("/runs/cancel", summary="Cancel runs")
+@router.post("/runs/cancellations", summary="Cancel runs")
 def cancel(body: CancelBody, request: Request, client: Asking) -> Response:
     """Ask for the cancellation of runs; the answer contains those that were not final and had not been asked before."""
     cancelled = client.runs.cancel(body.refs, why=body.why, cascade=body.cascade)

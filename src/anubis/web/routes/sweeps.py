@@ -101,7 +101,7 @@ def pause(ref: str, body: WhyBody, client: Asking) -> Response:
     return Answer(api_sweeps.sweep_details_to_json(client.sweeps.pause(ref, why=body.why)))
 
 
-@router.post("/sweeps/{ref}/cancel", summary="Cancel a sweep")
+@router.post("/sweeps/{ref}/cancellation", summary="Cancel a sweep")
 def cancel(ref: str, body: WhyBody, client: Asking) -> Response:
     """Submit no further cells and cancel all that are not final."""
     return Answer(api_sweeps.sweep_details_to_json(client.sweeps.cancel(ref, why=body.why)))
