@@ -301,6 +301,11 @@ def test_an_answer_that_the_client_has_is_not_sent_again(api):
         ("POST", "/api/v1/archives", {"no": "archive"}, 400, "#bad-input"),
         ("PUT", f"/api/v1/scripts/{'0' * 64}.tar", {"no": "archive"}, 400, "#bad-input"),
         ("GET", "/api/v1/events?after=0&run=ffff", None, 404, "#not-found"),
+        ("GET", f"/api/v1/events?after={10**30}", None, 400, "#bad-input"),
+        ("GET", f"/api/v1/runs/ffff/timeline?after_seq={10**30}", None, 400, "#bad-input"),
+        ("GET", f"/api/v1/runs/ffff/record/{10**30}/benchmark/0/stdout", None, 400, "#bad-input"),
+        ("GET", "/api/v1/runs/%00", None, 404, "#not-found"),
+        ("POST", "/api/v1/storage/collect", {"before_s": float("nan")}, 400, "#bad-input"),
     ],
 )
 def test_every_error_is_a_problem_with_a_type(api, method, path, body, status, kind):

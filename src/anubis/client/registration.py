@@ -25,8 +25,7 @@ def registered(settings: Settings) -> str | None:
     """The registered address; None if there is none."""
     path = settings.home / FILE
     try:
-        url = json.loads(path.read_bytes())["url"]
-        return checked(url)
+        return checked(str(json.loads(path.read_bytes())["url"]))
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -13,10 +13,14 @@ from anubis.wiring import Installation
 ARCHIVE = re.compile(r"[0-9a-f]{64}\.tar")
 
 
+#: Largest number of a byte, a line or an event: JSON numbers are exact up to it.
+MOST_NUMBER = 1 << 53
+
+
 class Strict(BaseModel):
     """A body without unknown members."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class CommitBody(Strict):

@@ -2,11 +2,16 @@
 
 import json
 import logging
+import re
 import sys
 from datetime import UTC, datetime
 
 #: Attributes that every log record has; others are fields of the line.
 _USUAL = {*vars(logging.makeLogRecord({})), "message", "asctime", "taskName", "color_message"}
+
+
+#: The run that a message is about.
+_RUN = re.compile(r"\brun ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b")
 
 
 class JsonLines(logging.Formatter):
@@ -20,6 +25,8 @@ class JsonLines(logging.Formatter):
             "message": record.getMessage(),
             **{name: value for name, value in vars(record).items() if name not in _USUAL},
         }
+        if "run_id" not in line and (named := _RUN.search(line["message"])):
+            line["run_id"] = named[1]
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         return json.dumps(line, default=str)

@@ -23,7 +23,10 @@ MOST_NAMED = 200
 _PIECE = 1 << 20
 #: A connection that the service has closed meanwhile: the request is sent again on a new one.
 _AGAIN = urllib3.Retry(total=2, backoff_factor=0.1, allowed_methods=None, raise_on_status=False)
-_ONCE = urllib3.Retry(total=False, raise_on_status=False)
+#: A request that must not arrive twice is sent again only if there was no connection.
+_ONCE = urllib3.Retry(
+    total=2, connect=2, read=0, other=0, backoff_factor=0.1, allowed_methods=None, raise_on_status=False
+)
 
 Params = Sequence[tuple[str, str]]
 

@@ -105,7 +105,9 @@ class Sweeps(protocol.Sweeps):
         return sweep_from_json(self._connection.post(f"sweeps/{quote(ref, safe='')}/pause", {"why": why}))
 
     def cancel(self, ref: str, *, why: str = "") -> Sweep:
-        return sweep_from_json(self._connection.post(f"sweeps/{quote(ref, safe='')}/cancellation", {"why": why}))
+        return sweep_from_json(
+            self._connection.post(f"sweeps/{quote(ref, safe='')}/cancellation", {"why": why})
+        )
 
     def resume(self, ref: str) -> Sweep:
         return sweep_from_json(self._connection.post(f"sweeps/{quote(ref, safe='')}/resume", {}))

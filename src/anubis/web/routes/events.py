@@ -13,6 +13,7 @@ from anubis.model.run import Event
 from anubis.web import streams
 from anubis.web.answers import Answer, NounRoute
 from anubis.web.changes import Changes
+from anubis.web.descriptors import MOST_NUMBER
 from anubis.web.service import Asked, Asking, service_of
 from anubis.wiring import Installation
 
@@ -29,7 +30,9 @@ def events(
     client: Asking,
     installation: Asked,
     run: Annotated[list[str], Query(description="References; by default the events of all runs.")] = [],  # noqa: B006
-    after: Annotated[int | None, Query(ge=0, description="Number of the last event that is known.")] = None,
+    after: Annotated[
+        int | None, Query(ge=0, le=MOST_NUMBER, description="Number of the last event that is known.")
+    ] = None,
     limit: Annotated[int, Query(ge=0, le=MOST)] = MOST,
 ) -> Response:
     """The events after a number (by default after the newest one), in order, and the number after which the next page begins.
@@ -41,7 +44,7 @@ def events(
     start = after if after is not None else installation.world.events.last()
     if streams.is_wanted(request):
         if last_id := streams.resumed_at(request):
-            if not last_id.isdecimal():
+            if not (last_id.isdecimal() and int(last_id[:20]) <= MOST_NUMBER):
                 raise BadInputError(
                     f"{last_id!r} is not the number of an event", remedy="use the id of an event"
                 )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
+from fastapi import Path as Place
 from fastapi.responses import StreamingResponse
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
@@ -23,7 +24,7 @@ from anubis.record.layout import BENCHMARK, FIRST_RANK, STDERR, STDOUT
 from anubis.record.log_stream import LogStream
 from anubis.web import streams
 from anubis.web.answers import Answer, NounRoute
-from anubis.web.descriptors import ARCHIVE
+from anubis.web.descriptors import ARCHIVE, MOST_NUMBER
 from anubis.web.service import Asked, Asking, service_of
 
 router = APIRouter(route_class=NounRoute, tags=["records"])
@@ -32,6 +33,8 @@ router = APIRouter(route_class=NounRoute, tags=["records"])
 MOST_BYTES = 8 << 20
 #: How often the record of a running benchmark is looked at while its output is followed, seconds.
 LOOK_EVERY_S = 0.25
+#: Largest attempt and rank.
+MOST_REPLICAS = 1_000_000
 _PIECE = 1 << 20
 #: Lines of a log that are read at once.
 _BATCH = 1000
@@ -41,7 +44,10 @@ MOST_LINES = 10_000
 
 @router.get("/runs/{ref}/record", summary="Files of a record")
 def files(
-    ref: str, client: Asking, installation: Asked, attempt: Annotated[int | None, Query(ge=1)] = None
+    ref: str,
+    client: Asking,
+    installation: Asked,
+    attempt: Annotated[int | None, Query(ge=1, le=MOST_REPLICAS)] = None,
 ) -> Response:
     """The files of one attempt, by default the current one. ``stored``: whether it has a record."""
     run = client.runs.get(ref)
@@ -71,13 +77,13 @@ def files(
 def content(
     *,
     ref: str,
-    attempt: int,
+    attempt: Annotated[int, Place(ge=1, le=MOST_REPLICAS)],
     role: str,
-    rank: int,
+    rank: Annotated[int, Place(ge=0, le=MOST_REPLICAS)],
     file: str,
     client: Asking,
     installation: Asked,
-    offset: Annotated[int, Query(ge=0)] = 0,
+    offset: Annotated[int, Query(ge=0, le=MOST_NUMBER)] = 0,
     length: Annotated[int, Query(ge=0, le=MOST_BYTES)] = MOST_BYTES,
 ) -> Response:
     """Bytes from an offset: fewer than asked for at the end of the file, none where there is no file.
@@ -105,8 +111,8 @@ def logs(
     client: Asking,
     stream: Annotated[list[str], Query(description="stdout, stderr; both by default.")] = [STDOUT, STDERR],  # noqa: B006
     role: str = BENCHMARK,
-    rank: Annotated[int, Query(ge=0)] = FIRST_RANK,
-    after: Annotated[int, Query(ge=0, description="Number of lines that are known.")] = 0,
+    rank: Annotated[int, Query(ge=0, le=MOST_REPLICAS)] = FIRST_RANK,
+    after: Annotated[int, Query(ge=0, le=MOST_NUMBER, description="Number of lines that are known.")] = 0,
     limit: Annotated[int, Query(ge=1, le=MOST_LINES)] = MOST_LINES,
 ) -> Response:
     """The lines of the current attempt in the order of arrival, as one page of a JSON list; or, with the header Accept:
@@ -130,7 +136,7 @@ def logs(
 def _place(last_id: str | None) -> tuple[int, int]:
     """Attempt and number of lines of the last event that the client got."""
     attempt, _, seen = (last_id or "0.0").partition(".")
-    if not (attempt.isdecimal() and seen.isdecimal()):
+    if not (attempt.isdecimal() and seen.isdecimal() and len(last_id or "") < 30):
         raise BadInputError(
             f"{last_id!r} is not the id of a line", remedy="use the id of an event of this stream"
         )

@@ -21,7 +21,7 @@ from anubis.model.run import Run
 from anubis.model.status import Status
 from anubis.web import descriptors
 from anubis.web.answers import Answer, NounRoute
-from anubis.web.descriptors import DescriptorBody, Strict
+from anubis.web.descriptors import MOST_NUMBER, DescriptorBody, Strict
 from anubis.web.service import Asked, Asking, service_of
 
 router = APIRouter(route_class=NounRoute, tags=["runs"])
@@ -224,7 +224,9 @@ def text(ref: str, client: Asking) -> Response:
 def timeline(
     ref: str,
     client: Asking,
-    after_seq: Annotated[int, Query(ge=0, description="Number of the last event that is known.")] = 0,
+    after_seq: Annotated[
+        int, Query(ge=0, le=MOST_NUMBER, description="Number of the last event that is known.")
+    ] = 0,
 ) -> Response:
     """The oldest thousand events of the run after a number. To follow them, see ``/events``."""
     events = client.runs.events(ref, after_seq=after_seq)
