@@ -150,6 +150,8 @@ class Settings:
     inherit: tuple[str, ...] = setting("ANUBIS_INHERIT", default=("*",), read=_names)
     #: File of the secrets that descriptors refer to; path; `secrets.toml` in the home folder
     secrets: Path = setting("ANUBIS_SECRETS")
+    #: File of the prices of machines per hour; path; `prices.toml` in the home folder
+    prices: Path = setting("ANUBIS_PRICES")
     #: Folder of fetched datasets, which several homes can share; path; `data` in the home folder
     data: Path = setting("ANUBIS_DATA")
     #: Name of the person who submits runs and decides about alerts; text; git's `user.name`, else the name of the login
@@ -186,6 +188,7 @@ class Settings:
         values.setdefault("database_url", f"sqlite:///{values['home'] / 'anubis.db'}")
         values.setdefault("secrets", values["home"] / "secrets.toml")
         values.setdefault("data", values["home"] / "data")
+        values.setdefault("prices", values["home"] / "prices.toml")
         return cls(**values)
 
 

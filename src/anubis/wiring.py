@@ -23,6 +23,7 @@ from anubis.sealing.sealer import Sealer
 from anubis.settings import Settings, load
 from anubis.store import FolderObjects, FolderRecords, Store, open_store
 from anubis.submission.environment.handover import HomeEnvironments
+from anubis.submission.price_table import PriceFile
 
 
 class WallClock:
@@ -82,6 +83,7 @@ def build(settings: Settings | None = None) -> Installation:
         environments=HomeEnvironments(settings, surroundings.environ),
         datasets=datasets(surroundings),
         clock=clock,
+        prices=PriceFile(settings.prices),
         session_pause_s=settings.session_pause_s,
     )
     relay = Relay(store.deliveries, store.alerts, world.notifiers, clock)

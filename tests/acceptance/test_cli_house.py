@@ -173,6 +173,15 @@ def test_validate_tells_what_a_file_stands_for(anubis):
     assert [cell["cell"] for cell in report["runs"]] == [{"env.vars.SIZE": value} for value in "123"]
 
 
+def test_a_plan_names_the_engine_that_runs_it(anubis, monkeypatch):
+    file = anubis.write("plan.toml", "true", more='[env]\ndocker_image = "busybox"')
+    assert anubis.json("validate", file, "--plan")[0]["runs"][0]["engine"] == "process"
+    monkeypatch.setenv("ANUBIS_ENGINE", "container")
+    assert anubis("validate", file, "--plan").stdout.splitlines()[2].split()[0] == "container"
+    file.write_text(file.read_text().replace("[hardware]", 'execution_engine = "slurm"\n[hardware]'))
+    assert anubis("validate", file, "--plan").stdout.splitlines()[2].split()[0] == "slurm"
+
+
 def test_validate_says_when_a_schedule_is_next_due(anubis):
     file = anubis.write("nightly.toml", "true")
     file.write_text(file.read_text().replace("[hardware]", 'scheduling = "0 3 * * *"\n[hardware]', 1))

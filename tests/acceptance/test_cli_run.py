@@ -229,6 +229,16 @@ def test_a_first_descriptor_is_four_lines(anubis):
     assert anubis("validate", "first.toml", "--upgrade").stdout.startswith("[info]")
 
 
+def test_an_invalid_file_is_not_printed_as_a_descriptor(anubis):
+    (anubis.folder / "bad.toml").write_text('[info]\nname = "bad"\n[ml]\nbenchmark_cod = "true"\n')
+    for words in ([], ["--resolved"], ["--json"]):
+        ended = anubis("descriptor", "bad.toml", *words)
+        assert (ended.returncode, ended.stdout) == (2, "")
+        assert "did you mean `benchmark_code`" in ended.stderr
+    (anubis.folder / "good.toml").write_text('[info]\nname = "good"\n[ml]\nbenchmark_code = "true"\n')
+    assert anubis("descriptor", "good.toml").stdout == (anubis.folder / "good.toml").read_text()
+
+
 @pytest.mark.parametrize("words", [["first.toml", "first.toml"], ["first.toml", "--plan"], ["bad.toml"]])
 def test_resolved_is_refused_for_several_files_and_invalid_ones(anubis, words):
     (anubis.folder / "first.toml").write_text('[info]\nname = "first"\n[ml]\nbenchmark_code = "true"\n')

@@ -117,6 +117,7 @@ def test_an_export_takes_the_conditions_of_history(anubis, history):
         (["import"], "FILE"),
         (["import", "gone.json"], "No such file"),
         (["import", "notes.txt"], "the format of notes.txt is not recognised"),
+        (["import", "run.tar.zst"], "anubis record import run.tar.zst"),
         (["import", "notes.txt", "--format", "asvv"], "not a known format to import"),
         (["export", "--format", "asv"], "not a known format to export"),
         (["export", "-o", "no/such/folder"], "No such file"),
@@ -125,6 +126,7 @@ def test_an_export_takes_the_conditions_of_history(anubis, history):
 )
 def test_bad_input(anubis, words, sentence):
     (anubis.folder / "notes.txt").write_text("to do: measure\n")
+    (anubis.folder / "run.tar.zst").write_text("an archive\n")
     ended = anubis(*words)
     assert ended.returncode == 2, ended
     assert sentence in ended.stderr

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from support.gated import stored
 from support.processes import left_in, until
 from support.replicas import DISTRIBUTED, LIVENESS, READINESS, SERVER, Replicas, python
 
@@ -227,6 +228,24 @@ def test_the_client_starts_when_the_server_is_ready(anubis, port, check):
     driver.wait(60)
     assert run.row.status == "succeeded", run.row
     assert run.values()["loaded"] == 7.0
+    nothing_is_left(anubis)
+
+
+def test_a_run_waits_while_another_program_has_the_port_of_its_server(anubis, port):
+    """Its probe would find the other program ready, and the client would measure that."""
+    server = python(anubis.folder, "server.py", HTTP_SERVER) + f" {port}"
+    run = inference(
+        anubis, "echo rate=1", server, probes=READINESS.format(check="", wait=60), port=port, more=LOADED
+    )
+    with socket.create_server(("127.0.0.1", port)):
+        driver = run.start()
+        reason = until(
+            lambda: next((row.reason for row in stored(anubis.home)), ""), "the run waits with a reason"
+        )
+        assert f"another program uses port {port}" in reason
+        assert run.row.status == "place"
+    driver.wait(60)
+    assert run.row.status == "succeeded", run.row
     nothing_is_left(anubis)
 
 

@@ -8,7 +8,7 @@ from anubis.model.errors import NotReadyError, StageError
 from anubis.model.hardware import Hardware
 from anubis.model.run import Seen
 from anubis.testing import a_descriptor, a_run
-from anubis.testing.contracts.engine import start
+from anubis.testing.contracts.engine import ReplicasContract, start
 from support.docker import docker  # noqa: F401  a fixture
 from support.engines import HostEngineContract, facts_of, folders, seen
 from support.podman import IMAGE
@@ -35,6 +35,13 @@ class TestDockerEngine(HostEngineContract):
     image = IMAGE
 
 
+class TestReplicasOfTheDockerEngine(ReplicasContract):
+    """See anubis.testing.contracts.engine."""
+
+    ended = HostEngineContract.ended
+    image = IMAGE
+
+
 def test_the_limits_are_set_and_the_memory_limit_ends_the_benchmark(engine):
     hardware = {"cpus": 0.5, "memory_gb": 0.0625}
     run = a_run(a_descriptor(hardware=Hardware(instance_type="local", **hardware)), engine="container")
@@ -56,7 +63,7 @@ def test_a_daemon_that_is_killed_delays_runs_and_loses_none(engine, run, docker)
             start(engine, a_run(engine="container"), ("true",), image=IMAGE)
     finally:
         docker.start()
-    engine._asked_s.clear()  # the next repetition of the cancellation is due
+    engine._containers._sent_s.clear()  # the next repetition of the cancellation is due
     engine.cancel(placement)
     assert seen(engine, placement, Seen.ENDED).cause is Cause.CANCELLED
     engine._tool.wait()

@@ -16,15 +16,15 @@ from anubis.engines.process import ProcessEngine, ProcessSettings
 from anubis.model.cause import Cause
 from anubis.model.descriptor import Measure
 from anubis.model.errors import NoCapacityError, NotReadyError, StageError
-from anubis.model.hardware import Hardware
+from anubis.model.hardware import Hardware, Strategy
 from anubis.model.launch import Launch
 from anubis.model.run import Seen
-from anubis.pipeline.host import agent_record, container_agent, resources
+from anubis.pipeline.host import agent_record, container_agent, peers, resources
 from anubis.pipeline.host.container_agent import ContainerAgent
 from anubis.pipeline.host.container_state import container_of
 from anubis.record import layout, liveness
 from anubis.testing import a_descriptor, a_run
-from anubis.testing.contracts.engine import a_launch, start
+from anubis.testing.contracts.engine import ReplicasContract, a_launch, start
 from support.engines import HostEngineContract, facts_of, folders, record_of, seen, stdout_of
 from support.podman import IMAGE, gpu, podman  # noqa: F401  a fixture
 from support.processes import until
@@ -76,6 +76,13 @@ def run_to_end(engine, run, *command, **changes):
 class TestContainerEngine(HostEngineContract):
     """See anubis.testing.contracts.engine. The image has neither Python nor a C library."""
 
+    image = IMAGE
+
+
+class TestReplicasOfTheContainerEngine(ReplicasContract):
+    """See anubis.testing.contracts.engine."""
+
+    ended = HostEngineContract.ended
     image = IMAGE
 
 
@@ -366,6 +373,70 @@ def test_what_a_killed_process_left_behind_is_removed(an_engine, run, podman, tm
     until(lambda: podman.containers() == [container_of(other)], "only the container that runs is left")
     until(lambda: not list(tmp_path.glob("container/variables-*")), "the variables are removed")
     second.cancel(other)
+
+
+@pytest.fixture
+def two_ranks():
+    """A run of two ranks, and its launch on an engine."""
+    hardware = Hardware(instance_type="local", strategy=Strategy.TORCHRUN)
+    run = a_run(a_descriptor(hardware=hardware), engine="container")
+    return run, lambda engine, *command: a_launch(engine, run, command, image=IMAGE, replicas=2)
+
+
+def test_a_replica_that_does_not_end_with_its_run_is_killed(engine, two_ranks, podman, monkeypatch):  # noqa: F811
+    run, launch_on = two_ranks
+    placement = engine.place(run, launch_on(engine, "sleep", "60"))
+    seen(engine, placement, Seen.RUNNING)
+    other = record_of(placement).parent / "1"
+    pid = podman("inspect", "--format", "{{.State.Pid}}", container_of(placement, other))
+    os.kill(int(pid), signal.SIGSTOP)
+    podman("kill", "--signal", "KILL", container_of(placement))
+    assert engine.observe([placement])[placement.name].seen is Seen.RUNNING, "a replica is left"
+    with pytest.raises(NoCapacityError, match="slots"):
+        start(engine, a_run(engine="container"), ("true",), image=IMAGE)
+    monkeypatch.setattr(peers, "FORCE_S", -2.0)
+    assert "vanished" in seen(engine, placement, Seen.LOST).reason
+    until(lambda: not podman.containers(), "every container is removed")
+
+
+def test_what_a_killed_process_left_of_several_replicas_is_removed(an_engine, two_ranks, podman):  # noqa: F811
+    run, launch_on = two_ranks
+    first = an_engine()
+    placement = first.place(run, launch_on(first, "true"))
+    other = record_of(placement).parent / "1"
+    until(lambda: liveness.state(str(other)) == liveness.DEAD, "the other replica has ended")
+    until((record_of(placement) / layout.EXIT).exists, "the run has ended")
+    assert set(podman.containers()) == {container_of(placement), container_of(placement, other)}
+    second = an_engine()
+    last = start(second, a_run(engine="container"), ("sleep", "60"), image=IMAGE)
+    until(lambda: podman.containers() == [container_of(last)], "only the container that runs is left")
+    second.cancel(last)
+    seen(second, last, Seen.ENDED)
+
+
+def test_an_agent_of_another_replica_that_cannot_start_ends_the_run_at_once(engine, two_ranks):
+    run, launch_on = two_ranks
+    launch = launch_on(engine, "sleep", "60")
+    (other,) = launch.others
+    broken = replace(
+        other, argv=tuple(word.replace("anubis.agent.entry", "no_such_module") for word in other.argv)
+    )
+    placement = engine.place(run, Launch(replicas=(launch.measured, broken)))
+    observation = seen(engine, placement, Seen.ENDED)
+    assert observation.cause is Cause.LOST
+    assert "benchmark 1 did not start" in observation.reason
+    assert b"no_such_module" in (record_of(placement).parent / "1" / layout.AGENT_LOG).read_bytes()
+
+
+def test_replicas_share_the_network_of_the_machine_where_it_is_set(an_engine, two_ranks):
+    run, launch_on = two_ranks
+    engine = an_engine(network="host")
+    assert engine.capabilities.mounting.shares_ports
+    placement = engine.place(run, launch_on(engine, "ls", "-l", "/proc/self/ns/net"))
+    assert seen(engine, placement, Seen.ENDED).exit_code == 0
+    namespace = str(Path("/proc/self/ns/net").readlink())
+    assert namespace in stdout_of(placement)
+    assert namespace in (record_of(placement).parent / "1" / layout.STDOUT).read_text()
 
 
 @pytest.fixture

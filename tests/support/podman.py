@@ -51,6 +51,9 @@ APPLETS = (
     "touch",
     "kill",
     "test",
+    "httpd",
+    "mkdir",
+    "wget",
 )
 
 
@@ -72,12 +75,12 @@ class Podman:
         assert ended.returncode == code, ended.stderr.decode()
         return ended.stdout.decode()
 
-    def create(self, name, *changes, architecture=None):
-        """An image of BusyBox with further instructions of a Dockerfile."""
+    def create(self, name, *changes, architecture=None, files=()):
+        """An image of BusyBox and files of this machine with further instructions of a Dockerfile."""
         words = [word for change in ("ENV PATH=/bin", *changes) for word in ("--change", change)]
         if architecture:
             words += ["--arch", architecture]
-        self("import", *words, "-", name, input=root_of_busybox())
+        self("import", *words, "-", name, input=root_of_busybox(files))
         return name
 
     def containers(self):
@@ -85,11 +88,11 @@ class Podman:
         return self("ps", "--all", "--format", "{{.Names}}").split()
 
 
-def root_of_busybox():
-    """A tar archive with the root folder of the image."""
+def root_of_busybox(files=()):
+    """A tar archive with the root folder of the image, and files and folders of this machine at their paths."""
     program = Path(needed("busybox", "busybox-static"))
     content = BytesIO()
-    with tarfile.open(fileobj=content, mode="w") as archive:
+    with tarfile.open(fileobj=content, mode="w", dereference=True) as archive:
         archive.add(program.resolve(), "bin/busybox")
         for applet in APPLETS:
             link = tarfile.TarInfo(f"bin/{applet}")
@@ -99,6 +102,8 @@ def root_of_busybox():
             entry = tarfile.TarInfo(folder)
             entry.type, entry.mode = tarfile.DIRTYPE, 0o1777
             archive.addfile(entry)
+        for path in files:
+            archive.add(path, str(path).lstrip("/"))
     return content.getvalue()
 
 

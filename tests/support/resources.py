@@ -10,8 +10,10 @@ from anubis.contracts.schedules import CatchUp, DueState, DueTime, Schedule
 from anubis.judging.series_overview import SeriesOverview, SeriesState
 from anubis.model.alert import AlertState
 from anubis.model.cause import Cause
+from anubis.model.cost import Cost
 from anubis.model.delivery import Delivery, DeliveryStatus
 from anubis.model.descriptor import Overlap, Subject
+from anubis.model.limits import Phase
 from anubis.model.points import NO_STEP, Point, SampleBlock
 from anubis.model.problem import Problem, Severity
 from anubis.model.run import Event, Placement
@@ -44,6 +46,9 @@ RUN = replace(
     order_s=NOW_S - 60,
     cell={"file": "a.toml", "BATCH": 16},
     overrides={"env.vars.BATCH": "16"},
+    phase=Phase.RUN,
+    phase_s=NOW_S + 2.5,
+    cost=Cost(amount=1.5, currency="USD"),
 )
 SCHEDULE = Schedule(
     id=OTHER_ID,
@@ -93,6 +98,7 @@ ROW = RunRow(
     cell={"file": "a.toml", "BATCH": 16},
     overrides={"env.vars.BATCH": "16"},
     values={"throughput": (912.4, "img/s"), "loss": (0.25, "none")},
+    cost=Cost(amount=1.5, currency="USD"),
 )
 EVENT = Event(
     run_id=RUN_ID,

@@ -102,6 +102,11 @@ class Group:
         self._steps = 0
         self._waits_since_ns = 0
 
+    @property
+    def is_measured(self) -> bool:
+        """Whether this replica is the measured one, with which all others end."""
+        return self._until is None
+
     def step(self) -> None:
         """Publish that this replica is ready to begin its next execution."""
         self._steps += 1
@@ -112,11 +117,16 @@ class Group:
         finally:
             os.close(file)
 
+    def others_are_ready(self) -> bool:
+        """Whether all other replicas are ready for the next execution."""
+        return self._are_ready(self._steps + 1)
+
     def may_begin(self) -> bool:
-        """Whether all replicas are ready for the execution."""
-        return not self._missing() and all(
-            _size(f"{each}/{layout.STEPS}") >= self._steps for each in self._in_step
-        )
+        """Whether all replicas, also this one, are ready for the execution."""
+        return self._are_ready(self._steps)
+
+    def _are_ready(self, steps: int) -> bool:
+        return not self._missing() and all(_size(f"{each}/{layout.STEPS}") >= steps for each in self._in_step)
 
     def failure(self) -> Failure | None:
         """Why this replica must end now; None: it continues."""

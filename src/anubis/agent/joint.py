@@ -37,15 +37,28 @@ class Joint:
         self._may_execute = may_execute
         self._note_cause = note_cause
 
-    def may_begin(self) -> bool:
-        """Wait until the other replicas are ready for the next execution; False: the run must end."""
-        self.group.step()
+    def may_begin(self, prepare: Callable[[], None]) -> bool:
+        """Wait until all replicas are ready for the next execution; False: the run must end.
+
+        The measured replica is the last one: it prepares the machine when all others wait for it.
+        """
+        group = self.group
+        if group.is_measured:
+            group.begin_wait()
+            if not self._wait(group.others_are_ready):
+                return False
+            prepare()
+        group.step()
+        return self._wait(group.may_begin)
+
+    def _wait(self, is_over: Callable[[], bool]) -> bool:
+        """Wait for the other replicas; False: the run must end."""
         while self._may_execute():
             failure = self.group.failure() or self.group.overdue()
             if failure:
                 self._note_cause(*failure)
                 return False
-            if self.group.may_begin():
+            if is_over():
                 return True
             self._pump()
         return False

@@ -212,8 +212,11 @@ class Session:
         return code if isinstance(code, int) else 1
 
     def _execute(self, repeat: int) -> None:
-        if not self.may_execute() or (self._joint and not self._joint.may_begin()):
+        prepare = self._conditions.drop_caches
+        if not self.may_execute() or (self._joint and not self._joint.may_begin(prepare)):
             return
+        if not self._joint:
+            prepare()
         options = self._options
         phase = "warmup" if repeat < 0 else "measure"
         self._capture.repeat = repeat
@@ -221,7 +224,6 @@ class Session:
         self._executions.append(execution.facts)
         kills_before = self._memory.kills()
         try:
-            self._conditions.drop_caches()
             environment = environment_of(options, self._fifo, repeat)
             offset = 0 if options.fixed_layout else offset_of(options.seed, repeat)
             execution.start(command_of(options, environment), environment, options.cwd, self._limits, offset)

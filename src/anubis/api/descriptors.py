@@ -14,12 +14,15 @@ from anubis.model.problem import Problem, Severity
 def validation_to_json(
     file: str,
     problems: Sequence[Problem],
-    cells: Sequence[Cell] | None = None,
+    runs: Sequence[tuple[Cell, str]] | None = None,
     *,
     next_due_s: float | None = None,
     data: DataPlan | None = None,
 ) -> Json:
-    """A descriptor file and its problems; with ``cells`` the runs that it describes. ``next_due_s``: UTC seconds."""
+    """A descriptor file and its problems; with ``runs`` those that it describes, each with the name of its engine.
+
+    ``next_due_s``: UTC seconds.
+    """
     report: Json = {
         "file": file,
         "valid": not any(problem.severity is Severity.ERROR for problem in problems),
@@ -27,8 +30,11 @@ def validation_to_json(
     }
     if next_due_s is not None:
         report["next_due_s"] = next_due_s
-    if cells is not None:
-        report["runs"] = [{"cell": cell.values, "descriptor": to_plain(cell.descriptor)} for cell in cells]
+    if runs is not None:
+        report["runs"] = [
+            {"cell": cell.values, "engine": engine, "descriptor": to_plain(cell.descriptor)}
+            for cell, engine in runs
+        ]
     if data is not None:
         report["data"] = {
             "sources": [

@@ -7,13 +7,14 @@ from typing import Any
 from anubis.api.json_values import Json
 from anubis.api.points import value_to_json
 from anubis.contracts.runs import RunRow
+from anubis.model.cost import Cost
 from anubis.model.plain import from_plain, to_plain
 from anubis.model.points import Point
 from anubis.model.run import Event, Run
 from anubis.model.status import Status
 
 #: What only the detailed form of a run contains.
-_DETAILS = ("parent_id", "due_s", "folder", "order_s", "placement", "descriptor")
+_DETAILS = ("parent_id", "phase_s", "due_s", "folder", "order_s", "placement", "descriptor")
 
 
 def row_to_json(row: RunRow) -> Json:
@@ -33,6 +34,7 @@ def row_to_json(row: RunRow) -> Json:
         "subject": row.subject,
         "cell": row.cell,
         "overrides": row.overrides,
+        "cost": cost_to_json(row.cost),
         "metrics": {
             metric: {"value": value, "units": units} for metric, (value, units) in row.values.items()
         },
@@ -40,12 +42,13 @@ def row_to_json(row: RunRow) -> Json:
 
 
 def row_from_json(plain: Mapping[str, Any]) -> RunRow:
-    fields = {name: item for name, item in plain.items() if name not in {"status", "metrics"}}
+    fields = {name: item for name, item in plain.items() if name not in {"status", "metrics", "cost"}}
     values = {
         metric: (math.nan if each["value"] is None else each["value"], each["units"])
         for metric, each in plain["metrics"].items()
     }
-    return RunRow(**fields, status=Status(plain["status"]), values=values)
+    cost = cost_from_json(plain.get("cost"))
+    return RunRow(**fields, status=Status(plain["status"]), values=values, cost=cost)
 
 
 def run_to_json(run: Run, points: Sequence[Point] = ()) -> Json:
@@ -66,6 +69,8 @@ def run_to_json(run: Run, points: Sequence[Point] = ()) -> Json:
         "subject": subject.version or subject.commit or "",
         "cell": run.cell,
         "overrides": run.overrides,
+        "cost": cost_to_json(run.cost),
+        "phase": None if run.phase is None else run.phase.value,
         "attempt": run.attempt,
         "owner": run.owner,
         "digest": run.digest,
@@ -73,6 +78,15 @@ def run_to_json(run: Run, points: Sequence[Point] = ()) -> Json:
         "cancel_requested": run.cancel_requested,
         "metrics": {point.metric: value_to_json(point) for point in points},
     }
+
+
+def cost_to_json(cost: Cost | None) -> Json | None:
+    """None: no machine was used. The amount of an unknown cost is null."""
+    return None if cost is None else {"amount": cost.amount, "currency": cost.currency}
+
+
+def cost_from_json(plain: Mapping[str, Any] | None) -> Cost | None:
+    return None if plain is None else Cost(amount=plain["amount"], currency=plain["currency"])
 
 
 def run_details_to_json(run: Run, points: Sequence[Point] = ()) -> Json:

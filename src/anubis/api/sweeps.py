@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from anubis.api.json_values import Json
-from anubis.api.runs import row_from_json, row_to_json
+from anubis.api.runs import cost_from_json, cost_to_json, row_from_json, row_to_json
 from anubis.contracts.sweeps import Sweep
 from anubis.model.plain import from_plain, to_plain
 from anubis.suites.halving import Cut
@@ -22,6 +22,7 @@ def sweep_to_json(sweep: Sweep) -> Json:
         "cells": len(sweep.cells),
         "phase": sweep.phase.value,
         "reason": sweep.reason,
+        "cause": None if sweep.cause is None else sweep.cause.value,
         "overrides": sweep.overrides,
         "rules": None if sweep.descriptor.sweep is None else to_plain(sweep.descriptor.sweep),
     }
@@ -33,6 +34,8 @@ def state_to_json(
     """A sweep with every cell and combination."""
     return {
         **sweep_to_json(state.sweep),
+        "cost": cost_to_json(state.cost),
+        "unknown_costs": state.unknown_costs,
         "runs": [_cell(result) for result in results],
         "combinations": [_combination(each) for each in combinations],
     }
@@ -45,6 +48,7 @@ def _cell(result: CellResult) -> Json:
         "status": cell_status(result),
         "run": None if run is None else run.id,
         "cause": None if run is None else run.cause,
+        "cost": None if run is None else cost_to_json(run.cost),
         "reason": "" if run is None else run.reason,
         "metrics": {
             point.metric: {
@@ -107,6 +111,9 @@ def progress_to_json(state: SweepState) -> Json:
         "due": list(state.due),
         "cut": {str(position): _cut(cut) for position, cut in state.cut.items()},
         "stop": state.stop,
+        "spent": state.spent,
+        "cost": cost_to_json(state.cost),
+        "unknown_costs": state.unknown_costs,
     }
 
 
@@ -118,4 +125,7 @@ def progress_from_json(plain: Mapping[str, Any]) -> SweepState:
         due=plain["due"],
         cut={int(position): from_plain(Cut, cut) for position, cut in plain["cut"].items()},
         stop=plain["stop"],
+        spent=plain["spent"],
+        cost=cost_from_json(plain["cost"]),
+        unknown_costs=plain["unknown_costs"],
     )

@@ -260,6 +260,7 @@ class _Bisection:
             engines=self._world.engines,
             notifiers=self._world.notifiers,
             sources=self._world.sources,
+            prices=self._world.prices,
             default_engine=self._engine,
             owner=self._owner,
             clock=self._world.clock,

@@ -28,6 +28,8 @@ class Mounting:
     #: All replicas of a run are process trees of one machine: they share its ports, and the agent of each one watches the
     #: others through their records.
     one_machine: bool = False
+    #: Other programs of this machine may use the ports of the replicas.
+    shares_ports: bool = False
 
     def __post_init__(self) -> None:
         if self.inside is None and (self.records is None or self.scripts is None):

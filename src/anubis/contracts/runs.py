@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from anubis.model.cost import Cost
 from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Event, Run
 from anubis.model.status import Status
@@ -54,6 +55,8 @@ class RunRow:
     values: dict[str, tuple[float, str]]
     #: See ``Run.overrides``.
     overrides: dict[str, str] = field(default_factory=dict)
+    #: See ``Run.cost``.
+    cost: Cost | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

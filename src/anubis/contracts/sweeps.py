@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
+from anubis.model.cause import Cause
 from anubis.model.descriptor import Descriptor
 
 
@@ -47,6 +48,8 @@ class Sweep:
     phase: SweepPhase = SweepPhase.RUNNING
     #: Why the phase was entered.
     reason: str = ""
+    #: The limit that ended the running phase; None: another reason.
+    cause: Cause | None = None
     #: Number of the current try of the cells that were tried more than once, by the position of the cell.
     tries: dict[str, int] = field(default_factory=dict)
     #: Counts the changes; 0: not stored yet.

@@ -15,6 +15,7 @@ from anubis.contracts.leases import Leases
 from anubis.contracts.notifier import Notifier
 from anubis.contracts.objects import Objects
 from anubis.contracts.points import Points
+from anubis.contracts.prices import FixedPrices, PriceTable
 from anubis.contracts.records import Records
 from anubis.contracts.runs import Runs
 from anubis.contracts.source import Source
@@ -45,6 +46,8 @@ class World:
     notifiers: Mapping[str, Notifier] = field(default_factory=dict)
     #: Sources of datasets by the scheme of their addresses.
     sources: Mapping[str, Source] = field(default_factory=dict)
+    #: What machines cost.
+    prices: PriceTable = field(default_factory=FixedPrices)
     #: Longest pause inside a session, seconds.
     session_pause_s: float = SESSION_PAUSE_S
 

@@ -4,21 +4,15 @@ The agent runs in the container as its first process, with its own Python, so th
 way. Its record is a mounted folder: while it runs, it is observed without the container tool.
 """
 
-import hashlib
-import logging
-import math
-import os
-import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from anubis.contracts.engine import Capabilities, Mounting
 from anubis.contracts.world import Surroundings
 from anubis.model.cause import Cause
-from anubis.model.errors import AnubisError, StageError
+from anubis.model.errors import StageError
 from anubis.model.hardware import Strategy
 from anubis.model.launch import Launch, Replica
 from anubis.model.run import Observation, Placement, Run, Seen
@@ -28,25 +22,20 @@ from anubis.pipeline.host import (
     container_run,
     container_state,
     container_tool,
+    peers,
     resources,
 )
-from anubis.pipeline.host.container_state import container_of, is_unneeded
-from anubis.pipeline.host.container_tool import ContainerTool, ToolError
-from anubis.pipeline.host.files import check_disk, prepare
-from anubis.pipeline.host.images import Image, Images
+from anubis.pipeline.host.container_state import container_of
+from anubis.pipeline.host.container_tool import ContainerTool
+from anubis.pipeline.host.containers import HOST, Containers, Start
+from anubis.pipeline.host.files import check_disk
+from anubis.pipeline.host.images import Images
 from anubis.pipeline.host.lock_files import LockFiles
 from anubis.pipeline.host.placements import HostPlacements, check_claim
-from anubis.pipeline.host.resources import Reserved
 from anubis.pipeline.launch import start_agent
+from anubis.pipeline.replicas.ports import check_free
 from anubis.record import access, liveness
 from anubis.settings import load, setting
-
-log = logging.getLogger(__name__)
-
-#: Label of all containers of one home folder.
-_LABEL = "anubis.home"
-#: Pause before a cancellation is repeated, seconds.
-_CANCEL_AGAIN_S = 5.0
 
 
 def _permission(text: str) -> bool:
@@ -104,12 +93,7 @@ class ContainerEngine:
         self._tool = ContainerTool(self._program or settings.tool or container_tool.PROGRAMS[0])
         self._images = Images(self._tool, settings.folder)
         self._placements = HostPlacements(self.name, settings.folder, settings.records)
-        self._label = f"{_LABEL}={hashlib.sha256(os.fsencode(settings.folder.resolve())).hexdigest()[:16]}"
-        #: Placement -> monotonic time of the last request to end it.
-        self._asked_s: dict[str, float] = {}
-        self._lock = threading.Lock()
-        #: Whether what killed processes left behind is, or was, removed; guarded by the lock.
-        self._reaped = False
+        self._containers = Containers(self._tool, settings.folder, settings.records, network=settings.network)
 
     @cached_property
     def capabilities(self) -> Capabilities:
@@ -117,13 +101,15 @@ class ContainerEngine:
         if self._program is None:
             missing = f"install {settings.tool or 'Podman or Docker'}, or set ANUBIS_CONTAINER_TOOL"
         return Capabilities(
-            strategies=frozenset({Strategy.SINGLE_NODE}),
+            strategies=frozenset(Strategy),
             mounting=Mounting(
                 agent=(*container_agent.PYTHON, *start_agent(container_agent.PACKAGES)),
                 records=str(settings.records),
                 scripts=str(settings.folder / "scripts"),
                 inside=container_run.INSIDE,
                 mounts=self._agent.mounts,
+                one_machine=True,
+                shares_ports=settings.network == HOST,
             ),
             images=True,
             image_required=True,
@@ -140,22 +126,32 @@ class ContainerEngine:
         return self._placements.placed(run)
 
     def place(self, run: Run, launch: Launch) -> Placement:
-        (replica,) = launch.replicas
-        record = replica.on_host(replica.record)
+        measured = launch.measured
+        record = measured.on_host(measured.record)
         placement = self._placements.of(run, record)
         check_claim(record)
         if liveness.state(record) != liveness.ABSENT:
             return placement
-        settings, hardware = self._settings, run.descriptor.hardware
-        image = self._images.get(self._allowed(replica))
+        settings = self._settings
+        images = {name: self._images.get(name) for name in map(self._allowed, launch.replicas)}
         check_disk(settings.folder, settings.min_free_bytes)
         access.make_folder(str(settings.locks))
-        self._reap_once()
-        with resources.reserved(
-            self._locks, record, slots=settings.slots, hardware=hardware, environment=replica.environment
-        ) as reserved:
+        self._containers.reap_once()
+        replicas = [measured, *launch.others]
+        needed = [resources.needed(each, run.descriptor) for each in replicas]
+        requests = [(one, each.environment) for one, each in zip(needed, replicas, strict=True)]
+        with resources.all_reserved(self._locks, record, requests, slots=settings.slots) as every:
+            if settings.network == HOST:
+                check_free(launch)
             self._agent.build()
-            self._start(placement, container_run.prepared(replica, image, reserved), image, reserved)
+            for other in every[1:]:
+                every[0].move_paths(other)
+            starts = []
+            for replica, one, reserved in zip(replicas, needed, every, strict=True):
+                image = images[replica.role.image or ""]
+                prepared = container_run.prepared(container_run.sized(replica, one), image, reserved)
+                starts.append(Start(replica=prepared, image=image, reserved=reserved))
+            self._containers.start(placement, starts)
         return placement
 
     def revoke(self, run: Run) -> bool:
@@ -168,10 +164,7 @@ class ContainerEngine:
         if not self._placements.is_here(placement):
             return
         agent_record.cancel(Path(placement.details["record"]))
-        now_s = time.monotonic()
-        if now_s - self._asked_s.get(placement.name, -math.inf) > _CANCEL_AGAIN_S:
-            self._asked_s[placement.name] = now_s
-            self._tool.end(container_of(placement))
+        self._containers.end(container_of(placement), "TERM")
 
     def logs(self, placement: Placement) -> Iterator[bytes]:
         yield self._placements.agent_log(placement)
@@ -189,57 +182,26 @@ class ContainerEngine:
             return role.image
         raise StageError(reason, cause=Cause.USER_ERROR, remedy=remedy)
 
-    def _start(self, placement: Placement, replica: Replica, image: Image, reserved: Reserved) -> None:
-        """Start the container, and wait until its agent has appeared, which then takes over the locks."""
-        settings, name = self._settings, container_of(placement)
-        record = prepare(replica)
-        agent_record.take_ballast(record)
-        check_claim(str(record))  # it may have been revoked while this process was stopped
-        with container_run.variables_file(settings.folder, replica, image) as variables:
-            words = container_run.words(
-                self._tool, replica, image, reserved, variables=variables, network=settings.network
-            )
-            try:
-                self._tool.call("run", "--detach", "--name", name, "--label", self._label, *words)
-            except ToolError as error:
-                if error.is_name_taken:  # another process places this attempt
-                    return
-                self._tool.remove(name)
-                raise StageError(
-                    f"the container could not be started: {error.message}",
-                    cause=Cause.INTERNAL,
-                    remedy="check hardware, ANUBIS_CONTAINER_NETWORK and the settings of the container tool",
-                ) from error
-            container_state.wait_for_agent(self._tool, placement)
-
     def _look(self, placement: Placement) -> Observation:
         record = Path(placement.details["record"])
+        observation = peers.settled(record, self._look_at(record, placement), partial(self._kill, placement))
+        if observation.seen in {Seen.ENDED, Seen.LOST}:
+            self._placements.appeared(placement)
+            self._containers.remove(placement)
+        elif agent_record.is_overdue(record):
+            self._kill(placement, record)
+        return observation
+
+    def _look_at(self, record: Path, placement: Placement) -> Observation:
+        """The state of the measured replica."""
         observation = agent_record.observed(record)
         if observation is None:
             may_appear = self._placements.may_appear(placement)
             observation = container_state.not_started(self._tool, placement, may_appear=may_appear)
         if observation.seen is Seen.LOST:
             observation = container_state.explained(self._tool, placement, observation)
-        if observation.seen in {Seen.ENDED, Seen.LOST}:
-            self._placements.appeared(placement)
-            self._asked_s.pop(placement.name, None)
-            self._tool.remove(container_of(placement))
-        elif agent_record.is_overdue(record):
-            self._tool.end(container_of(placement), signal="KILL")
         return observation
 
-    def _reap_once(self) -> None:
-        """At the first placement of this process, remove what killed processes left behind."""
-        with self._lock:
-            first, self._reaped = not self._reaped, True
-        if first:
-            threading.Thread(target=self._reap, daemon=True, name="reap containers").start()
-
-    def _reap(self) -> None:
-        try:
-            container_run.remove_variables(self._settings.folder)
-            names = self._tool.containers(self._label)
-            if unneeded := [name for name in names if is_unneeded(name, self._settings.records)]:
-                self._tool.remove(*unneeded)
-        except (AnubisError, OSError) as error:
-            log.warning("containers of earlier runs were not removed: %s", error)
+    def _kill(self, placement: Placement, record: Path) -> None:
+        """Kill the container of a replica."""
+        self._containers.end(container_of(placement, record), "KILL")

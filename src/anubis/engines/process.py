@@ -9,13 +9,12 @@ import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from anubis.agent.execute import governor
 from anubis.contracts.engine import Capabilities, Mounting
 from anubis.contracts.world import Surroundings
-from anubis.model.descriptor import Descriptor
 from anubis.model.hardware import Hardware, Strategy
 from anubis.model.launch import Launch, Replica
 from anubis.model.run import Observation, Placement, Run, Seen
@@ -26,9 +25,9 @@ from anubis.pipeline.host.lock_files import LockFiles
 from anubis.pipeline.host.placements import HostPlacements, check_claim
 from anubis.pipeline.host.resources import Reserved
 from anubis.pipeline.launch import HOST_AGENT
+from anubis.pipeline.replicas.ports import check_free
 from anubis.record import access, layout, liveness
 from anubis.settings import load, setting
-from anubis.submission.bundle import MPI, SERVER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +73,7 @@ class ProcessEngine:
                 records=str(settings.records),
                 scripts=str(settings.folder / "scripts"),
                 one_machine=True,
+                shares_ports=True,
             ),
             data=True,
             gpus=len(resources.gpus()),
@@ -92,17 +92,18 @@ class ProcessEngine:
             return placement
         settings = self._settings
         check_disk(settings.folder, settings.min_free_bytes)
-        requests = [(hardware_of(each, run.descriptor), each.environment) for each in launch.replicas]
+        requests = [(resources.needed(each, run.descriptor), each.environment) for each in launch.replicas]
         with resources.all_reserved(self._locks, measured.record, requests, slots=settings.slots) as every:
+            check_free(launch)
             with suppress(OSError):  # anubis doctor reports it
                 governor.put_back_left(str(settings.folder))
             limits = {
                 each.record: [
                     *reserved.options(),
-                    *_memory(hardware),
+                    *_memory(resources.requested(each, run.descriptor)),
                     *(self._state(run) if each is measured else ()),
                 ]
-                for each, reserved, (hardware, _) in zip(launch.replicas, every, requests, strict=True)
+                for each, reserved in zip(launch.replicas, every, strict=True)
             }
             for replica in launch.replicas:
                 data_links.put(replica.mounts, settings.folder, every[0].locks)
@@ -173,19 +174,6 @@ class ProcessEngine:
     def _last_message(self, placement: Placement) -> str:
         text = b"".join(self.logs(placement)).decode(errors="replace").strip()
         return text.splitlines()[-1] if text else "it left no message"
-
-
-def hardware_of(replica: Replica, descriptor: Descriptor) -> Hardware | ServerHardware:
-    """What the descriptor requests for a replica."""
-    server = descriptor.server if replica.role.name == SERVER else None
-    hardware = descriptor.hardware
-    if server:
-        return server.hardware
-    if hardware.strategy not in MPI or hardware.distributed is None:
-        return hardware
-    instances = hardware.distributed.num_instances  # the launcher starts the ranks of all of them
-    cpus, gpus = hardware.cpus and hardware.cpus * instances, hardware.gpus and hardware.gpus * instances
-    return replace(hardware, cpus=cpus, gpus=gpus)
 
 
 def _memory(hardware: Hardware | ServerHardware) -> list[str]:

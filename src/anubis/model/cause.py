@@ -11,6 +11,11 @@ class Cause(StrEnum):
     OUT_OF_MEMORY = "out_of_memory"
     DISK_FULL = "disk_full"
     TIMEOUT = "timeout"
+    FETCH_TIMEOUT = "fetch_timeout"
+    START_TIMEOUT = "start_timeout"
+    RUN_TIMEOUT = "run_timeout"
+    MAX_COST = "max_cost"
+    BUDGET = "budget"
     METRIC_MISSING = "metric_missing"
     METRIC_UNITS = "metric_units"
     CONTAMINATED = "contaminated"
@@ -73,6 +78,11 @@ _REMEDIES = {
     Cause.OUT_OF_MEMORY: "give the benchmark more memory or make it use less",
     Cause.DISK_FULL: "free disk space, or set ANUBIS_HOME to a larger disk, and run again",
     Cause.TIMEOUT: "raise measure.timeout_s if the benchmark needs more time",
+    Cause.FETCH_TIMEOUT: "raise limits.fetch_timeout_s; what was fetched is kept, so the next run continues with it",
+    Cause.START_TIMEOUT: "raise limits.start_timeout_s, or pull the image on the machine before",
+    Cause.RUN_TIMEOUT: "raise limits.run_timeout_s, or measure fewer repeats",
+    Cause.MAX_COST: "raise hardware.max_cost, or measure fewer repeats or on a cheaper machine",
+    Cause.BUDGET: "raise sweep.max_cost or sweep.max_run_s, then plan a new sweep; what was measured is stored",
     Cause.METRIC_MISSING: "compare the pattern with the closest lines shown, or set required = false",
     Cause.METRIC_UNITS: "emit a metric in one unit, or in units of one quantity such as s and ms",
     Cause.CONTAMINATED: 'run on a quieter machine, or set measure.on_contamination = "keep"',

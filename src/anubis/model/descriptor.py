@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 from anubis.model.hardware import Hardware, Strategy
+from anubis.model.limits import Limits
 from anubis.model.metric import Metric, Output
 from anubis.model.server import DataSource, Server
 
@@ -181,6 +182,12 @@ class SweepRules:
     max_parallel: int | None = None
     #: The sweep stops if so many cells fail with the same cause before any other ends; 0: never.
     stop_after: int = 5
+    #: Maximum cost of all cells together; after it the sweep stops, and cells in progress end with cause `budget`. Default: no
+    #: limit.
+    max_cost: str | None = None
+    #: Maximum time that all cells together run, each from its placement to its end; after it the sweep stops like after
+    #: `max_cost`. Default: no limit.
+    max_run_s: float | None = None
     #: Early stop of combinations that cannot be the best.
     halving: Halving | None = None
 
@@ -240,6 +247,8 @@ class Descriptor:
     data: Data = field(default_factory=Data)
     #: How the benchmark is measured.
     measure: Measure = field(default_factory=Measure)
+    #: Timeouts, and what is repeated.
+    limits: Limits = field(default_factory=Limits)
     #: The metrics of the benchmark.
     output: Output = field(default_factory=Output)
     #: The server of an inference benchmark.

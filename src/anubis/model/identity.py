@@ -5,6 +5,7 @@ import json
 from dataclasses import replace
 
 from anubis.model.descriptor import Data, Descriptor, Info, Measure, Subject
+from anubis.model.limits import Limits
 from anubis.model.metric import Output
 from anubis.model.plain import to_plain
 from anubis.model.server import Compare, DataSource, Server
@@ -53,6 +54,7 @@ def comparable(descriptor: Descriptor) -> Descriptor:
             drop_caches=descriptor.measure.drop_caches,
             governor=descriptor.measure.governor,
         ),
+        limits=Limits(),
         output=Output(),
         notify=(),
         matrix=None,

@@ -134,11 +134,15 @@ class Launch:
 
     @property
     def measured(self) -> Replica:
-        """The replica whose record has the exit code and the cause of the run. It starts last."""
+        """The replica whose record has the exit code and the cause of the run."""
         return next(each for each in self.replicas if each.role.name == BENCHMARK and each.rank == FIRST_RANK)
 
     @property
+    def others(self) -> tuple[Replica, ...]:
+        """All replicas except the measured one."""
+        return tuple(each for each in self.replicas if each is not self.measured)
+
+    @property
     def in_order(self) -> tuple[Replica, ...]:
-        """The replicas in the order in which they start."""
-        measured = self.measured
-        return (*(each for each in self.replicas if each is not measured), measured)
+        """The replicas in the order in which processes start; containers share the network of the measured one."""
+        return (*self.others, self.measured)

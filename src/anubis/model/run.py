@@ -6,8 +6,10 @@ from typing import Any
 
 from anubis.model.alert import Alert
 from anubis.model.cause import Cause
+from anubis.model.cost import Cost
 from anubis.model.delivery import Delivery
 from anubis.model.descriptor import Descriptor
+from anubis.model.limits import Phase
 from anubis.model.points import Period, Point, SampleBlock
 from anubis.model.status import Status
 
@@ -20,6 +22,8 @@ CROSSED_EVENT, REJECTED_EVENT = "threshold", "rejected"
 MISSING_EVENT = "condition"
 #: Kind of the event about the datasets of a run; its data are the list ``sources``.
 FETCHED_EVENT = "fetched"
+#: Kind of the request to cancel a run; a limit that requests it adds its ``cause`` to the data.
+CANCEL_EVENT = "cancel_requested"
 
 
 class Seen(StrEnum):
@@ -116,6 +120,12 @@ class Run:
     cell: dict[str, Any] = field(default_factory=dict)
     #: Values of ``--set`` that replaced those of the descriptor file: dotted path -> text.
     overrides: dict[str, str] = field(default_factory=dict)
+    #: Set while its status is fetch, place or watch, except before its first step.
+    phase: Phase | None = None
+    #: When the phase began, UTC seconds; None: with the submission.
+    phase_s: float | None = None
+    #: Cost of all attempts that have ended; None: none has.
+    cost: Cost | None = None
 
 
 def finished_period(run: Run, fingerprint: str) -> Period:
@@ -146,8 +156,22 @@ class Step:
     placement: Placement | None = None
     reason: str = ""
     cause: Cause | None = None
+    #: A phase that begins with this step; None: that of the status.
+    phase: Phase | None = None
+    #: Cost of the attempt that this step ends; None: it ends none.
+    cost: Cost | None = None
     #: A new attempt begins with this step; placement, points and samples of the old attempt are dropped.
     next_attempt: bool = False
+
+
+def began_s(run: Run) -> float:
+    """When the phase of the run began, UTC seconds."""
+    return run.phase_s or run.placed_s or run.created_s
+
+
+def phase_of(run: Run) -> Phase | None:
+    """What the run waits for."""
+    return run.phase or _PHASES.get(run.status)
 
 
 def longest_lease_s(lease_s: float) -> float:
@@ -158,12 +182,19 @@ def longest_lease_s(lease_s: float) -> float:
 def stepped(run: Run, step: Step, *, now_s: float) -> Run:
     """The run after the step, as every store writes it.
 
-    A cause is kept until the run succeeds or a new attempt begins; a new attempt drops the old placement.
+    A cause is kept until the record is collected, which decides it, or a new attempt begins; a new attempt drops the old
+    placement.
     """
     is_new = step.next_attempt
     placement = step.placement or (None if is_new else run.placement)
     placed_s = None if is_new else run.placed_s
-    clears_cause = is_new or step.status is Status.SUCCEEDED
+    is_collected = run.status is Status.COLLECT and step.status is Status.ANALYSE
+    clears_cause = is_new or is_collected or step.status is Status.SUCCEEDED
+    phase = step.phase or (
+        run.phase if step.status is run.status and not is_new else _PHASES.get(step.status)
+    )
+    begins = phase is not run.phase or step.status is not run.status or is_new
+    pause_s = step.again_after_s if is_new else 0.0
     return replace(
         run,
         status=step.status,
@@ -174,4 +205,15 @@ def stepped(run: Run, step: Step, *, now_s: float) -> Run:
         ended_s=now_s if step.status.final else None,
         reason=step.reason or (run.reason if step.status is run.status else ""),
         cause=step.cause or (None if clears_cause else run.cause),
+        phase=phase,
+        phase_s=now_s + pause_s if begins else run.phase_s,
+        cost=run.cost if step.cost is None else _plus(run.cost, step.cost),
     )
+
+
+#: The phase in which a run is when it enters a status.
+_PHASES = {Status.FETCH: Phase.FETCH, Status.PLACE: Phase.QUEUE, Status.WATCH: Phase.RUN}
+
+
+def _plus(before: Cost | None, added: Cost) -> Cost:
+    return added if before is None else before.plus(added)

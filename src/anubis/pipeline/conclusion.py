@@ -12,7 +12,7 @@ def status_of(cause: Cause | None) -> Status:
     """The final status that belongs to a cause."""
     if cause is None:
         return Status.SUCCEEDED
-    return Status.CANCELLED if cause is Cause.CANCELLED else Status.FAILED
+    return Status.CANCELLED if cause in {Cause.CANCELLED, Cause.BUDGET} else Status.FAILED
 
 
 def conclude(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from anubis.contracts.clock import Clock
 from anubis.contracts.leases import Leases
-from anubis.model.run import Run
+from anubis.model.run import Run, began_s
 from anubis.model.status import Status
 from anubis.pipeline.lease_keeper import LeaseKeeper
 from anubis.pipeline.lease_owner import is_dead
@@ -25,7 +25,7 @@ class Held:
     run: Run
     #: When its stage is due.
     look_s: float
-    #: When it was placed; before the placement, when it was submitted.
+    #: When its phase began; see ``Run.phase_s``.
     since_s: float
     #: How often in a row a step was refused because another writer had changed an alert.
     conflicts: int = 0
@@ -119,9 +119,9 @@ class HeldRuns:
     def _since_s(self, run: Run, now_s: float, wall_s: float) -> float:
         """Monotonic time since which the run waits. The wall clock counts only for what happened before the first claim."""
         known = self._by_id.get(run.id) or self._dropped.pop(run.id, None)
-        if known and known.run.placement == run.placement:
+        if known and (known.run.attempt, known.run.phase_s) == (run.attempt, run.phase_s):
             return known.since_s
-        return now_s - max(0.0, wall_s - (run.placed_s or run.created_s))
+        return now_s - max(0.0, wall_s - began_s(run))
 
     def note_cancellations(self, *, at_once: bool = False) -> bool:
         """Mark the runs whose cancellation was requested, and make them due; whether there were new ones.

@@ -2,7 +2,7 @@
 
 import sys
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,9 @@ from anubis.model.launch import Bundle, Launch, LaunchFile, Mount, Replica, Role
 from anubis.model.run import Run
 from anubis.pipeline.host.files import extracted
 from anubis.pipeline.replicas import groups, variables
-from anubis.pipeline.replicas.groups import as_json
-from anubis.pipeline.replicas.variables import Network, first_port
+from anubis.pipeline.replicas.groups import as_json, ranks_of
+from anubis.pipeline.replicas.ports import first_port
+from anubis.pipeline.replicas.variables import Network
 from anubis.pipeline.run_data import NO_DATA, RunData
 from anubis.record import layout
 from anubis.record.environment import content
@@ -28,6 +29,10 @@ from anubis.submission.environment.summary import summary
 #: Garbage collection is off until the agent enables it: this saves a tenth of the time of the imports.
 _START = "import gc, sys; gc.disable(); sys.path.insert(0, {!r}); from anubis.agent.entry import main; main()"
 _PACKAGES = str(Path(__file__).parents[2])
+#: What only one replica may do on a machine that all of them share.
+_OF_THE_MACHINE = {"governor": "", "drop_caches": False}
+#: Strategies whose processes find each other at ports that Anubis chooses.
+_RENDEZVOUS = {Strategy.TORCHRUN, Strategy.PARAMETER_SERVER, *MPI}
 
 
 def start_agent(packages: str) -> tuple[str, ...]:
@@ -57,10 +62,12 @@ def launch_of(
     Processes without containers inherit the variables of the submitter, containers those in ``env.inherit``. ``digest`` computes what the record keeps of
     those whose values it does not keep.
 
-    Raises StageError, or NotFoundError and BadInputError for a script archive that is missing or refused.
+    Raises StageError, NotFoundError and BadInputError for a script archive that is missing or refused, and
+    NotReadyError if this machine has no free ports.
     """
     scripts = _scripts(bundle.script, mounting, objects)
-    builder = _Builder(run, bundle, mounting, scripts, environment, digest, data)
+    port = _first_port(run, bundle, mounting)
+    builder = _Builder(run, bundle, mounting, scripts, environment, digest, data, port)
     return Launch(
         replicas=tuple(
             builder.replica(role, rank) for role in builder.started for rank in range(role.replicas)
@@ -77,6 +84,16 @@ def _scripts(key: str | None, mounting: Mounting, objects: Objects) -> Mount | N
     return Mount(target=target, source=source, archive=None if source else key)
 
 
+def _first_port(run: Run, bundle: Bundle, mounting: Mounting) -> int:
+    """The first port of a run on the machine that its replicas share; 0: each has another address."""
+    if not mounting.one_machine:
+        return 0
+    strategy = run.descriptor.hardware.strategy
+    count = sum(role.replicas for role in bundle.roles) if strategy is Strategy.PARAMETER_SERVER else 1
+    is_shared = mounting.shares_ports and strategy in _RENDEZVOUS
+    return first_port(run.id, run.attempt, count, is_shared=is_shared)
+
+
 @dataclass(frozen=True, slots=True)
 class _Builder:
     """Builds the replicas of one run."""
@@ -89,6 +106,8 @@ class _Builder:
     #: Digests of the values of variables.
     digest: Callable[[str], str]
     data: RunData
+    #: First of the ports of the run on the machine that its replicas share.
+    first_port: int
 
     @property
     def started(self) -> tuple[Role, ...]:
@@ -116,14 +135,17 @@ class _Builder:
             fixed["BAI_SCRIPTS_PATH"] = self.scripts.target
         folders = (work,) if folder == work else ()
         if variables.is_launcher(role, self.strategy):
-            path = inherited.get("PATH", "")
+            path = inherited.get("PATH", "") if self.mounting.inside is None else None
             fixed |= variables.mpi(record.target, path=path, network=self._network)
             files |= self._launcher_files(role, record.target)
             folders = (*folders, f"{record.target}/{layout.PROGRAMS}")
+            if self.mounting.inside and self.mounting.one_machine:
+                folders = (*folders, ranks_of(self._seen_record(role, rank)))
         given = self._options(role, record.target, folder)
         if self.mounting.one_machine and (role.name, rank) != (layout.BENCHMARK, 0):
-            given["governor"] = ""  # the agent of the measured replica sets that of the machine
-        if group := self._group(role, rank):
+            given |= _OF_THE_MACHINE  # the agent of the measured replica does it
+        group = self._group(role, rank)
+        if group:
             given["group"] = f"{record.target}/{layout.GROUP}"
             files[given["group"]] = as_json(group)
         options_file = f"{record.target}/{layout.OPTIONS}"
@@ -137,7 +159,7 @@ class _Builder:
             address=self.address(role.name, rank),
             folders=folders,
             files=files,
-            mounts=self._mounts(record, role),
+            mounts=self._mounts(record, role, has_others=group is not None),
         )
 
     def _variables(self, role: Role) -> dict[str, str]:
@@ -165,27 +187,27 @@ class _Builder:
 
     @property
     def _network(self) -> Network:
-        run = self.run
-        shared = first_port(run.id, run.attempt) if self.mounting.one_machine else 0
-        return Network(address=self.address, first_port=shared)
+        return Network(address=self.address, first_port=self.first_port)
 
     def _launcher_files(self, role: Role, record: str) -> dict[str, LaunchFile]:
         hosts = variables.hosts(self.bundle, network=self._network)
         files = {f"{record}/{layout.HOSTS}": LaunchFile(content=hosts.encode())}
         if not self.mounting.one_machine:
             return files
-        return files | groups.rank_files(
-            role, record, self.mounting.agent, {**self._options(role, "", ""), "governor": ""}
-        )
+        given = {**self._options(role, "", ""), **_OF_THE_MACHINE}
+        ranks = ranks_of(self._seen_record(role, layout.FIRST_RANK))
+        return files | groups.rank_files(role, record, ranks, self.mounting.agent, given)
 
     def _group(self, role: Role, rank: int) -> dict[str, Any] | None:
         if not self.mounting.one_machine:
             return None
         roles = {each.name: each for each in self.started}
-        return groups.group(role, rank, roles, self._record_of, self.strategy)
+        return groups.group(role, rank, roles, self._seen_record, self.strategy)
 
-    def _record_of(self, role: Role, rank: int) -> str:
-        return self._record(role, rank).target
+    def _seen_record(self, role: Role, rank: int) -> str:
+        """The record of a replica as the others see it."""
+        inside = self.mounting.inside
+        return f"{inside}/{layout.RECORDS}/{role.name}/{rank}" if inside else self._record(role, rank).target
 
     def address(self, role: str, rank: int) -> str:
         run = self.run
@@ -196,12 +218,21 @@ class _Builder:
         source = layout.role_folder(records, run.id, run.attempt, role.name, rank) if records else None
         return Mount(target=f"{inside}/record" if inside else source or "", source=source, read_only=False)
 
-    def _mounts(self, record: Mount, role: Role) -> tuple[Mount, ...]:
+    def _mounts(self, record: Mount, role: Role, *, has_others: bool) -> tuple[Mount, ...]:
         data = self.data.mounts(role.name)
         if self.mounting.inside is None:
             return data
         shared = (record,) if record.source else ()
+        if record.source and has_others:
+            shared = (*shared, *self._records_of_others(record.source, role))
         return (*shared, *((self.scripts,) if self.scripts else ()), *data, *self.mounting.mounts)
+
+    def _records_of_others(self, source: str, role: Role) -> Iterator[Mount]:
+        """The records of the attempt in a container: read-only, except those of the ranks that a launcher starts."""
+        target, attempt = f"{self.mounting.inside}/{layout.RECORDS}", source.rsplit("/", 2)[0]
+        yield Mount(target=target, source=attempt)
+        if variables.is_launcher(role, self.strategy):
+            yield Mount(target=f"{target}/{WORKER}", source=f"{attempt}/{WORKER}", read_only=False)
 
     def _folder(self, role: Role, work: str) -> str:
         """The benchmark's working folder; empty: the working folder of its image."""

@@ -349,8 +349,8 @@ class Reconciler:
 
     def _update(self, held: Held, run: Run, now_s: float) -> None:
         """Continue with the run as it is stored now."""
-        if run.placement != held.run.placement:
-            held.since_s = now_s
+        if (run.attempt, run.phase_s) != (held.run.attempt, held.run.phase_s):
+            held.since_s = max(now_s, held.look_s) if run.attempt > held.run.attempt else now_s
         held.run, held.conflicts = run, 0
         if is_needed_no_more(run):
             self.world.environments.remove([run.id])

@@ -10,6 +10,9 @@ from anubis.model.errors import AnubisError, ElsewhereError, NoCapacityError, St
 from anubis.model.run import Run, Step
 from anubis.model.status import Status
 from anubis.pipeline.conclusion import conclude
+from anubis.pipeline.limits.cancellation import cancelled
+from anubis.pipeline.limits.phase_limits import overdue
+from anubis.pipeline.limits.retrying import retried
 from anubis.pipeline.stages import alert, analyse, collect, fetch, place, watch
 from anubis.pipeline.stages.watch import LATEST_S, Pause, back_off_s
 
@@ -30,7 +33,7 @@ STAGES: dict[Status, Callable[[Run, World], Step | Pause]] = {
 
 
 def ask(run: Run, world: World, waited_s: float) -> Mapping[str, Answer]:
-    """The answer of the stage that is due, by run id. ``waited_s``: seconds since the submission of a run to place."""
+    """The answer of the stage that is due, by run id. ``waited_s``: seconds since its phase began."""
     return {run.id: _answer(run, world, waited_s)}
 
 
@@ -75,6 +78,8 @@ def _answer(run: Run, world: World, waited_s: float) -> Answer:
             return _call_off(run, world)
         if run.status is Status.PLACE:
             return place.place(run, world, waited_s)
+        if run.status is Status.FETCH:
+            return _fetch(run, world, waited_s)
         return STAGES[run.status](run, world)
     except ElsewhereError:
         return Pause(elsewhere=True)
@@ -89,11 +94,26 @@ def _answer(run: Run, world: World, waited_s: float) -> Answer:
         return fail(run, world, Cause.INTERNAL, f"{type(error).__name__}: {error}")
 
 
+def _fetch(run: Run, world: World, waited_s: float) -> Step | Pause:
+    """The answer of stage fetch. Raises StageError if the fetch takes too long."""
+    answer = STAGES[Status.FETCH](run, world)
+    is_fetching = not isinstance(answer, Step) or answer.status is Status.FETCH
+    if is_fetching and (failure := overdue(run, waited_s, run.reason)):
+        raise failure
+    return answer
+
+
 def fail(run: Run, world: World, cause: Cause, reason: str) -> Step:
-    """The step of a run that cannot continue. A failed run is analysed too, unless stage analyse or alert failed."""
+    """The step of a run that cannot continue: the next attempt if its limits permit one.
+
+    A failed run is analysed too, unless stage analyse or alert failed.
+    """
     if run.status in {Status.ANALYSE, Status.ALERT}:
         return conclude(run, world.clock.now_s(), cause, reason)
-    return Step(status=Status.ANALYSE, cause=cause, reason=reason)
+    again = retried(run, world, cause, reason) if run.status in {Status.FETCH, Status.PLACE} else None
+    if again is None:
+        return Step(status=Status.ANALYSE, cause=cause, reason=reason)
+    return _placed_already(run, world) or again
 
 
 def _call_off(run: Run, world: World) -> Step:
@@ -101,7 +121,15 @@ def _call_off(run: Run, world: World) -> Step:
 
     Otherwise the attempt is revoked: a reconciler that is stopped while it places the run cannot start it later.
     """
+    if placed := _placed_already(run, world):
+        return placed
+    cause, reason = cancelled(run, world, "cancelled before it started")
+    return conclude(run, world.clock.now_s(), cause, reason)
+
+
+def _placed_already(run: Run, world: World) -> Step | None:
+    """The step that watches an attempt which another reconciler has placed; None: it can never start from now on."""
     engine = world.engines.get(run.engine)
     if run.status is Status.PLACE and engine and not engine.revoke(run):
         return Step(status=Status.WATCH, placement=engine.placed(run))
-    return conclude(run, world.clock.now_s(), Cause.CANCELLED, "cancelled before it started")
+    return None

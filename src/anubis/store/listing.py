@@ -6,7 +6,7 @@ from typing import Any
 
 from anubis.contracts.runs import RunQuery, RunRow
 from anubis.model.errors import NotFoundError
-from anubis.store.rows import cause_of, id_bytes, id_text, number, object_of
+from anubis.store.rows import cause_of, cost_of, id_bytes, id_text, number, object_of
 from anubis.store.sql.codes import STATUS_CODES, STATUSES
 from anubis.store.sql.database import Database, Row, Session, chunked, statements_of
 from anubis.store.text import clean
@@ -91,4 +91,5 @@ def _row(row: Row, values: dict[str, tuple[float, str]]) -> RunRow:
         cell=object_of(row.cell),
         overrides=object_of(row.overrides),
         values=values,
+        cost=cost_of(row),
     )

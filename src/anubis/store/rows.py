@@ -7,9 +7,11 @@ from typing import Any
 
 from anubis.model.alert import Alert
 from anubis.model.cause import Cause
+from anubis.model.cost import Cost
 from anubis.model.delivery import Delivery
 from anubis.model.descriptor import Descriptor
 from anubis.model.identity import canonical
+from anubis.model.limits import Phase
 from anubis.model.plain import from_plain, to_plain
 from anubis.model.points import Point, session_id
 from anubis.model.run import Event, Placement, Run
@@ -96,6 +98,10 @@ def step_values(run: Run) -> dict[str, Any]:
         "ended_s": run.ended_s,
         "reason": clean(run.reason),
         "placement": _placement_text(run.placement),
+        "phase": run.phase,
+        "phase_s": run.phase_s,
+        "cost": None if run.cost is None else run.cost.amount,
+        "currency": None if run.cost is None else run.cost.currency,
     }
 
 
@@ -140,7 +146,15 @@ def run_of(row: Row) -> Run:
         order_s=row.order_s,
         cell=object_of(row.cell),
         overrides=object_of(row.overrides),
+        phase=None if row.phase is None else Phase(row.phase),
+        phase_s=row.phase_s,
+        cost=cost_of(row),
     )
+
+
+def cost_of(row: Row) -> Cost | None:
+    """The cost of a run, from its two columns."""
+    return None if row.currency is None else Cost(amount=row.cost, currency=row.currency)
 
 
 def object_of(text: str | None) -> dict[str, Any]:

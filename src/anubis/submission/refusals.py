@@ -8,9 +8,11 @@ from anubis.agent.execute.masking import SHORTEST
 from anubis.contracts.engine import Capabilities, Engine
 from anubis.contracts.environments import SubmittedEnvironment
 from anubis.contracts.notifier import Notifier
+from anubis.contracts.prices import NO_TABLE, PriceTable
 from anubis.contracts.source import Source, shown_address
+from anubis.model.cost import parsed
 from anubis.model.descriptor import DEFAULT_ENGINE, SINGLE_RUN, Descriptor, Isolate
-from anubis.model.errors import PlugInError
+from anubis.model.errors import BadInputError, PlugInError
 from anubis.model.hardware import LOCAL
 from anubis.model.launch import Role
 from anubis.model.problem import Problem, Severity
@@ -23,6 +25,7 @@ def refusals(
     engines: Mapping[str, Engine],
     notifiers: Mapping[str, Notifier],
     sources: Mapping[str, Source],
+    prices: PriceTable = NO_TABLE,
 ) -> list[Problem]:
     """Everything that cannot be done here, one problem each.
 
@@ -34,9 +37,11 @@ def refusals(
     except KeyError as error:
         message = f'there is no engine "{name}" here'
         return [_missing("info.execution_engine", message, name, engines, error)]
+    limit = descriptor.hardware.max_cost
     return [
         *_unable(descriptor, engine.name, engine.capabilities),
         *_unserved(descriptor),
+        *(without_price("hardware.max_cost", limit, descriptor, prices) if limit else ()),
         *_undeliverable(descriptor, notifiers),
         *_unreadable(descriptor, sources),
     ]
@@ -48,13 +53,14 @@ def checked_here(
     notifiers: Mapping[str, Notifier],
     sources: Mapping[str, Source],
     default_engine: str,
+    *,
+    prices: PriceTable = NO_TABLE,
 ) -> list[Problem]:
     """What this installation knows about a descriptor that may be submitted elsewhere.
 
     Errors: what the engine that it names cannot do. Warnings: what depends on the installation.
     """
-    named = descriptor.info.execution_engine
-    name = default_engine if named == DEFAULT_ENGINE else named
+    name = engine_name(descriptor, default_engine)
     try:
         engine = engines[name]
     except KeyError as error:
@@ -62,16 +68,27 @@ def checked_here(
         found = [_warning(_missing("info.execution_engine", message, name, engines, error))]
     else:
         unable = _unable(descriptor, name, engine.capabilities)
-        found = list(unable) if named == name else [_warning(problem) for problem in unable]
-    absent = (*_undeliverable(descriptor, notifiers), *_unreadable(descriptor, sources))
+        is_named = descriptor.info.execution_engine == name
+        found = list(unable) if is_named else [_warning(problem) for problem in unable]
+    limit = descriptor.hardware.max_cost
+    absent = (
+        *_undeliverable(descriptor, notifiers),
+        *_unreadable(descriptor, sources),
+        *(without_price("hardware.max_cost", limit, descriptor, prices) if limit else ()),
+    )
     return [*found, *(_warning(problem) for problem in absent)]
+
+
+def engine_name(descriptor: Descriptor, default_engine: str) -> str:
+    """The name of the engine that runs a descriptor."""
+    named = descriptor.info.execution_engine
+    return default_engine if named == DEFAULT_ENGINE else named
 
 
 def engine_of(descriptor: Descriptor, engines: Mapping[str, Engine], default_engine: str) -> Engine | None:
     """The engine of a descriptor; None if it is not installed here."""
-    named = descriptor.info.execution_engine
     try:
-        return engines[default_engine if named == DEFAULT_ENGINE else named]
+        return engines[engine_name(descriptor, default_engine)]
     except KeyError:
         return None
 
@@ -201,12 +218,33 @@ def _unserved(descriptor: Descriptor) -> Iterator[Problem]:
             "add it to the schedules with anubis schedule add FILE, or run it once now with"
             " --set info.scheduling=single_run",
         )
-    if descriptor.hardware.max_cost:
+
+
+def without_price(path: str, limit: str, descriptor: Descriptor, table: PriceTable) -> Iterator[Problem]:
+    """Why the maximum cost at a path cannot be kept: a machine has no price in its currency."""
+    server = descriptor.server
+    try:
+        prices = table.current()
+    except BadInputError as error:
+        yield _refusal(path, error.message, error.remedy)
+        return
+    currency = parsed(limit).currency
+    if prices.currency != currency:
         yield _refusal(
-            "hardware.max_cost",
-            "the price of a run is not known here, so a limit cannot be kept",
-            "remove max_cost",
+            path,
+            f"no price of a machine is known in {currency}, so the limit cannot be kept",
+            "add the machine to the price table (ANUBIS_PRICES), or remove the limit",
         )
+        return
+    kinds = {descriptor.hardware.instance_type, *({server.hardware.instance_type} if server else ())}
+    # The machine is chosen by the engine, and may have a price of its own.
+    for kind in sorted(kinds if not prices.hosts else ()):
+        if prices.per_hour(kind) is None:
+            yield _refusal(
+                path,
+                f"the price of a machine {kind} is not known, so the limit cannot be kept",
+                f"add {kind} to [machines] in the price table (ANUBIS_PRICES), or remove the limit",
+            )
 
 
 def _undeliverable(descriptor: Descriptor, notifiers: Mapping[str, Notifier]) -> Iterator[Problem]:

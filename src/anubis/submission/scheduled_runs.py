@@ -62,6 +62,7 @@ def scheduled_runs(
         engines=world.engines,
         notifiers=world.notifiers,
         sources=world.sources,
+        prices=world.prices,
         default_engine=default_engine,
         owner=schedule.owner,
         clock=world.clock,

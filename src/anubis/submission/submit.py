@@ -7,6 +7,7 @@ from typing import Any
 from anubis.contracts.clock import Clock
 from anubis.contracts.engine import Engine
 from anubis.contracts.notifier import Notifier
+from anubis.contracts.prices import NO_TABLE, PriceTable
 from anubis.contracts.source import Source
 from anubis.model.descriptor import DEFAULT_ENGINE, Descriptor, Script
 from anubis.model.errors import BadInputError
@@ -43,6 +44,7 @@ def runs_of(
     engines: Mapping[str, Engine],
     notifiers: Mapping[str, Notifier],
     sources: Mapping[str, Source],
+    prices: PriceTable = NO_TABLE,
     default_engine: str,
     owner: str,
     clock: Clock,
@@ -54,7 +56,7 @@ def runs_of(
     meanwhile treats all sides alike. ``notifiers`` and ``sources`` are by the schemes that they serve. Raises BadInputError with everything that is refused.
     """
     chosen = [with_engine(submission, default_engine) for submission in submissions]
-    check([submission.descriptor for submission in chosen], engines, notifiers, sources)
+    check([submission.descriptor for submission in chosen], engines, notifiers, sources, prices)
     family = new_run_id() if len(chosen) * rounds > 1 else None
     stored: list[tuple[Run, str]] = []
     events: list[Event] = []
@@ -80,10 +82,13 @@ def check(
     engines: Mapping[str, Engine],
     notifiers: Mapping[str, Notifier],
     sources: Mapping[str, Source],
+    prices: PriceTable = NO_TABLE,
 ) -> None:
     """Raise BadInputError with everything that these descriptors ask for and that cannot be done here."""
     refused = [
-        problem for descriptor in descriptors for problem in refusals(descriptor, engines, notifiers, sources)
+        problem
+        for descriptor in descriptors
+        for problem in refusals(descriptor, engines, notifiers, sources, prices)
     ]
     if refused:
         unique = list(dict.fromkeys(refused))

@@ -7,9 +7,10 @@ from anubis.contracts.environments import SubmittedEnvironment
 from anubis.contracts.runs import RunQuery, RunRow
 from anubis.contracts.sweeps import Sweep, SweepPhase
 from anubis.contracts.world import World
+from anubis.model.cause import Cause
 from anubis.model.descriptor import Descriptor
 from anubis.model.errors import BadInputError
-from anubis.model.run import Event
+from anubis.model.run import CANCEL_EVENT, Event
 from anubis.model.status import Status
 from anubis.submission.environment import adding
 from anubis.suites.sweep_cells import SweepCells, run_id_of
@@ -66,26 +67,46 @@ def current_runs(world: World, sweep: Sweep) -> dict[int, RunRow]:
     return {position: by_id[run_id] for position, run_id in ids.items() if run_id in by_id}
 
 
-def leave(world: World, sweep: Sweep, phase: SweepPhase, reason: str = "", *, actor: str = "") -> Sweep:
-    """End the running phase: no further cells are submitted, and waiting runs are cancelled; in phase ``cancelled`` all runs.
+def earlier_runs(world: World, sweep: Sweep) -> Sequence[RunRow]:
+    """The runs of earlier tries."""
+    current = {run_id_of(sweep, position) for position in range(len(sweep.cells))}
+    return [row for row in rows_of(world, sweep) if row.id not in current]
+
+
+def leave(
+    world: World,
+    sweep: Sweep,
+    phase: SweepPhase,
+    reason: str = "",
+    *,
+    cause: Cause | None = None,
+    actor: str = "",
+) -> Sweep:
+    """End the running phase: no further cells are submitted, and waiting runs are cancelled.
+
+    In phase ``cancelled``, and if a limit is the ``cause``, all runs are cancelled.
 
     Raises ConflictError if another process changed the sweep.
     """
-    left = world.sweeps.put(replace(sweep, phase=phase, reason=reason))
+    left = world.sweeps.put(replace(sweep, phase=phase, reason=reason, cause=cause))
     if phase is not SweepPhase.ENDED:
-        cancel_waiting(world, left, everything=phase is SweepPhase.CANCELLED, actor=actor)
+        cancel_unfinished(world, left, actor=actor)
     else:
         world.environments.remove([sweep.id])
     return left
 
 
-def cancel_waiting(world: World, sweep: Sweep, *, everything: bool, actor: str = "") -> None:
-    """Request the cancellation of the runs that are not placed yet; with ``everything`` also of those that run."""
+def cancel_unfinished(world: World, sweep: Sweep, *, actor: str = "") -> None:
+    """Request the cancellation of the runs that are not placed yet; see ``leave`` for those that run."""
+    everything = sweep.phase is SweepPhase.CANCELLED or sweep.cause is not None
     rows = [row for row in rows_of(world, sweep) if not row.status.final]
     rows = [row for row in rows if everything or row.status in _WAITING]
     now_s, why = world.clock.now_s(), f"the sweep is {sweep.phase.value}"
+    data = {} if sweep.cause is None else {"cause": sweep.cause.value}
+    why = why if sweep.cause is None else f"{why}: {sweep.reason}"
     events = [
-        Event(run_id=row.id, kind="cancel_requested", time_s=now_s, message=why, actor=actor) for row in rows
+        Event(run_id=row.id, kind=CANCEL_EVENT, time_s=now_s, message=why, actor=actor, data=data)
+        for row in rows
     ]
     asked = world.runs.request_cancel([row.id for row in rows], events)
     for run_id in asked:
@@ -95,17 +116,24 @@ def cancel_waiting(world: World, sweep: Sweep, *, everything: bool, actor: str =
 
 
 def resume(world: World, sweep: Sweep) -> Sweep:
-    """Run the missing cells: those that were not submitted, and those that were cancelled.
+    """Run the missing cells: those that were not submitted, and those that were cancelled or will be.
 
     After a stop by the rule about failures, the failed cells too. A running sweep is returned as it is.
     """
     if sweep.phase is SweepPhase.RUNNING:
         return sweep
+    _refuse_spent(sweep)
     again = {Status.CANCELLED}
     if sweep.phase is SweepPhase.STOPPED:
         again.add(Status.FAILED)
     runs = current_runs(world, sweep)
-    return _run_again(world, sweep, [place for place, run in runs.items() if run.status in again])
+    left = [place for place, run in runs.items() if run.status in again or _is_cancelled_soon(world, run)]
+    return _run_again(world, sweep, left)
+
+
+def _is_cancelled_soon(world: World, run: RunRow) -> bool:
+    """Whether the pause of the sweep cancels the run: a driver may do that later."""
+    return not run.status.final and world.runs.get(run.id).cancel_requested
 
 
 def retry(world: World, sweep: Sweep, causes: Collection[str]) -> tuple[Sweep, int]:
@@ -113,6 +141,7 @@ def retry(world: World, sweep: Sweep, causes: Collection[str]) -> tuple[Sweep, i
 
     Raises BadInputError if there are none.
     """
+    _refuse_spent(sweep)
     runs = current_runs(world, sweep)
     failed = {place: run for place, run in runs.items() if run.status is Status.FAILED}
     chosen = [place for place, run in failed.items() if run.cause in causes]
@@ -129,6 +158,12 @@ def retry(world: World, sweep: Sweep, causes: Collection[str]) -> tuple[Sweep, i
     return _run_again(world, sweep, chosen), len(chosen)
 
 
+def _refuse_spent(sweep: Sweep) -> None:
+    """Raise BadInputError if no cell can be run within the budget of the sweep."""
+    if sweep.cause is not None:
+        raise BadInputError(f"sweep {sweep.id} stopped: {sweep.reason}", remedy=sweep.cause.remedy)
+
+
 def _run_again(world: World, sweep: Sweep, positions: Sequence[int]) -> Sweep:
     if world.environments.handed_over(sweep.id) is None:
         cells = SweepCells(sweep)
@@ -136,5 +171,5 @@ def _run_again(world: World, sweep: Sweep, positions: Sequence[int]) -> Sweep:
         world.environments.hand_over([sweep.id], _environment(world, every))
     tries = {str(place): sweep.tries.get(str(place), 1) + 1 for place in positions}
     return world.sweeps.put(
-        replace(sweep, phase=SweepPhase.RUNNING, reason="", tries={**sweep.tries, **tries})
+        replace(sweep, phase=SweepPhase.RUNNING, reason="", cause=None, tries={**sweep.tries, **tries})
     )

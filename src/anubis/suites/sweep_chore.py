@@ -8,6 +8,7 @@ from anubis.contracts.runs import RunQuery, RunRow
 from anubis.contracts.sweeps import Sweep, SweepPhase
 from anubis.contracts.world import World
 from anubis.late import late
+from anubis.model.cause import Cause
 from anubis.model.errors import AnubisError, ConflictError, NotFoundError, StoreError
 
 if TYPE_CHECKING:
@@ -81,7 +82,8 @@ class SweepChore:
 
     def _end(self, driven: "_Driven", state: "sweep_state.SweepState") -> None:
         phase = SweepPhase.STOPPED if state.stop else SweepPhase.ENDED
-        sweep_actions.leave(self._world, driven.sweep, phase, state.stop)
+        cause = Cause.BUDGET if state.spent else None
+        sweep_actions.leave(self._world, driven.sweep, phase, state.stop, cause=cause)
         self._driven.pop(driven.sweep.id, None)
 
     def _close(self, sweep_id: str) -> None:
@@ -92,7 +94,7 @@ class SweepChore:
         except NotFoundError:
             return
         if sweep.phase not in {SweepPhase.RUNNING, SweepPhase.ENDED}:
-            sweep_actions.cancel_waiting(self._world, sweep, everything=sweep.phase is SweepPhase.CANCELLED)
+            sweep_actions.cancel_unfinished(self._world, sweep)
 
 
 class _Driven:
@@ -106,14 +108,22 @@ class _Driven:
             sweep_cells.run_id_of(sweep, position): position for position in range(len(sweep.cells))
         }
         self._runs: dict[int, RunRow] = {}
-        self._note(sweep_actions.rows_of(world, sweep))
+        rows = sweep_actions.rows_of(world, sweep)
+        self._earlier = [row for row in rows if row.id not in self._positions]
+        self._note(rows)
 
     def look(self) -> "sweep_state.SweepState":
         """The state now."""
         open_ids = tuple(run.id for run in self._runs.values() if not run.status.final)
         if open_ids:
             self._note(self._world.runs.find(RunQuery(ids=open_ids, limit=len(open_ids))))
-        return sweep_state.state_of(self.sweep, self._cells.values, self._runs)
+        return sweep_state.state_of(
+            self.sweep,
+            self._cells.values,
+            self._runs,
+            earlier=self._earlier,
+            now_s=self._world.clock.now_s(),
+        )
 
     def submit(self, state: "sweep_state.SweepState") -> None:
         """Store the next runs, as many as the limit of the sweep permits."""

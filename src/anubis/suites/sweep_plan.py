@@ -13,6 +13,7 @@ from anubis.model.errors import BadInputError
 from anubis.model.ids import new_run_id
 from anubis.model.problem import Problem
 from anubis.submission import descriptor_files, subject
+from anubis.submission.refusals import without_price
 from anubis.submission.submit import Submission, check, with_engine
 from anubis.suites.sweep_cells import SweepCells
 
@@ -81,7 +82,22 @@ def _checked(sweep: Sweep, world: World) -> tuple[str, ...]:
         world.engines,
         world.notifiers,
         world.sources,
+        world.prices,
     )
+    rules = sweep.descriptor.sweep
+    if rules and rules.max_cost:
+        refused = {
+            problem
+            for position in range(len(cells.values))
+            for problem in without_price(
+                "sweep.max_cost", rules.max_cost, cells.descriptor(position), world.prices
+            )
+        }
+        if refused:
+            raise BadInputError(
+                "the sweep is refused; nothing was stored",
+                problems=sorted(refused, key=lambda each: each.message),
+            )
     digests = cells.digests()
     first: dict[str, int] = {}
     for position, digest in enumerate(digests):

@@ -6,6 +6,7 @@ from typing import Any
 
 from anubis.contracts.runs import RunRow
 from anubis.contracts.sweeps import Sweep
+from anubis.model.cost import Cost, parsed, total
 from anubis.model.descriptor import SweepRules
 from anubis.model.metric import Better
 from anubis.model.status import Status
@@ -25,6 +26,12 @@ class SweepState:
     cut: Mapping[int, Cut] = field(default_factory=dict)
     #: Why the sweep must stop; empty: it need not.
     stop: str = ""
+    #: Its budget is spent: cells in progress end too.
+    spent: bool = False
+    #: Cost of all runs that have ended, of earlier tries too; None: no cost is known.
+    cost: Cost | None = None
+    #: Number of runs that used a machine at an unknown cost.
+    unknown_costs: int = 0
 
     @property
     def unfinished(self) -> int:
@@ -41,8 +48,19 @@ class SweepState:
         return sum(run.status is status for run in self.runs.values())
 
 
-def state_of(sweep: Sweep, values: Sequence[Mapping[str, Any]], runs: Mapping[int, RunRow]) -> SweepState:
-    """The state of a sweep with these cells and the runs of their current tries."""
+def state_of(
+    sweep: Sweep,
+    values: Sequence[Mapping[str, Any]],
+    runs: Mapping[int, RunRow],
+    *,
+    earlier: Sequence[RunRow] = (),
+    now_s: float | None = None,
+) -> SweepState:
+    """The state of a sweep with these cells and the runs of their current tries.
+
+    ``earlier`` are the runs of earlier tries. ``now_s`` (UTC seconds) is the end of the time that running cells have taken; None:
+    only cells that have ended count.
+    """
     rules = sweep.descriptor.sweep or SweepRules()
     allowed: Sequence[int] = range(len(values))
     cut: Mapping[int, Cut] = {}
@@ -56,7 +74,37 @@ def state_of(sweep: Sweep, values: Sequence[Mapping[str, Any]], runs: Mapping[in
         allowed, cut = sorted(rungs.allowed), rungs.cut
     due = [position for position in allowed if position not in runs]
     left_out = {position: reason for position, reason in cut.items() if position not in runs}
-    return SweepState(sweep=sweep, runs=runs, due=due, cut=left_out, stop=_stop(rules, runs.values()))
+    every = [*runs.values(), *earlier]
+    cost, unknown = total(run.cost for run in every)
+    spent = _spent(rules, every, cost, unknown, now_s)
+    return SweepState(
+        sweep=sweep,
+        runs=runs,
+        due=due,
+        cut=left_out,
+        stop=spent or _stop(rules, runs.values()),
+        spent=bool(spent),
+        cost=cost,
+        unknown_costs=unknown,
+    )
+
+
+def _spent(
+    rules: SweepRules, runs: Sequence[RunRow], cost: Cost | None, unknown: int, now_s: float | None
+) -> str:
+    """Why the budget is spent; empty: it is not."""
+    if rules.max_cost is not None:
+        limit = parsed(rules.max_cost)
+        if unknown or (cost and cost.currency != limit.currency):
+            return f"the cost of a cell is unknown, so sweep.max_cost = {rules.max_cost} cannot be kept"
+        if cost and cost.amount is not None and limit.amount is not None and cost.amount >= limit.amount:
+            return f"the cells have cost {cost.amount:.4g} of {limit.amount:g} {limit.currency}"
+    if rules.max_run_s is not None:
+        ends = [(run.placed_s, run.ended_s or now_s) for run in runs]
+        took_s = sum(max(0.0, end_s - start_s) for start_s, end_s in ends if start_s and end_s)
+        if took_s >= rules.max_run_s:
+            return f"the cells have run for {took_s:.4g} s of {rules.max_run_s:g} s"
+    return ""
 
 
 def _value(run: RunRow, metric: str) -> float | None:

@@ -198,5 +198,6 @@ class FakeRuns:
             subject=subject.commit or subject.version or "",
             cell=run.cell,
             overrides=run.overrides,
+            cost=run.cost,
             values={point.metric: (point.value, point.units) for point in self._points(run)},
         )

@@ -227,9 +227,10 @@ def _detected(path: Path, address: str | Path) -> str:
     found = detect(path)
     if found is None:
         known = ", ".join(name for name, each in formats().items() if each.read)
-        raise BadInputError(
-            f"the format of {address} is not recognised", remedy=f"name it with --format: {known}"
-        )
+        remedy = f"name it with --format: {known}"
+        if path.name.endswith(".tar.zst"):
+            remedy = f"to import the archive of a run: anubis record import {address}"
+        raise BadInputError(f"the format of {address} is not recognised", remedy=remedy)
     return found
 
 

@@ -25,7 +25,7 @@ def test_a_label_is_its_own_slug(text):
     assert slug(text) == text
 
 
-@pytest.mark.parametrize("name", [*SYSTEM_LABELS, "Action_ID", "run.id", "anubis", "anubis_anything"])
+@pytest.mark.parametrize("name", [*sorted(SYSTEM_LABELS), "Action_ID", "run.id", "anubis", "anubis_anything"])
 def test_names_of_the_system(name):
     assert is_reserved(name)
 

@@ -1,6 +1,8 @@
 """The arguments of ``run``, and the search for the tool, without a container tool."""
 
 import json
+import os
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -8,11 +10,12 @@ import pytest
 from anubis.model.cause import Cause
 from anubis.model.errors import NotReadyError, StageError
 from anubis.model.launch import Mount, Replica, Role
-from anubis.pipeline.host import container_run, container_tool, images
+from anubis.pipeline.host import container_run, container_state, container_tool, images
 from anubis.pipeline.host.container_agent import ContainerAgent
 from anubis.pipeline.host.container_tool import ContainerTool
 from anubis.pipeline.host.images import Image
 from anubis.pipeline.host.resources import Reserved
+from anubis.record import liveness
 from support.tree import ROOT
 
 PULLS = ROOT / "tests" / "recorded" / "pulls"
@@ -206,6 +209,36 @@ def test_the_cause_of_a_failed_pull(text, cause):
 def test_the_cause_of_a_recorded_pull(path):
     """The outputs of Podman 4.3 and Docker 28.2 with a real registry; the name of a file has the tool and the cause."""
     assert images._failure("x:9", path.read_text()).cause.value == path.stem.partition(".")[2]
+
+
+@pytest.fixture
+def attempt(tmp_path):
+    """The folder of an attempt with a measured replica and a server, and the names of their containers."""
+    run = "01a20313-1d6c-7fa3-8a47-2d8808bbce32"
+    folder = tmp_path / run / "a2"
+    for role in ("benchmark", "server"):
+        (folder / role / "0").mkdir(parents=True)
+    return folder, f"anubis-{run}.2", f"anubis-{run}.2.server.0"
+
+
+def test_containers_are_unneeded_when_their_run_has_ended(attempt, tmp_path):
+    folder, measured, server = attempt
+    assert [container_state.is_unneeded(name, tmp_path) for name in (measured, server)] == [False, False]
+    (folder / "benchmark/0/exit.json").touch()
+    agent = liveness.claim(str(folder / "server/0"))
+    assert container_state.is_unneeded(measured, tmp_path)
+    assert not container_state.is_unneeded(server, tmp_path), "it writes its result"
+    os.close(agent)
+    assert container_state.is_unneeded(server, tmp_path)
+    shutil.rmtree(folder)
+    assert [container_state.is_unneeded(name, tmp_path) for name in (measured, server)] == [True, True]
+    for name in ("anubis-other.1", "postgres", "anubis-1.2.3"):
+        assert not container_state.is_unneeded(name, tmp_path)
+
+
+def test_the_containers_of_an_attempt_belong_together(attempt):
+    _, measured, server = attempt
+    assert container_state.first_of(server) == container_state.first_of(measured) == measured
 
 
 def test_the_agent_is_built_once_for_each_version(tmp_path, monkeypatch):

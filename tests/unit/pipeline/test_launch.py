@@ -2,6 +2,7 @@
 
 import io
 import json
+import socket
 import sys
 from dataclasses import fields, replace
 
@@ -44,15 +45,18 @@ ALONE = {"ANUBIS_RANK": "0", "ANUBIS_WORLD_SIZE": "1"}
 
 def launch(mounting, objects=None, *, folder=None, environment=None, **changes):
     run = a_run(a_descriptor(**changes), folder=folder)
-    launch = launch_of(
+    return run, launched(run, mounting, objects, environment)
+
+
+def launched(run, mounting, objects=None, environment=None):
+    return launch_of(
         run,
-        bundle_of(run.descriptor, folder),
+        bundle_of(run.descriptor, run.folder),
         mounting,
         objects or FakeObjects(),
         environment=environment or SubmittedEnvironment(),
         digest=lambda text: f"digest of {text}",
     )
-    return run, launch
 
 
 def one(mounting, objects=None, **more):
@@ -280,19 +284,78 @@ def test_on_one_machine_every_run_has_its_own_ports(machine):
 
 
 @pytest.mark.parametrize("strategy", [Strategy.TORCHRUN, Strategy.MPI])
-def test_on_one_machine_only_the_measured_replica_sets_the_governor(machine, strategy):
-    measure = Measure(governor="performance")
+def test_on_one_machine_only_the_measured_replica_changes_the_machine(machine, strategy):
+    measure = Measure(governor="performance", drop_caches=True)
     first, *others = distributed(strategy, machine, measure=measure).replicas
-    assert given(first)["governor"] == "performance"
+    assert (given(first)["governor"], given(first)["drop_caches"]) == ("performance", True)
     ranks = [json.loads(first.files[f"{first.record}/rank.json"].content)] if strategy is Strategy.MPI else []
     given_to_others = [*map(given, others), *ranks]
     assert given_to_others
-    assert {each["governor"] for each in given_to_others} == {""}
+    assert {(each["governor"], each["drop_caches"]) for each in given_to_others} == {("", False)}
 
 
-def test_elsewhere_every_replica_sets_the_governor_of_its_machine():
-    replicas = distributed(Strategy.TORCHRUN, measure=Measure(governor="performance")).replicas
-    assert {given(each)["governor"] for each in replicas} == {"performance"}
+def test_elsewhere_every_replica_changes_its_machine():
+    measure = Measure(governor="performance", drop_caches=True)
+    replicas = distributed(Strategy.TORCHRUN, measure=measure).replicas
+    assert {(given(each)["governor"], given(each)["drop_caches"]) for each in replicas} == {
+        ("performance", True)
+    }
+
+
+@pytest.fixture
+def containers(shared):
+    """As an engine has it that places all replicas of a run in containers of one machine."""
+    return replace(shared, one_machine=True)
+
+
+def mounts_of(replica):
+    return {mount.target: (mount.source, mount.read_only) for mount in replica.mounts}
+
+
+def test_containers_see_the_records_of_the_others_and_may_not_change_them(containers):
+    first, second, _ = distributed(Strategy.TORCHRUN, containers).replicas
+    attempt = second.on_host(second.record).removesuffix("/benchmark/1")
+    mounts = mounts_of(second)
+    assert mounts["/anubis/record"] == (f"{attempt}/benchmark/1", False)
+    assert mounts["/anubis/records"] == (attempt, True)
+    assert group(second)["until"] == "/anubis/records/benchmark/0"
+    assert [peer["record"] for peer in group(first)["needs"]] == [
+        "/anubis/records/benchmark/1",
+        "/anubis/records/benchmark/2",
+    ]
+    assert "/anubis/records" not in mounts_of(one(containers)[1]), "a run of one replica has no others"
+
+
+def test_a_launcher_of_mpi_in_a_container_writes_the_records_of_its_ranks(containers):
+    (launcher,) = distributed(Strategy.MPI, containers, environment=SUBMITTED).replicas
+    attempt = launcher.on_host(launcher.record).removesuffix("/benchmark/0")
+    mounts = mounts_of(launcher)
+    assert mounts["/anubis/records"] == (attempt, True)
+    assert mounts["/anubis/records/worker"] == (f"{attempt}/worker", False)
+    assert "/anubis/records/worker" in launcher.folders
+    assert launcher.environment["OMPI_MCA_orte_fork_agent"] == "/anubis/record/programs/anubis-rank"
+    assert "PATH" not in launcher.environment, "that of the image is kept"
+    program = launcher.files["/anubis/record/programs/anubis-rank"].content.decode()
+    assert '--record /anubis/records/worker/"$rank"' in program
+    assert json.loads(launcher.files["/anubis/record/rank-group.json"].content)["until"] == "/anubis/record"
+
+
+@pytest.mark.parametrize("strategy", [Strategy.TORCHRUN, Strategy.PARAMETER_SERVER])
+def test_a_taken_port_leads_to_another_one(machine, strategy):
+    hardware = Hardware(instance_type="local", strategy=strategy, distributed=Distributed(num_instances=2))
+    run = a_run(a_descriptor(hardware=hardware))
+
+    def ports_of(shares_ports):
+        mounting = replace(machine, shares_ports=shares_ports)
+        replicas = launched(run, mounting).replicas
+        names = {Strategy.TORCHRUN: "MASTER_PORT", Strategy.PARAMETER_SERVER: "PARAMETER_SERVER_PORT"}
+        return {int(each.environment[names[strategy]]) for each in replicas}
+
+    (derived,) = ports_of(False)
+    with socket.create_server(("127.0.0.1", derived)):
+        assert ports_of(False) == {derived}
+        (other,) = ports_of(True)
+        assert other != derived
 
 
 def group(replica):

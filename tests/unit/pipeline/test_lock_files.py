@@ -81,6 +81,18 @@ def test_an_agent_that_appears_at_the_last_moment_keeps_its_lock(place, monkeypa
     assert files.take("slot", place.second) is None
 
 
+def test_a_lock_is_not_free_while_another_replica_of_its_run_ends(place, tmp_path):
+    """In containers only the agent of the measured replica holds the lock; a server may take seconds to end."""
+    measured, server = (str(tmp_path / "a1" / role / "0") for role in ("benchmark", "server"))
+    for record in (measured, server):
+        Path(record).mkdir(parents=True)
+    os.close(place.files().take("slot", measured))
+    agent = liveness.claim(server)
+    assert place.files().take("slot", place.second) is None
+    os.close(agent)
+    assert place.files().take("slot", place.second) is not None
+
+
 def test_only_one_process_recovers_a_lock(place):
     place.files().take("slot", place.first)
     two, three = place.files(), place.files()

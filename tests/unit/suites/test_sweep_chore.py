@@ -9,12 +9,15 @@ from anubis import describe
 from anubis.contracts.runs import RunQuery
 from anubis.contracts.sweeps import Sweep, SweepPhase
 from anubis.model.cause import Cause
+from anubis.model.cost import UNKNOWN, Cost
+from anubis.model.errors import BadInputError
 from anubis.model.ids import new_run_id
 from anubis.model.run import Step
 from anubis.model.status import Status
 from anubis.suites import sweep_actions
 from anubis.suites.sweep_cells import SweepCells, run_id_of
 from anubis.suites.sweep_chore import AHEAD, PAUSE_S, SweepChore
+from anubis.testing.builders import a_placement
 
 TEXT = """
 [info]
@@ -46,10 +49,15 @@ def sweeps(house):
     def rows():
         return world.runs.find(RunQuery(limit=1000, newest_first=False))
 
-    def end(row, status=Status.SUCCEEDED, cause=None):
+    def place(row):
+        (run,) = [run for run in claimed() if run.id == row.id]
+        step = Step(status=Status.WATCH, placement=a_placement(run))
+        world.leases.apply("me", run, step, now_s=house.clock.now_s())
+
+    def end(row, status=Status.SUCCEEDED, cause=None, cost=None):
         house.clock.advance(1)
         (run,) = [run for run in claimed() if run.id == row.id]
-        step = Step(status=status, cause=cause, reason="because" if cause else "")
+        step = Step(status=status, cause=cause, reason="because" if cause else "", cost=cost)
         world.leases.apply("me", run, step, now_s=house.clock.now_s())
 
     def claimed():
@@ -59,7 +67,15 @@ def sweeps(house):
     def start(**options):
         return a_sweep(world, **options)
 
-    return SimpleNamespace(world=world, chore=SweepChore(world), rows=rows, end=end, start=start)
+    return SimpleNamespace(
+        world=world,
+        clock=house.clock,
+        chore=SweepChore(world),
+        rows=rows,
+        place=place,
+        end=end,
+        start=start,
+    )
 
 
 def test_without_a_sweep_nothing_is_outstanding(sweeps):
@@ -161,6 +177,16 @@ def test_resume_after_a_stop_repeats_what_failed_under_new_ids(sweeps):
     assert [row.cell for row in sweeps.rows()] == [{"env.vars.A": "1"}, {"env.vars.A": "1", "try": 2}]
 
 
+def test_resume_repeats_a_run_whose_cancellation_is_not_complete(sweeps):
+    sweep = sweeps.start(count=2, rules="max_parallel = 2")
+    sweeps.chore.turn()
+    paused = sweep_actions.leave(sweeps.world, sweeps.world.sweeps.get(sweep.id), SweepPhase.PAUSED)
+    assert sweep_actions.resume(sweeps.world, paused).tries == {"0": 2, "1": 2}
+    sweeps.chore.turn()
+    waiting = [row.cell for row in sweeps.rows() if not sweeps.world.runs.get(row.id).cancel_requested]
+    assert [cell["try"] for cell in waiting] == [2, 2]
+
+
 def test_a_sweep_that_another_process_leaves_gets_no_further_run(sweeps):
     sweep = sweeps.start(rules="max_parallel = 2")
     sweeps.chore.turn()
@@ -179,3 +205,41 @@ def test_a_cell_that_is_no_longer_what_was_planned_stops_the_sweep(sweeps):
     assert stored.phase is SweepPhase.STOPPED
     assert "no longer what was planned" in stored.reason
     assert sweeps.rows() == []
+
+
+def test_a_sweep_stops_when_its_time_is_spent_and_ends_cells_in_progress(sweeps):
+    sweep = sweeps.start(rules="max_parallel = 2\nmax_run_s = 100", count=9)
+    sweeps.chore.turn()
+    first, second = sweeps.rows()
+    sweeps.place(first)
+    sweeps.clock.advance(101)
+    assert sweeps.chore.turn() is None
+    stopped = sweeps.world.sweeps.get(sweep.id)
+    assert (stopped.phase, stopped.cause) == (SweepPhase.STOPPED, Cause.BUDGET)
+    assert "101" in stopped.reason
+    for row in (first, second):
+        run = sweeps.world.runs.get(row.id)
+        assert run.cancel_requested
+        assert sweeps.world.events.read(row.id)[-1].data == {"cause": "budget"}
+    assert len(sweeps.rows()) == 2
+
+
+def test_a_sweep_stops_when_its_money_is_spent(sweeps):
+    sweep = sweeps.start(rules='max_parallel = 1\nmax_cost = "1.5 USD"')
+    for count in (1, 2):
+        assert sweeps.chore.turn() is not None
+        assert len(sweeps.rows()) == count
+        sweeps.end(sweeps.rows()[-1], cost=Cost(amount=1.0, currency="USD"))
+    assert sweeps.chore.turn() is None
+    stopped = sweeps.world.sweeps.get(sweep.id)
+    assert (stopped.cause, stopped.reason) == (Cause.BUDGET, "the cells have cost 2 of 1.5 USD")
+    with pytest.raises(BadInputError, match=r"2 of 1\.5 USD"):
+        sweep_actions.resume(sweeps.world, stopped)
+
+
+def test_a_cell_of_unknown_cost_stops_a_sweep_with_a_maximum_cost(sweeps):
+    sweep = sweeps.start(rules='max_parallel = 1\nmax_cost = "1.5 USD"')
+    sweeps.chore.turn()
+    sweeps.end(sweeps.rows()[-1], cost=UNKNOWN)
+    assert sweeps.chore.turn() is None
+    assert "unknown" in sweeps.world.sweeps.get(sweep.id).reason

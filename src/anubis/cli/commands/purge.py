@@ -15,12 +15,15 @@ from anubis.reporting.status_words import WORDS
 @click.command()
 @click.argument("runs", type=REF, nargs=-1, required=True, metavar="RUN...")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--cascade", is_flag=True, help="Also the runs that these caused, for example confirming runs.")
 @family_option
 @json_option
-def purge(*, runs: tuple[str, ...], yes: bool, family: bool, as_json: bool) -> int:
+def purge(*, runs: tuple[str, ...], yes: bool, cascade: bool, family: bool, as_json: bool) -> int:
     """Delete final runs and their records permanently."""
     with open_client() as client:
         ids = refs.ids_of(client, runs, families=family)
+        if cascade:
+            ids = refs.with_caused(client, ids)
         if not yes:
             if not terminal.can_ask():
                 raise BadInputError(

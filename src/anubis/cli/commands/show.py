@@ -130,7 +130,7 @@ def _show_file(
         return
     if overrides:
         raise BadInputError("--set has an effect only with --resolved", remedy="add --resolved")
-    text = validate.composed_of(file, overlays).text
+    text = validate.checked(file, overlays)
     terminal.line(text.decode(errors="replace") if isinstance(text, bytes) else text, nl=False)
 
 

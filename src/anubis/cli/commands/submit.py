@@ -6,7 +6,7 @@ from anubis.api.runs import run_to_json
 from anubis.cli import submissions, terminal
 from anubis.cli.home import open_client
 from anubis.cli.params import json_option
-from anubis.cli.views import json_output
+from anubis.cli.views import json_output, units
 
 
 @click.command(cls=submissions.CommandAfterDashes)
@@ -39,6 +39,8 @@ def worker(*, keeps_schedules: bool, as_json: bool) -> None:
     """Drive all unfinished runs, then exit; exit at once if another worker does. Started automatically when there are unfinished runs."""
     with open_client(embedded=True) as client:
         if keeps_schedules:
+            active = [each for each in client.schedules.find() if each.paused_s is None]
+            terminal.note(f"keeping {units.counted(len(active), 'active schedule')} until SIGTERM or Ctrl-C")
             client.workers.keep_schedules()
             if as_json:
                 json_output.show({"drove": True})

@@ -25,12 +25,13 @@ if TYPE_CHECKING:
     from anubis.api import descriptors as api_descriptors
     from anubis.describe.check import schedules
     from anubis.pipeline import run_data
-    from anubis.submission import descriptor_files, refusals
+    from anubis.submission import descriptor_files, price_table, refusals
 else:  # pydantic, the store
     api_descriptors = late("anubis.api.descriptors")
     describe = late("anubis.describe")
     descriptor_files = late("anubis.submission.descriptor_files")
     run_data = late("anubis.pipeline.run_data")
+    price_table = late("anubis.submission.price_table")
     refusals = late("anubis.submission.refusals")
     schedules = late("anubis.describe.check.schedules")
     wiring = late("anubis.wiring")
@@ -76,13 +77,14 @@ def validate(
         terminal.line(_upgraded(files[0]), nl=False)
         return exit_codes.OK
     reports = [_report(file, mapping(overrides), overlays, plan=plan) for file in files]
+    default_engine = Settings.from_env(os.environ).engine
     if as_json:
         json_output.show(
             [
                 api_descriptors.validation_to_json(
                     str(report.file),
                     (*report.problems, *report.here),
-                    report.cells if plan else None,
+                    _runs(report.cells, default_engine) if plan else None,
                     next_due_s=report.next_due_s,
                     data=report.data,
                 )
@@ -91,7 +93,7 @@ def validate(
         )
     else:
         for report in reports:
-            _show(report, plan=plan)
+            _show(report, default_engine if plan else None)
     return exit_codes.OK if all(report.valid for report in reports) else exit_codes.BAD_INPUT
 
 
@@ -130,6 +132,11 @@ class _Report:
             return None
         info = self.cells[0].descriptor.info
         return describe.due_after(info.scheduling, info.timezone, time.time())
+
+
+def _runs(cells: "Sequence[describe.Cell]", default_engine: str) -> "list[tuple[describe.Cell, str]]":
+    """The runs of a plan, each with the name of its engine."""
+    return [(cell, refusals.engine_name(cell.descriptor, default_engine)) for cell in cells]
 
 
 def _report(file: Path, overrides: dict[str, str], overlays: Sequence[Path], *, plan: bool) -> _Report:
@@ -171,9 +178,11 @@ def _here(cells: "Sequence[describe.Cell]", *, plan: bool) -> Iterator[Problem]:
     settings = Settings.from_env(os.environ)
     surroundings = wiring.surroundings_of(settings)
     engines, notifiers = wiring.engines(surroundings), wiring.notifiers(surroundings)
-    sources = wiring.sources(surroundings)
+    sources, prices = wiring.sources(surroundings), price_table.PriceFile(settings.prices)
     for cell in cells:
-        yield from refusals.checked_here(cell.descriptor, engines, notifiers, sources, settings.engine)
+        yield from refusals.checked_here(
+            cell.descriptor, engines, notifiers, sources, settings.engine, prices=prices
+        )
         if plan and (engine := refusals.engine_of(cell.descriptor, engines, settings.engine)):
             yield from refusals.only_recorded(cell.descriptor, engine)
 
@@ -184,14 +193,25 @@ def composed_of(file: Path, overlays: Sequence[Path] = ()) -> "describe.Composed
     return describe.compose(read_file(file), str(file), folder, overlays)
 
 
-def show_resolved(file: Path, overrides: dict[str, str], overlays: Sequence[Path], *, as_json: bool) -> None:
-    """Print every value of a file with its origin. Raises BadInputError with all problems."""
+def checked(file: Path, overlays: Sequence[Path]) -> str | bytes:
+    """The text of a file with its bases and overlays. Raises BadInputError with all problems."""
+    return _valid(file, {}, overlays).text
+
+
+def _valid(file: Path, overrides: dict[str, str], overlays: Sequence[Path]) -> "describe.Composed":
+    """A file with its bases and overlays. Raises BadInputError with all problems."""
     composed = composed_of(file, overlays)
     reading = describe.read(composed.text, filename=str(file), overrides=overrides)
     if reading.descriptor is None:
         raise descriptor_files.invalid(
             composed.text, str(file), overrides, composed.located(reading.problems)
         )
+    return composed
+
+
+def show_resolved(file: Path, overrides: dict[str, str], overlays: Sequence[Path], *, as_json: bool) -> None:
+    """Print every value of a file with its origin. Raises BadInputError with all problems."""
+    composed = _valid(file, overrides, overlays)
     values = describe.located(describe.resolved(composed.text, overrides=overrides), composed)
     if as_json:
         json_output.show_list(map(api_descriptors.resolved_to_json, values))
@@ -222,8 +242,8 @@ def read_file(file: Path) -> bytes:
         raise BadInputError(f"{file} cannot be read", problems=(problem,), file=str(file)) from error
 
 
-def _show(report: _Report, *, plan: bool) -> None:
-    """Print problems on standard error, a valid file on standard output."""
+def _show(report: _Report, default_engine: str | None) -> None:
+    """Print problems on standard error, a valid file on standard output; with a default engine also its plan."""
     file = str(report.file)
     error_problems = [
         problem for problem in (*report.problems, *report.here) if problem.severity is Severity.ERROR
@@ -246,8 +266,8 @@ def _show(report: _Report, *, plan: bool) -> None:
     runs = units.counted(len(report.cells), "run")
     metrics = units.counted(len(first.metrics), "metric")
     terminal.line(f"{file}: valid: {first.info.name}, {runs}, {metrics}{_due(report)}")
-    if plan:
-        _show_plan(report.cells)
+    if default_engine is not None:
+        _show_plan(_runs(report.cells, default_engine))
     if report.data:
         datasets_view.show_plan(report.data)
 
@@ -261,8 +281,8 @@ def _due(report: _Report) -> str:
     return f", next due {due:%Y-%m-%d %H:%M} {timezone}"
 
 
-def _show_plan(cells: "Sequence[describe.Cell]") -> None:
-    axes = list(cells[0].values)
+def _show_plan(runs: "Sequence[tuple[describe.Cell, str]]") -> None:
+    axes = list(runs[0][0].values)
     columns = [
         *(tables.Column(title=axis.rpartition(".")[2] if len(axes) > 1 else axis) for axis in axes),
         tables.Column(title="ENGINE"),
@@ -270,16 +290,16 @@ def _show_plan(cells: "Sequence[describe.Cell]") -> None:
         tables.Column(title="AT MOST", right=True),
         tables.Column(title="COMMAND", cut=True),
     ]
-    tables.show(columns, [_plan_row(cell) for cell in cells])
+    tables.show(columns, [_plan_row(*run) for run in runs])
 
 
-def _plan_row(cell: "describe.Cell") -> list[tables.Cell]:
+def _plan_row(cell: "describe.Cell", engine: str) -> list[tables.Cell]:
     descriptor = cell.descriptor
     measure, ml = descriptor.measure, descriptor.ml
     executions = measure.repeats + measure.warmups
     return [
         *(str(value) for value in cell.values.values()),
-        descriptor.info.execution_engine,
+        engine,
         str(executions),
         units.duration(executions * measure.timeout_s),
         f"{ml.benchmark_code or '(entry point of the image)'} {ml.args}".rstrip(),

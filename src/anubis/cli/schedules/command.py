@@ -71,7 +71,7 @@ def schedule() -> None:
     type=click.IntRange(0, 100),
     default=0,
     metavar="N",
-    help="Pause the schedule after N failures in a row (default: never).",
+    help="Pause the schedule after N failures in a row, when it is due the next time (default: never).",
 )
 @overrides_option("Override a field of the descriptor, for example info.scheduling=@daily")
 @click.option(

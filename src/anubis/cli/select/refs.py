@@ -59,6 +59,17 @@ def ids_of(client: "Client", terms: Sequence[str], *, families: bool = False) ->
     return list(dict.fromkeys(ids))
 
 
+def with_caused(client: "Client", ids: Sequence[str]) -> list[str]:
+    """The ids with those of the runs that these caused, directly or through others."""
+    found, due = dict.fromkeys(ids), list(ids)
+    while due:
+        rows = client.runs.find(RunQuery(parent_id=due.pop(), limit=MOST, newest_first=False))
+        new = [row.id for row in rows if row.id not in found]
+        found.update(dict.fromkeys(new))
+        due += new
+    return list(found)
+
+
 def _named(client: "Client", part: str) -> list[str]:
     try:
         return [client.runs.get(part).id]

@@ -6,6 +6,7 @@ from anubis.analysis import quantities
 from anubis.cli import terminal
 from anubis.cli.sweeps.heat_map import heat_map
 from anubis.cli.views import tables, units
+from anubis.cli.views.status_text import cost_text
 from anubis.contracts.sweeps import Sweep, SweepPhase
 from anubis.model.cause import Cause
 from anubis.model.points import OWN_METRICS
@@ -52,6 +53,7 @@ def show(
         ("phase", phase),
         ("reason", sweep.reason),
         ("cells", progress_line(state)),
+        ("cost", cost_text(state.cost, unknown=state.unknown_costs)),
     ]
     for name, value in rows:
         if value:
@@ -79,6 +81,8 @@ def next_step(state: SweepState) -> str:
     sweep = state.sweep
     if sweep.phase is SweepPhase.PAUSED or sweep.phase is SweepPhase.CANCELLED:
         return f"continue with anubis sweep resume {sweep.id}"
+    if sweep.cause is not None:
+        return sweep.cause.remedy
     if sweep.phase is SweepPhase.STOPPED:
         return f"correct the cause, then continue with anubis sweep resume {sweep.id}"
     causes = {run.cause for run in state.runs.values() if run.status is Status.FAILED and run.cause}

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from anubis.cli import exit_codes
 from anubis.cli.views import units
 from anubis.cli.views.tables import Styled
+from anubis.model.cost import Cost
 from anubis.model.points import OWN_METRICS
 from anubis.model.status import Status
 from anubis.reporting.status_words import WORDS
@@ -32,6 +33,16 @@ def took(placed_s: float | None, ended_s: float | None, *, now_s: float | None =
     if placed_s is None or until_s is None:
         return ""
     return units.duration(max(0.0, until_s - placed_s))
+
+
+def cost_text(cost: Cost | None, *, unknown: int = 0) -> str:
+    """An amount with its currency; empty if no machine was used. ``unknown``: number of further runs of unknown cost."""
+    if cost is None:
+        return f"unknown for {units.counted(unknown, 'run')}" if unknown else ""
+    if cost.amount is None:
+        return "unknown: the price table has no price of its machine"
+    known = f"{cost.amount:.4g} {cost.currency}"
+    return f"{known}, and unknown for {units.counted(unknown, 'run')}" if unknown else known
 
 
 def values_line(values: Mapping[str, tuple[float, str]]) -> str:

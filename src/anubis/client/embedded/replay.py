@@ -44,6 +44,7 @@ def replay(
         engines=world.engines,
         notifiers=world.notifiers,
         sources=world.sources,
+        prices=world.prices,
         default_engine=settings.engine,
         owner=person(settings),
         clock=world.clock,

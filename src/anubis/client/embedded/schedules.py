@@ -18,11 +18,12 @@ from anubis.contracts.schedules import (
 from anubis.describe import compose, due_times
 from anubis.describe.drafting import DescriptorText
 from anubis.model.descriptor import Overlap
-from anubis.model.errors import BadInputError, ConflictError
+from anubis.model.errors import BadInputError, ConflictError, NotFoundError
 from anubis.model.ids import new_run_id
 from anubis.model.labels import is_label
 from anubis.model.problem import Problem
 from anubis.model.run import Run
+from anubis.reporting import name_suggestions
 from anubis.submission.descriptor_files import content_of
 from anubis.submission.due_times import following, upcoming, with_ready
 from anubis.submission.environment import adding
@@ -133,7 +134,14 @@ class Schedules(protocol.Schedules):
         )
 
     def get(self, ref: str) -> Schedule:
-        return self._stored.get(ref)
+        try:
+            return self._stored.get(ref)
+        except NotFoundError as error:
+            found = self._stored.find()
+            if not any(schedule.id.startswith(ref) for schedule in found):
+                names = [schedule.name for schedule in found]
+                error.remedy = name_suggestions.remedy(ref, names, otherwise=error.remedy)
+            raise
 
     def find(self) -> Sequence[Schedule]:
         return self._stored.find()

@@ -84,6 +84,7 @@ def _runs(
         engines=world.engines,
         notifiers=world.notifiers,
         sources=world.sources,
+        prices=world.prices,
         default_engine=settings.engine,
         owner=person(settings),
         clock=world.clock,

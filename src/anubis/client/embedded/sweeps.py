@@ -101,7 +101,8 @@ class Sweeps(protocol.Sweeps):
     def state(self, ref: str) -> sweep_state.SweepState:
         sweep = self.get(ref)
         runs = sweep_actions.current_runs(self._world, sweep)
-        return sweep_state.state_of(sweep, SweepCells(sweep).values, runs)
+        earlier = sweep_actions.earlier_runs(self._world, sweep)
+        return sweep_state.state_of(sweep, SweepCells(sweep).values, runs, earlier=earlier)
 
     def pause(self, ref: str, *, why: str = "") -> Sweep:
         return self._leave(ref, SweepPhase.PAUSED, why)

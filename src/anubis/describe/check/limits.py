@@ -10,6 +10,7 @@ from anubis.describe import examples
 from anubis.describe.findings import Remark
 from anubis.describe.paths import Path
 from anubis.model.labels import LABEL
+from anubis.model.run import LONGEST_PAUSE_S
 
 #: TOML integers have 64 bits.
 LARGEST = 1 << 63
@@ -65,6 +66,10 @@ _COUNT = Limit(minimum=1)
 #: Maximum number of machines, processes and executions; larger values are typing errors.
 _MANY = 100_000
 _YEAR_S = 365 * 86_400
+_COST = Limit(
+    pattern=r"(?=.*[1-9].*)\d+(?:\.\d+)? ?[A-Z]{3}",
+    meaning='an amount larger than 0 and a currency of three letters, such as "25 USD"',
+)
 _PORT = Limit(minimum=1, maximum=65535)
 _MACHINE = {"gpus": Limit(minimum=0), "cpus": Limit(above=0), "memory_gb": Limit(above=0)}
 _PROBE = {
@@ -118,10 +123,7 @@ LIMITS: dict[str, Limit] = {
     "hardware.availability_zone": _ONE_WORD,
     "hardware.aws_zone_id": _ONE_WORD,
     "hardware.max_wait_s": Limit(above=0, maximum=_YEAR_S),
-    "hardware.max_cost": Limit(
-        pattern=r"(?=.*[1-9].*)\d+(?:\.\d+)? ?[A-Z]{3}",
-        meaning='an amount larger than 0 and a currency of three letters, such as "25 USD"',
-    ),
+    "hardware.max_cost": _COST,
     "hardware.distributed.num_instances": Limit(minimum=1, maximum=_MANY),
     "hardware.distributed.processes_per_instance": Limit(
         pattern="gpus|[1-9][0-9]{0,4}", meaning='"gpus" or a number of at least 1'
@@ -143,6 +145,13 @@ LIMITS: dict[str, Limit] = {
         pattern="[a-z_]{0,15}", meaning='empty, or the name of a governor, such as "performance"'
     ),
     "measure.timeout_s": Limit(above=0, maximum=_YEAR_S),
+    "limits.fetch_timeout_s": Limit(above=0, maximum=_YEAR_S),
+    "limits.start_timeout_s": Limit(above=0, maximum=_YEAR_S),
+    "limits.run_timeout_s": Limit(above=0, maximum=_YEAR_S),
+    "limits.retries": Limit(minimum=0, maximum=100),
+    "limits.retry_pause_s": Limit(minimum=0, maximum=LONGEST_PAUSE_S),
+    "sweep.max_cost": _COST,
+    "sweep.max_run_s": Limit(above=0, maximum=_MANY * 86_400),
     "sweep.max_parallel": Limit(minimum=1, maximum=_MANY),
     "sweep.stop_after": Limit(minimum=0, maximum=_MANY),
     "sweep.halving.keep": Limit(above=0, maximum=0.99),

@@ -122,6 +122,16 @@ def _pattern(text: str) -> Remark | None:
     return Remark(message=message, remedy=remedy, severity=Severity.WARNING)
 
 
+def _pin(text: str) -> Remark | None:
+    for part in text.split(","):
+        low, _, high = part.partition("-")
+        if high and int(low) > int(high):
+            return Remark(
+                message=f"the range {part} has no CPU", remedy=f"write the lower number first: {high}-{low}"
+            )
+    return None
+
+
 def _target(text: str) -> Remark | None:
     scheme, _, rest = text.partition(":")
     if scheme == "mailto" and "@" not in rest:
@@ -157,6 +167,7 @@ _CHECKS: dict[str, Callable[[str], Remark | None]] = {
     "server.env.vars.*": _variable,
     "ml.benchmark_code": _command,
     "ml.args": _command,
+    "measure.pin": _pin,
     "output.metrics[].pattern": _pattern,
     "server.env.start_command": _command,
     "server.env.start_command_args": _command,

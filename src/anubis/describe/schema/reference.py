@@ -87,7 +87,8 @@ def _type(member: Field) -> str:
     if section_of(kind) is not None:
         return "tables, see below" if origin is tuple else "table, see below"
     if origin is tuple:
-        return f"list of {_TYPES[typing.get_args(kind)[0]]}s"
+        item = typing.get_args(kind)[0]
+        return f"list of {item.__name__.lower() if issubclass(item, Enum) else _TYPES[item]}s"
     if origin is dict:
         item = typing.get_args(kind)[1]
         return "table" if item is Any else f"table of {_TYPES[item]}s"

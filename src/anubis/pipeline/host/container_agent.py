@@ -14,6 +14,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import threading
 from functools import cached_property
 from pathlib import Path
 
@@ -23,6 +24,8 @@ from anubis.model.errors import StageError
 from anubis.model.launch import Mount
 from anubis.record import access
 
+#: CPython 3.11 raises SystemError if two threads parse at the same time.
+_PARSING = threading.Lock()
 #: Where a container finds the agent.
 INSIDE = "/anubis/agent"
 _LOADER, _PROGRAM, _LIBRARIES, _ZIP = "loader", "bin/python", "libraries", "agent.zip"
@@ -111,7 +114,9 @@ def _imported() -> set[str]:
     """The modules of the standard library that the agent imports, also those that it imports late."""
     names = set()
     for file in _sources():
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        with _PARSING:
+            tree = ast.parse(file.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
             if isinstance(node, ast.Import):
                 names |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:

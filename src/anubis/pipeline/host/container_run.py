@@ -4,11 +4,14 @@ import contextlib
 import json
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from anubis.model.cause import Cause
 from anubis.model.errors import StageError
+from anubis.model.hardware import Hardware
 from anubis.model.launch import Mount, Replica
+from anubis.model.server import ServerHardware
 from anubis.pipeline.host.container_tool import ContainerTool
 from anubis.pipeline.host.images import Image
 from anubis.pipeline.host.lock_files import take_lock
@@ -40,6 +43,12 @@ def prepared(replica: Replica, image: Image, reserved: Reserved) -> Replica:
     locks = ":".join(f"{_LOCKS}/{path.name}" for path in reserved.paths)
     about = ["--image", role.image or "", "--image-digest", image.digest]
     return replica.with_options(*about, *reserved.options(), "--locks", locks, "--environment", _VARIABLES)
+
+
+def sized(replica: Replica, needed: Hardware | ServerHardware) -> Replica:
+    """The replica with the limits of everything that runs in its container."""
+    role = replace(replica.role, cpus=needed.cpus, memory_gb=needed.memory_gb)
+    return replace(replica, role=role)
 
 
 def words(

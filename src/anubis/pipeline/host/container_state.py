@@ -21,29 +21,52 @@ _START_S, _LOOK_S = 10, 0.002
 _KILLED = 137
 
 
-def container_of(placement: Placement) -> str:
-    """The name of the container of a placement. There is one at most: names are unique."""
-    return f"{_PREFIX}-{placement.name}"
+def container_of(placement: Placement, record: Path | None = None) -> str:
+    """The name of the container of the measured replica of a placement, or of the replica with this record.
+
+    There is one at most: names are unique.
+    """
+    if record is None or record == Path(placement.details["record"]):
+        return f"{_PREFIX}-{placement.name}"
+    return f"{_PREFIX}-{placement.name}.{record.parent.name}.{record.name}"
+
+
+def first_of(container: str) -> str:
+    """The name of the container of the measured replica of the same attempt."""
+    return ".".join(container.split(".")[:2])
 
 
 def is_unneeded(container: str, records: Path) -> bool:
     """Whether the run of a container has ended or was removed, so that it is not observed any more."""
-    match = re.fullmatch(rf"{_PREFIX}-(.+)\.(\d+)", container)
+    match = re.fullmatch(rf"{_PREFIX}-([^.]+)\.(\d+)(?:\.([\w-]+)\.(\d+))?", container)
     if match is None or not layout.is_run_id(match[1]):
         return False
-    record = Path(layout.role_folder(str(records), match[1], int(match[2])))
-    return not record.exists() or (record / layout.EXIT).exists() or liveness.is_revoked(str(record))
+    run, attempt, role, rank = match.groups()
+    measured = layout.role_folder(str(records), run, int(attempt))
+    is_over = not Path(measured).exists() or _has_result(measured) or liveness.is_revoked(measured)
+    if role is None or not is_over:
+        return is_over
+    own = layout.role_folder(str(records), run, int(attempt), role, int(rank))
+    return liveness.state(own) != liveness.ALIVE  # it writes its result when the measured replica has ended
 
 
-def wait_for_agent(tool: ContainerTool, placement: Placement) -> None:
-    """Wait until the agent has appeared or its container has ended; the container tool is asked once a second."""
+def _has_result(record: str) -> bool:
+    return Path(record, layout.EXIT).exists()
+
+
+def wait_for_agent(tool: ContainerTool, container: str, record: str) -> bool:
+    """Wait until the agent has appeared; False: its container has ended before, or it did not appear in time.
+
+    The container tool is asked once a second.
+    """
     started_s, asked = time.monotonic(), 0
-    while liveness.state(placement.details["record"]) == liveness.ABSENT and asked < _START_S:
+    while liveness.state(record) == liveness.ABSENT and asked < _START_S:
         time.sleep(_LOOK_S)
         if time.monotonic() - started_s > asked + 1:
             asked += 1
-            if tool.has_ended(container_of(placement)):
-                return
+            if tool.has_ended(container):
+                break
+    return liveness.state(record) != liveness.ABSENT
 
 
 def not_started(tool: ContainerTool, placement: Placement, *, may_appear: bool) -> Observation:
@@ -60,19 +83,27 @@ def not_started(tool: ContainerTool, placement: Placement, *, may_appear: bool) 
     return agent_record.give_up(Path(placement.details["record"]), reason) or Observation(seen=Seen.WAITING)
 
 
-def explained(tool: ContainerTool, placement: Placement, lost: Observation) -> Observation:
-    """The observation of a lost agent, with the cause if its memory limit killed it. Stores its output in the record."""
-    name, record = container_of(placement), Path(placement.details["record"])
-    try:
-        found, output = tool.inspect("container", name), tool.logs(name)
-    except NotReadyError:
-        return lost
-    if found is None or output is None:
-        return lost
+def keep_output(tool: ContainerTool, container: str, record: Path) -> bool:
+    """Store what the agent in a container printed in its record; False for an unknown container. Raises NotReadyError."""
+    output = tool.logs(container)
+    if output is None:
+        return False
     with contextlib.suppress(OSError):  # the record was removed, or the disk is full
         file = access.create(str(record / layout.AGENT_LOG), os.O_WRONLY | os.O_TRUNC)
         with os.fdopen(file, "w", encoding="utf-8") as agent_log:
             agent_log.write(output)
+    return True
+
+
+def explained(tool: ContainerTool, placement: Placement, lost: Observation) -> Observation:
+    """The observation of a lost agent, with the cause if its memory limit killed it. Stores its output in the record."""
+    name, record = container_of(placement), Path(placement.details["record"])
+    try:
+        found = tool.inspect("container", name)
+        if found is None or not keep_output(tool, name, record):
+            return lost
+    except NotReadyError:
+        return lost
     state, limit = found.get("State", {}), found.get("HostConfig", {}).get("Memory") or 0
     # Podman does not report a lack of memory on control groups of version 1.
     was_killed = state.get("ExitCode") == _KILLED and not (record / layout.CANCEL).exists()

@@ -22,6 +22,8 @@ PROGRAMS = ("podman", "docker")
 #: Folder in which commands run. The monitor of a Podman container (conmon) writes a file "oom" into the folder of the command that
 #: started it when the container lacks memory; where it may write to this one, the name is that of no file of the user.
 FOLDER = tempfile.gettempdir()
+#: Ends and removes containers.
+REMOVE = ("rm", "--force", "--volumes")
 #: A command other than pull takes seconds at most; the daemon does not respond after this time.
 PATIENCE_S = 120.0
 #: Pause before a tool that does not respond is asked again.
@@ -130,10 +132,6 @@ class ContainerTool:
     def end(self, name: str, signal: str = "TERM") -> None:
         """Send a signal to the first process of a container, without waiting."""
         self.start("kill", "--signal", signal, name)
-
-    def remove(self, *names: str) -> None:
-        """End and remove containers, without waiting."""
-        self.start("rm", "--force", "--volumes", *names)
 
     @property
     def name(self) -> str:

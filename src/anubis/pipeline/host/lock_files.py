@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from anubis.pipeline.host import agent_record
+from anubis.pipeline.host import agent_record, peers
 from anubis.record import access, liveness
 
 log = logging.getLogger(__name__)
@@ -45,6 +45,9 @@ class LockFiles:
                 if not self._recover(path):
                     return None
                 continue
+            if self._is_ending(path, record):
+                os.close(lock)
+                return None
             try:
                 os.pwrite(lock, os.fsencode(record).ljust(_NOTE_BYTES, b"\0"), 0)
             except OSError:
@@ -53,6 +56,14 @@ class LockFiles:
             if access.is_at(str(path), lock):
                 return lock
             os.close(lock)  # it was recovered before its content was written
+
+    @staticmethod
+    def _is_ending(path: Path, record: str) -> bool:
+        """Whether a replica of the run that had this lock before still runs: in containers, only the agent of the measured
+        replica holds the lock.
+        """
+        before = _record(_note(path))
+        return bool(before) and before != record and peers.are_running(Path(before))
 
     def _recover(self, path: Path) -> bool:
         """Remove a lock file that a stopped process holds; whether the lock can be taken now."""

@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from anubis.agent import process_tree
@@ -21,21 +22,38 @@ STALLED_S = 60.0
 def records(measured: Path) -> list[Path]:
     """The records of the other replicas of the attempt: those that an engine and those that a launcher started."""
     found = []
-    with os.scandir(measured.parent.parent) as roles:
-        for role in roles:
-            if role.is_dir(follow_symlinks=False):
-                with os.scandir(role.path) as ranks:
-                    found += [Path(rank.path) for rank in ranks if _is_record(rank)]
+    try:
+        with os.scandir(measured.parent.parent) as roles:
+            for role in roles:
+                if role.is_dir(follow_symlinks=False):
+                    with os.scandir(role.path) as ranks:
+                        found += [Path(rank.path) for rank in ranks if _is_record(rank)]
+    except FileNotFoundError:  # the run was removed
+        return []
     return sorted(path for path in found if path != measured)
 
 
-def settled(measured: Path, observation: Observation) -> Observation:
-    """The observation of a run: it has ended when all of its replicas have. Ends those that are left."""
-    others = records(measured) if measured.exists() else []
+def are_running(measured: Path) -> bool:
+    """Whether an agent of the other replicas runs."""
+    return any(liveness.state(str(other)) == liveness.ALIVE for other in records(measured))
+
+
+def _kill_session(record: Path) -> None:
+    liveness.kill_session(str(record))
+
+
+def settled(
+    measured: Path, observation: Observation, kill: Callable[[Path], None] = _kill_session
+) -> Observation:
+    """The observation of a run: it has ended when all of its replicas have. Ends those that are left.
+
+    ``kill`` kills the replica with a record whose agent does not end.
+    """
+    others = records(measured)
     if not others:
         return observation
     if observation.seen in {Seen.ENDED, Seen.LOST}:
-        is_over = [_end(other) for other in others]
+        is_over = [_end(other, kill) for other in others]
         return (
             observation if all(is_over) else Observation(seen=Seen.RUNNING, reason="the other replicas end")
         )
@@ -48,7 +66,7 @@ def _is_record(rank: os.DirEntry[str]) -> bool:
     return rank.name.isdecimal() and rank.is_dir(follow_symlinks=False)
 
 
-def _end(record: Path) -> bool:
+def _end(record: Path, kill: Callable[[Path], None]) -> bool:
     """End a replica; whether nothing of it is left."""
     state = liveness.state(str(record))
     if state == liveness.ABSENT and agent_record.revoke(record):
@@ -56,7 +74,7 @@ def _end(record: Path) -> bool:
     if liveness.state(str(record)) == liveness.ALIVE:
         agent_record.cancel(record)
         if agent_record.requested_s(record) > FORCE_S:
-            liveness.kill_session(str(record))
+            kill(record)
         return False
     if FolderFiles(str(record)).state(layout.EXIT) is None and not liveness.is_revoked(str(record)):
         process_tree.end_orphans(str(record))

@@ -9,15 +9,18 @@ import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from anubis.model.cause import Cause
+from anubis.model.descriptor import Descriptor
 from anubis.model.errors import NoCapacityError, StageError
 from anubis.model.hardware import Hardware
+from anubis.model.launch import Replica
 from anubis.model.server import ServerHardware
 from anubis.pipeline.host.files import not_startable
 from anubis.pipeline.host.lock_files import LockFiles
+from anubis.submission.bundle import MPI, SERVER
 
 #: Folder in the home folder with the lock files, which all engines of this machine share.
 FOLDER = "process"
@@ -85,6 +88,11 @@ class Reserved:
             )
         return taken
 
+    def move_paths(self, other: "Reserved") -> None:
+        """Let the agent with this reservation hold the locks of another replica too."""
+        self.paths += other.paths
+        other.paths = []
+
     def close(self) -> None:
         """Close the files; processes that inherited them keep the locks."""
         while self.locks:
@@ -96,7 +104,23 @@ class Reserved:
         return words if self.cpus is None else [*words, "--cpus", ",".join(self.cpus)]
 
 
-#: What one replica requests, and its environment.
+def requested(replica: Replica, descriptor: Descriptor) -> Hardware | ServerHardware:
+    """What the descriptor requests for a replica."""
+    server = descriptor.server if replica.role.name == SERVER else None
+    return server.hardware if server else descriptor.hardware
+
+
+def needed(replica: Replica, descriptor: Descriptor) -> Hardware | ServerHardware:
+    """What a replica needs with the processes that it starts: the launcher of MPI starts the ranks of all instances."""
+    hardware = descriptor.hardware
+    if hardware.strategy not in MPI or hardware.distributed is None:
+        return requested(replica, descriptor)
+    instances = hardware.distributed.num_instances
+    values = {name: getattr(hardware, name) for name in ("cpus", "gpus", "memory_gb")}
+    return replace(hardware, **{name: value and value * instances for name, value in values.items()})
+
+
+#: What one replica needs, and its environment.
 Request = tuple[Hardware | ServerHardware, Mapping[str, str]]
 
 
@@ -106,7 +130,7 @@ def all_reserved(
 ) -> Iterator[list[Reserved]]:
     """The reservations of all replicas while their agents are started, which take over the locks.
 
-    Raises what ``reserve`` raises, and StageError for an OSError of the start.
+    Raises what ``reserve_all`` raises, and StageError for an OSError of the start.
     """
     every: list[Reserved] = []
     try:
@@ -119,31 +143,11 @@ def all_reserved(
             each.close()
 
 
-@contextlib.contextmanager
-def reserved(
-    files: LockFiles, record: str, *, slots: int, hardware: Hardware, environment: Mapping[str, str]
-) -> Iterator[Reserved]:
-    """The reservation of the only replica; see ``all_reserved``."""
-    with all_reserved(files, record, [(hardware, environment)], slots=slots) as (held,):
-        yield held
-
-
-def reserve(
-    files: LockFiles, record: str, *, slots: int, hardware: Hardware, environment: Mapping[str, str]
-) -> Reserved:
-    """Reserve a slot, and the CPUs and GPUs that are requested, as far as this machine has them.
-
-    The caller closes the result. Raises NoCapacityError, OSError, and StageError if ``environment`` excludes requested
-    GPUs.
-    """
-    (reserved,) = reserve_all(files, record, [(hardware, environment)], slots=slots)
-    return reserved
-
-
 def reserve_all(files: LockFiles, record: str, requests: Sequence[Request], *, slots: int) -> list[Reserved]:
-    """Reserve one slot, and CPUs and GPUs for every replica, as far as this machine has those of all together.
+    """Reserve a slot for the first replica, and CPUs and GPUs for each, as far as this machine has those of all together.
 
-    See ``reserve``.
+    The caller closes the results. Raises NoCapacityError, OSError, and StageError if the environment of a replica excludes
+    requested GPUs.
     """
     every = [Reserved(files=files, record=record) for _ in requests]
     has_gpus = sum(hardware.gpus or 0 for hardware, _ in requests) <= len(gpus())

@@ -57,7 +57,7 @@ def group(
         "until": "" if is_measured else record_of(measured, FIRST_RANK),
         "needs": peers if is_measured else [],
         "in_step": [] if role.is_service else [each["record"] for each in peers if not each["is_service"]],
-        "ranks": _ranks(record_of(role, rank)) if launches else "",
+        "ranks": ranks_of(record_of(role, rank)) if launches else "",
         "is_service": role.is_service,
         "readiness": _probe(role, role.readiness_probe),
         "liveness": _probe(role, role.liveness_probe),
@@ -65,12 +65,15 @@ def group(
 
 
 def rank_files(
-    role: Role, record: str, agent: tuple[str, ...], options: Mapping[str, Any]
+    role: Role, record: str, ranks: str, agent: tuple[str, ...], options: Mapping[str, Any]
 ) -> dict[str, LaunchFile]:
-    """The program that starts the agent of a rank, and the options of that agent. ``record``: that of the launcher."""
+    """The program that starts the agent of a rank, and the options of that agent.
+
+    ``record``: that of the launcher; ``ranks``: the folder with those of the ranks.
+    """
     path, group = f"{record}/{layout.RANK_OPTIONS}", f"{record}/rank-{layout.GROUP}"
     program = _RANK_PROGRAM.format(
-        role=WORKER, agent=shlex.join(agent), options=shlex.quote(path), folder=shlex.quote(_ranks(record))
+        role=WORKER, agent=shlex.join(agent), options=shlex.quote(path), folder=shlex.quote(ranks)
     )
     patterns = f"{record}/{layout.PATTERNS}" if any(metric.pattern for metric in role.metrics) else ""
     given = {
@@ -90,7 +93,7 @@ def rank_files(
     }
 
 
-def _ranks(record: str) -> str:
+def ranks_of(record: str) -> str:
     """The folder with the records of the ranks that a launcher with this record starts."""
     return f"{record.rsplit('/', 2)[0]}/{WORKER}"
 

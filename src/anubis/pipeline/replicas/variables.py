@@ -15,8 +15,6 @@ from anubis.submission.bundle import MPI, SERVER, WORKER
 
 #: Port of the rendezvous; PyTorch's default.
 MASTER_PORT = 29500
-#: On one machine every run has its own ports, below those that the system gives to clients.
-_FIRST_PORT, _RUNS, _PORTS_OF_A_RUN = 20_000, 600, 20
 _LOOPBACK = "127.0.0.0/8"
 
 
@@ -32,12 +30,6 @@ class Network:
     def port(self, index: int) -> int:
         """The port of the replica with this index, of which the benchmark makes use."""
         return self.first_port + index if self.first_port else MASTER_PORT
-
-
-def first_port(run_id: str, attempt: int) -> int:
-    """The first port of a run on the machine that its replicas share, the same whenever it is asked for."""
-    number = (int(run_id.replace("-", ""), 16) + attempt) % _RUNS
-    return _FIRST_PORT + number * _PORTS_OF_A_RUN
 
 
 def variables(
@@ -56,20 +48,28 @@ def variables(
     return values
 
 
-def mpi(record: str, *, path: str, network: Network) -> dict[str, str]:
+def mpi(record: str, *, path: str | None, network: Network) -> dict[str, str]:
     """The variables of the launcher of MPI with this record, for Open MPI 4 and 5.
 
-    On one machine ``mpirun`` starts each rank with the program ``RANK_AGENT``, and uses the loopback network only.
+    On one machine ``mpirun`` starts each rank with the program ``RANK_AGENT``, and uses the loopback network only. It
+    looks for the program in PATH, because the path of a record may have spaces. ``path``: PATH without it; None: the
+    image sets PATH, and the program is named by its path. Open MPI 4 needs no ssh if it is isolated.
     """
     hostfile = f"{record}/{layout.HOSTS}"
     values = {"OMPI_MCA_orte_default_hostfile": hostfile, "PRTE_MCA_prte_default_hostfile": hostfile}
     if not network.first_port:
         return values
     values |= {"MASTER_ADDR": network.address(BENCHMARK, 0), "MASTER_PORT": str(network.port(0))}
-    agent = {"OMPI_MCA_orte_fork_agent": RANK_AGENT, "PRTE_MCA_prte_fork_agent": RANK_AGENT}
-    networks = ("OMPI_MCA_oob_tcp_if_include", "OMPI_MCA_btl_tcp_if_include", "PRTE_MCA_prte_if_include")
     programs = f"{record}/{layout.PROGRAMS}"
-    return {**values, **agent, **dict.fromkeys(networks, _LOOPBACK), "PATH": f"{programs}:{path}"}
+    agent = RANK_AGENT if path is not None else f"{programs}/{RANK_AGENT}"
+    agents = {
+        "OMPI_MCA_orte_fork_agent": agent,
+        "PRTE_MCA_prte_fork_agent": agent,
+        "OMPI_MCA_plm": "isolated",
+    }
+    networks = ("OMPI_MCA_oob_tcp_if_include", "OMPI_MCA_btl_tcp_if_include", "PRTE_MCA_prte_if_include")
+    values = {**values, **agents, **dict.fromkeys(networks, _LOOPBACK)}
+    return values if path is None else {**values, "PATH": f"{programs}:{path}"}
 
 
 #: The program that starts the agent of a rank.

@@ -6,12 +6,16 @@ from collections.abc import Iterator, Sequence
 from anubis.contracts.records import RecordKey, RoleFiles
 from anubis.contracts.world import World
 from anubis.model.cause import Cause
+from anubis.model.cost import Cost
 from anubis.model.descriptor import OnContamination
 from anubis.model.errors import ElsewhereError
 from anubis.model.metric import Metric
 from anubis.model.points import Period, SampleBlock
 from anubis.model.run import MISSING_EVENT, REJECTED_EVENT, Event, Placement, Run, Step
 from anubis.model.status import Status
+from anubis.pipeline.limits.cancellation import cancelled
+from anubis.pipeline.limits.costs import attempt_cost
+from anubis.pipeline.limits.retrying import retried
 from anubis.pipeline.rank_values import Values, together, values_of
 from anubis.pipeline.record_result import damaged, result_of
 from anubis.pipeline.run_data import fingerprint_of
@@ -36,7 +40,8 @@ def collect(run: Run, world: World) -> Step:
     if run.placement and (pause := _elsewhere(run, run.placement, world)):
         return pause
     record = Record(RoleFiles(world.records, RecordKey(run.id, run.attempt)))
-    cause, reason = _cause(run, record)
+    cause, reason = _cause(run, record, world)
+    cost = attempt_cost(run, record, world)
     found = values_of(run, world.records)
     blocks = found.blocks
     if cause is None and (failure := _not_complete(run, record, found)):
@@ -50,7 +55,7 @@ def collect(run: Run, world: World) -> Step:
     if cause is None and any(one.disturbances for one in measured):
         policy = run.descriptor.measure.on_contamination
         if policy is OnContamination.VOID and run.attempt < MOST_ATTEMPTS:
-            return _again(run, world, events)
+            return _again(run, world, events, cost)
         if policy is OnContamination.VOID:
             measured = [one for one in measured if not one.disturbances]
         if policy is OnContamination.FAIL or not measured:
@@ -59,6 +64,8 @@ def collect(run: Run, world: World) -> Step:
                 "the machine was disturbed: " + "; ".join(_disturbances(record)),
             )
     events += [*_rejected(run, record, world), *_missing_conditions(run, record, world)]
+    if cause is not None and (again := retried(run, world, cause, reason, events=events, cost=cost)):
+        return again
     points = []
     if cause is None:
         points = points_of(run, blocks, measured, fingerprint_of(run, record), reduced=found.reduced)
@@ -69,6 +76,7 @@ def collect(run: Run, world: World) -> Step:
         samples=tuple(blocks),
         points=tuple(points),
         period=_period(record),
+        cost=cost,
         events=tuple(events),
     )
 
@@ -129,11 +137,11 @@ def _missing_conditions(run: Run, record: Record, world: World) -> Iterator[Even
         )
 
 
-def _again(run: Run, world: World, events: Sequence[Event]) -> Step:
+def _again(run: Run, world: World, events: Sequence[Event], cost: Cost | None) -> Step:
     """Void all values and measure again in a new placement."""
     reason = f"the machine was disturbed; attempt {run.attempt + 1} of {MOST_ATTEMPTS}"
     voided = Event(run_id=run.id, kind="voided", time_s=world.clock.now_s(), message=reason)
-    return Step(status=Status.PLACE, reason=reason, events=(*events, voided), next_attempt=True)
+    return Step(status=Status.PLACE, reason=reason, events=(*events, voided), cost=cost, next_attempt=True)
 
 
 def _disturbances(record: Record) -> list[str]:
@@ -150,7 +158,15 @@ def _contaminated(run: Run, one: Measured, world: World) -> Event:
     )
 
 
-def _cause(run: Run, record: Record) -> tuple[Cause | None, str]:
+def _cause(run: Run, record: Record, world: World) -> tuple[Cause | None, str]:
+    """Cause and reason of a failure; of a cancelled run, those of the request."""
+    cause, reason = _found_cause(run, record)
+    if cause is Cause.CANCELLED and run.cancel_requested:
+        return cancelled(run, world, reason)
+    return cause, reason
+
+
+def _found_cause(run: Run, record: Record) -> tuple[Cause | None, str]:
     """Cause and reason of a failure according to the record, or to what was observed if it does not contain them."""
     if run.cause is Cause.RECORD_DAMAGED:
         return run.cause, run.reason

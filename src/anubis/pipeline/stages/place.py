@@ -1,11 +1,12 @@
 """Stage place: builds the launch of a run and starts it on its engine."""
 
 from anubis.contracts.world import World
-from anubis.model.cause import Cause
-from anubis.model.errors import NoCapacityError, NotReadyError, RevokedError, StageError
-from anubis.model.run import Event, Run, Step
+from anubis.model.errors import NoCapacityError, NotReadyError, RevokedError
+from anubis.model.limits import Phase
+from anubis.model.run import Event, Run, Step, phase_of
 from anubis.model.status import Status
 from anubis.pipeline.launch import launch_of
+from anubis.pipeline.limits.phase_limits import overdue
 from anubis.pipeline.run_data import data_of
 from anubis.pipeline.run_environment import environment_of
 from anubis.submission.bundle import bundle_of
@@ -14,7 +15,8 @@ from anubis.submission.bundle import bundle_of
 def place(run: Run, world: World, waited_s: float) -> Step:
     """Start the run, or note what the engine prepares for it.
 
-    Raises NoCapacityError to try again later, StageError if it ``waited_s`` longer than ``max_wait_s``.
+    Raises NoCapacityError to try again later, StageError if its phase lasts longer than its limit. ``waited_s``: seconds since
+    the phase began.
     """
     engine = world.engine(run.engine)
     data = data_of(run, world)
@@ -36,14 +38,9 @@ def place(run: Run, world: World, waited_s: float) -> Step:
     except RevokedError as error:
         return _again(run, world, error.message)
     except (NoCapacityError, NotReadyError) as error:
-        max_wait_s = run.descriptor.hardware.max_wait_s
-        if max_wait_s is None or waited_s <= max_wait_s or not engine.revoke(run):
-            if isinstance(error, NotReadyError):
-                return Step(status=Status.PLACE, reason=error.message, again_after_s=error.again_after_s)
-            raise
-        raise StageError(
-            f"no machine after {max_wait_s:g} s: {error.message}", cause=Cause.NO_CAPACITY
-        ) from error
+        if (failure := overdue(run, waited_s, error.message)) and engine.revoke(run):
+            raise failure from error
+        return _waiting(run, error)
     message = f"on engine {run.engine}"
     event = Event(
         run_id=run.id,
@@ -52,6 +49,19 @@ def place(run: Run, world: World, waited_s: float) -> Step:
         message=f"{message}, {about}" if about else message,
     )
     return Step(status=Status.WATCH, placement=placement, events=(event,))
+
+
+def _waiting(run: Run, error: NoCapacityError | NotReadyError) -> Step:
+    """The step of a run that the engine cannot place now. Raises NoCapacityError if the run is not changed by it.
+
+    Without a limit for the start, the preparation of the machine counts as time in the queue.
+    """
+    is_not_ready = isinstance(error, NotReadyError)
+    starts = is_not_ready and run.descriptor.limits.start_timeout_s is not None
+    phase = Phase.START if starts else Phase.QUEUE
+    if not is_not_ready and phase is phase_of(run):
+        raise error
+    return Step(status=Status.PLACE, phase=phase, reason=error.message, again_after_s=error.again_after_s)
 
 
 def _again(run: Run, world: World, reason: str) -> Step:

@@ -8,9 +8,13 @@ from anubis.contracts.engine import Engine
 from anubis.contracts.world import World
 from anubis.model.cause import Cause
 from anubis.model.errors import PlugInError
-from anubis.model.run import Event, Observation, Run, Seen, Step
+from anubis.model.limits import Phase
+from anubis.model.run import Event, Observation, Run, Seen, Step, phase_of
 from anubis.model.status import Status
 from anubis.pipeline.conclusion import conclude
+from anubis.pipeline.limits.cancellation import cancelled
+from anubis.pipeline.limits.phase_limits import QUEUED_AFTER_S, stop, timeout_s
+from anubis.pipeline.limits.retrying import retried
 
 log = logging.getLogger(__name__)
 
@@ -35,14 +39,14 @@ def watch(
 ) -> Mapping[str, Step | Pause]:
     """The decision about each run of an engine, by run id. An error about one run does not affect the others.
 
-    ``waited_s``: seconds since the placement of each run.
+    ``waited_s``: seconds since the phase of each run began.
     """
     try:
         engine = world.engine(engine_name)
     except PlugInError as error:
         return {run.id: _without_engine(run, world, error.message) for run in runs}
     for run in runs:
-        if run.cancel_requested and run.placement:
+        if run.placement and (run.cancel_requested or run.cause):
             try:
                 engine.cancel(run.placement)
             except Exception:  # repeated at the next observation
@@ -80,7 +84,8 @@ def back_off_s(age_s: float) -> float:
 def _without_engine(run: Run, world: World, reason: str) -> Step | Pause:
     """The answer for a run whose engine cannot be loaded: it waits until the engine is back or it is cancelled."""
     if run.cancel_requested:
-        return conclude(run, world.clock.now_s(), Cause.CANCELLED, f"cancelled without its engine: {reason}")
+        cause, reason = cancelled(run, world, f"cancelled without its engine: {reason}")
+        return conclude(run, world.clock.now_s(), cause, reason)
     if run.reason == reason:
         return Pause(again_after_s=LATEST_S)
     return Step(status=Status.WATCH, reason=reason, again_after_s=LATEST_S)
@@ -95,14 +100,30 @@ def _judge(
     now_s = world.clock.now_s()
     if observation.seen in {Seen.ENDED, Seen.LOST}:
         return _ended(run, observation, now_s)
-    max_wait_s = run.descriptor.hardware.max_wait_s
-    if observation.seen is Seen.WAITING and max_wait_s is not None and waited_s > max_wait_s:
-        engine.cancel(run.placement)
-        reason = f"no machine after {max_wait_s:g} s: {observation.reason}"
-        return conclude(run, now_s, Cause.NO_CAPACITY, reason)
-    if observation.reason and observation.reason != run.reason:
-        return Step(status=Status.WATCH, reason=observation.reason, again_after_s=SOONEST_S)
-    return Pause()
+    if observation.seen is Seen.WAITING:
+        max_wait_s = timeout_s(run, Phase.QUEUE)
+        if max_wait_s is not None and waited_s > max_wait_s:
+            engine.cancel(run.placement)
+            reason = f"no machine after {max_wait_s:g} s: {observation.reason}"
+            return retried(run, world, Cause.NO_CAPACITY, reason) or conclude(
+                run, now_s, Cause.NO_CAPACITY, reason
+            )
+    elif run.cause is None and run.phase is not Phase.QUEUE and (stopped := stop(run, world, waited_s)):
+        return stopped
+    return _noted(run, observation, waited_s)
+
+
+def _noted(run: Run, observation: Observation, waited_s: float) -> Step | Pause:
+    """What is new about a placement that has not ended: its phase, or its reason."""
+    phase = phase_of(run)
+    if observation.seen is Seen.RUNNING:
+        phase = Phase.RUN
+    elif waited_s > QUEUED_AFTER_S:
+        phase = Phase.QUEUE
+    reason = "" if run.cause else observation.reason
+    if phase is phase_of(run) and (not reason or reason == run.reason):
+        return Pause()
+    return Step(status=Status.WATCH, phase=phase, reason=reason, again_after_s=SOONEST_S)
 
 
 def _ended(run: Run, observation: Observation, now_s: float) -> Step:
@@ -117,4 +138,5 @@ def _ended(run: Run, observation: Observation, now_s: float) -> Step:
         data={name: value for name, value in data.items() if value is not None},
     )
     cause = Cause.LOST if lost else observation.cause
-    return Step(status=Status.COLLECT, cause=cause, reason=observation.reason, events=(event,))
+    reason = run.reason if run.cause else observation.reason
+    return Step(status=Status.COLLECT, cause=run.cause or cause, reason=reason, events=(event,))

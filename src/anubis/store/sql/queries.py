@@ -79,6 +79,8 @@ def listing(*, newest_first: bool) -> Select[Any]:
             descriptors.c.subject,
             runs.c.cell,
             runs.c.overrides,
+            runs.c.cost,
+            runs.c.currency,
         )
         .join_from(runs, descriptors, descriptors.c.id == runs.c.descriptor)
         .join(_engine, _engine.c.id == runs.c.engine)

@@ -134,6 +134,10 @@ runs = Table(
     Column("session", Integer),  # sessions; NULL: not measured
     Column("overrides", Text),  # JSON; NULL: none
     Column("series", Integer),  # of its points, which are all from one machine; NULL: no points
+    Column("phase", Text),  # NULL: none
+    Column("phase_s", Double),
+    Column("cost", Double),  # NULL: unknown, or none
+    Column("currency", Text),  # NULL: no attempt has ended; empty: the cost is unknown
     Index("runs_created", "created_s"),
 )
 _measured = text("series IS NOT NULL")

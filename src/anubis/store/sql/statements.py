@@ -158,6 +158,7 @@ def _leases() -> dict[str, Executable]:
 
     applied = (
         "status", "cause", "attempt", "due_s", "placed_s", "ended_s", "reason", "placement",
+        "phase", "phase_s", "cost", "currency",
     )  # fmt: skip
     written = {name: given(name) for name in applied}
     return {
@@ -218,6 +219,10 @@ def _run_rows() -> Select[Any]:
             runs.c.order_s,
             runs.c.cell,
             runs.c.overrides,
+            runs.c.phase,
+            runs.c.phase_s,
+            runs.c.cost,
+            runs.c.currency,
         )
         .join_from(runs, descriptors, descriptors.c.id == runs.c.descriptor)
         .join(_series_key, _series_key.c.id == descriptors.c.series_key)

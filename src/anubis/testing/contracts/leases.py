@@ -7,6 +7,7 @@ import pytest
 
 from anubis.model.cause import Cause
 from anubis.model.errors import LeaseLostError
+from anubis.model.limits import Phase
 from anubis.model.run import Step
 from anubis.model.status import Status
 from anubis.testing.builders import NOW_S, a_descriptor, a_placement, a_point, a_run, an_event, samples_of
@@ -145,6 +146,8 @@ class ApplyContract:
             "placed_s": NOW_S + 1,
             "due_s": NOW_S + 3.5,
             "reason": "it runs",
+            "phase": Phase.RUN,
+            "phase_s": NOW_S + 1,
         }
         assert after == replace(run, status=Status.WATCH, **expected)
         assert store.runs.get(run.id) == after

@@ -88,5 +88,5 @@ def test_two_calls_have_a_pause_between_them(calling, monkeypatch):
     made.cancel(["1_0"])
     assert not made.may_call()
     made.cancel(["1_1"])
-    assert waited == [pytest.approx(3600.0)]
+    assert max(waited) == pytest.approx(3600.0)  # subprocess sleeps too, for less
     assert made.calls == 2

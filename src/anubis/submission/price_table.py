@@ -1,0 +1,96 @@
+"""The price table of an installation: a TOML file with prices of machines per hour."""
+
+import re
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anubis.late import late
+from anubis.model.cost import NO_PRICES, Prices
+from anubis.model.errors import BadInputError
+from anubis.model.problem import Problem
+
+if TYPE_CHECKING:
+    import tomllib
+else:  # most installations have no such file
+    tomllib = late("tomllib")
+
+_TABLES = ("machines", "hosts")
+
+
+class PriceFile:
+    """``PriceTable`` (see the contract) in a file, which is read again after it was changed."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._lock = threading.Lock()
+        self._version: tuple[int, int, int] | None = None
+        self._prices = NO_PRICES
+
+    def current(self) -> Prices:
+        """See the contract. Without the file no price is known."""
+        with self._lock:
+            try:
+                found = self._file.stat()
+                version = (found.st_mtime_ns, found.st_size, found.st_ino)
+                if version != self._version:
+                    self._prices = read(self._file.read_text(encoding="utf-8"), self._file)
+                    self._version = version
+            except FileNotFoundError:
+                return NO_PRICES
+            except (OSError, UnicodeDecodeError) as error:
+                raise BadInputError(
+                    f"the price table {self._file} cannot be read: {error}", remedy="make it readable"
+                ) from error
+            return self._prices
+
+
+def read(text: str, file: Path) -> Prices:
+    """The prices in a text. Raises BadInputError with every problem."""
+    try:
+        tree = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInputError(f"the price table {file} is not TOML: {error}", remedy="correct it") from error
+    problems = [
+        Problem(
+            path=key, message="this is not a key of the price table", remedy="use currency, machines or hosts"
+        )
+        for key in tree
+        if key not in {"currency", *_TABLES}
+    ]
+    currency = tree.get("currency")
+    if not isinstance(currency, str) or not re.fullmatch("[A-Z]{3}", currency):
+        problems.append(
+            Problem(
+                path="currency",
+                message="the currency is not three letters",
+                remedy='for example: currency = "USD"',
+            )
+        )
+    tables: dict[str, dict[str, float]] = {name: {} for name in _TABLES}
+    for name, prices in tables.items():
+        problems += _read(name, tree.get(name, {}), prices)
+    if problems:
+        named = ", ".join(problem.path for problem in problems)
+        raise BadInputError(
+            f"the price table {file} is not valid: {named}",
+            remedy="correct it",
+            problems=problems,
+            file=str(file),
+        )
+    return Prices(currency=str(currency), machines=tables["machines"], hosts=tables["hosts"])
+
+
+def _read(name: str, table: Any, prices: dict[str, float]) -> list[Problem]:
+    """Add the prices of a table; what is not valid."""
+    example = f"for example: [{name}] and below it local = 0.05"
+    if not isinstance(table, dict):
+        return [Problem(path=name, message="this is not a table", remedy=example)]
+    problems = []
+    for key, value in table.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e9:
+            message = "a price is a number per hour, of at least 0"
+            problems.append(Problem(path=f"{name}.{key}", message=message, remedy=example))
+        else:
+            prices[key] = float(value)
+    return problems
