@@ -24,7 +24,7 @@ demo: $(READY) ## compare two versions of a training
 	@echo "To list the stored runs: ANUBIS_HOME=$${ANUBIS_HOME:-.demo} $(BIN)/anubis history"
 
 test: $(READY) ## run the tests that need only Python; make test ORDER=N runs them in the random order of that number
-	@$(BIN)/python -m pytest -m 'not postgresql' $(if $(ORDER),--random-order --random-order-seed=$(ORDER))
+	@$(BIN)/python -m pytest -m 'not postgresql' --numprocesses auto --maxprocesses 4 --dist worksteal $(if $(ORDER),--random-order --random-order-seed=$(ORDER))
 
 properties: $(READY) ## run the property tests with inputs and in an order that differ at every run; make properties SEED=N repeats them
 	@seed=$${SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; echo "seed $$seed"; HYPOTHESIS_PROFILE=random $(BIN)/python -m pytest -m 'hypothesis and not postgresql' --hypothesis-seed=$$seed --random-order --random-order-seed=$$seed tests/unit tests/contract

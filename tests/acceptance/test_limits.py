@@ -130,3 +130,14 @@ def test_limits_do_not_start_a_new_history(anubis):
         for row in anubis.json("history")
     }
     assert len(keys) == 1
+
+
+def test_a_purge_takes_the_runs_that_a_run_caused(anubis):
+    from_file = anubis.write("short.toml", "true")
+    anubis("run", from_file)
+    anubis("run", from_file)
+    first, second = (row["id"] for row in anubis.json("history"))
+    refused = anubis("purge", "--cascade", first)
+    assert (refused.returncode, "--yes" in refused.stderr) == (2, True)
+    assert anubis.json("purge", "--cascade", "--yes", first) == {"purged": [first]}
+    assert [row["id"] for row in anubis.json("history")] == [second]

@@ -45,6 +45,8 @@ def test_a_schedule_is_added_listed_shown_and_removed(anubis):
     shown = anubis.json("schedule", "show", schedule_id[:13])
     assert len(shown["upcoming_s"]) == 5
     assert shown["upcoming_s"][0] == listed["next_s"]
+    misspelt = anubis("schedule", "show", "nightyl")
+    assert (misspelt.returncode, "did you mean nightly?" in misspelt.stderr) == (2, True)
     text = anubis("schedule", "show", "nightly").stdout
     assert "NEXT (UTC)" in text
     assert "NEXT (LOCAL)" in text
@@ -129,6 +131,7 @@ def test_a_worker_keeps_schedules_until_it_is_asked_to_stop(anubis):
     assert (skipped["state"], skipped["count"]) == ("skipped", 11)
     worker.send_signal(signal.SIGTERM)
     assert worker.wait(30) == 0
+    assert b"keeping 1 active schedule" in worker.stderr.read()
     assert len(anubis.json("history", "--schedule", "nightly")) == 1
 
 

@@ -1,12 +1,14 @@
 """``anubis sweep``: plan, run, follow, resume, repeat and export, as users do."""
 
 import csv
+import os
 import random
 import signal
+from contextlib import suppress
 
 import pytest
 
-from support.processes import until
+from support.processes import left_in, until
 
 SPEED = """
 [[output.metrics]]
@@ -86,6 +88,37 @@ def test_a_sweep_that_is_killed_again_and_again_executes_every_cell_once(anubis)
     assert ended.returncode == 0, ended.stderr
     assert sorted(executed(anubis), key=int) == [str(number) for number in range(1, count + 1)]
     assert f"{count} of {count} cells ended" in anubis("sweep", "status").stdout
+
+
+@pytest.mark.timeout(600)  # ten killed processes on a busy machine
+def test_a_sweep_whose_processes_are_killed_at_random_measures_every_cell_once(anubis):
+    """Its command, a worker, agents and what they execute: each cell has one run with one value, also after a lost attempt."""
+    count, seed = 16, random.SystemRandom().randrange(1 << 32)
+    print(f"seed {seed}")
+    choice = random.Random(seed)
+    more = (
+        SPEED
+        + cells(count)
+        + '[limits]\nretries = 20\nretry_on = ["lost", "user_error"]\nretry_pause_s = 0\n'
+    )
+    file = anubis.write("killed.toml", "sh -c 'echo speed=$N; sleep 0.2'", more=more)
+    commands = [anubis.start("sweep", "run", file)]
+    until(lambda: anubis.json("sweep", "status", "--all"), "the sweep is stored")
+    for _ in range(10):
+        started = [words for words in (("sweep", "resume"), ("worker",)) if choice.randrange(2)]
+        commands += [anubis.start(*words) for words in started]
+        found = sorted(left_in(anubis.home))
+        for pid in choice.sample(found, min(len(found), 1 + choice.randrange(3))):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        for _ in range(choice.randrange(300)):  # any point of what the others do then
+            commands[-1].poll()
+    ended = anubis("sweep", "resume")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    rows = anubis.json("history", "--limit", 1000)
+    assert [row["status"] for row in rows] == ["succeeded"] * count
+    found = [(int(row["cell"]["env.vars.N"]), row["metrics"]["speed"]["value"]) for row in rows]
+    assert sorted(found) == [(number, number) for number in range(1, count + 1)]
 
 
 def test_a_sweep_whose_first_cells_fail_alike_stops_and_continues_when_that_is_corrected(anubis):

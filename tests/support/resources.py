@@ -10,15 +10,14 @@ from anubis.contracts.schedules import CatchUp, DueState, DueTime, Schedule
 from anubis.judging.series_overview import SeriesOverview, SeriesState
 from anubis.model.alert import AlertState
 from anubis.model.cause import Cause
-from anubis.model.cost import Cost
 from anubis.model.delivery import Delivery, DeliveryStatus
 from anubis.model.descriptor import Overlap, Subject
-from anubis.model.limits import Phase
+from anubis.model.hardware import Cost
 from anubis.model.points import NO_STEP, Point, SampleBlock
 from anubis.model.problem import Problem, Severity
 from anubis.model.run import Event, Placement
 from anubis.model.series import ChangeKind, ChangePoint, ChangeState, SeriesVerdict
-from anubis.model.status import Status
+from anubis.model.status import Phase, Status
 from anubis.model.verdict import Comparison, CrossedBound, FalseRate, Judgement
 from anubis.reporting.gate_report import BenchmarkComparison, Report
 from anubis.testing.builders import NOW_S, a_descriptor, a_run

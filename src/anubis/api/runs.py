@@ -7,7 +7,7 @@ from typing import Any
 from anubis.api.json_values import Json
 from anubis.api.points import value_to_json
 from anubis.contracts.runs import RunRow
-from anubis.model.cost import Cost
+from anubis.model.hardware import Cost
 from anubis.model.plain import from_plain, to_plain
 from anubis.model.points import Point
 from anubis.model.run import Event, Run

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from anubis.model.cost import Cost
+from anubis.model.hardware import Cost
 from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Event, Run
 from anubis.model.status import Status

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from anubis.contracts.alerts import Alerts
 from anubis.contracts.clock import Clock
@@ -15,14 +16,36 @@ from anubis.contracts.leases import Leases
 from anubis.contracts.notifier import Notifier
 from anubis.contracts.objects import Objects
 from anubis.contracts.points import Points
-from anubis.contracts.prices import FixedPrices, PriceTable
 from anubis.contracts.records import Records
 from anubis.contracts.runs import Runs
 from anubis.contracts.source import Source
 from anubis.contracts.sweeps import Sweeps
 from anubis.model.errors import PlugInError
+from anubis.model.hardware import NO_PRICES, Prices
 from anubis.model.points import SESSION_PAUSE_S
 from anubis.settings import Settings
+
+
+class PriceTable(Protocol):
+    """The prices of the machines of an installation."""
+
+    def current(self) -> Prices:
+        """The prices now. Raises BadInputError if they are not valid."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FixedPrices:
+    """Prices that do not change."""
+
+    prices: Prices = NO_PRICES
+
+    def current(self) -> Prices:
+        """See ``PriceTable``."""
+        return self.prices
+
+
+NO_TABLE = FixedPrices()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

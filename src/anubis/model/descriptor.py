@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from anubis.model.cause import Cause
 from anubis.model.hardware import Hardware, Strategy
-from anubis.model.limits import Limits
 from anubis.model.metric import Metric, Output
 from anubis.model.server import DataSource, Server
 
@@ -147,6 +147,26 @@ class Measure:
     drop_caches: bool = False
     #: Frequency governor of the machine during the run, such as "performance"; needs root. The previous one is put back.
     governor: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Timeouts of the phases of a run, and what is repeated. The time in the queue is limited by `hardware.max_wait_s`."""
+
+    #: Maximum time to fetch the data; after it the run ends with cause `fetch_timeout`. Default: no limit.
+    fetch_timeout_s: float | None = None
+    #: Maximum time that the engine prepares the machine, for example pulls the image; after it the run ends with cause
+    #: `start_timeout`. Default: no limit.
+    start_timeout_s: float | None = None
+    #: Maximum time from the placement to the end of the last execution; after it the run is stopped with cause
+    #: `run_timeout`. One execution is limited by `measure.timeout_s`. Default: no limit.
+    run_timeout_s: float | None = None
+    #: Further attempts of a run that fails by a cause of `retry_on`.
+    retries: int = 0
+    #: Causes after which the run is repeated. Default: every transient cause.
+    retry_on: tuple[Cause, ...] = ()
+    #: Pause before the first further attempt; it doubles with each attempt, up to 300 s.
+    retry_pause_s: float = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

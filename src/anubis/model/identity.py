@@ -4,8 +4,7 @@ import hashlib
 import json
 from dataclasses import replace
 
-from anubis.model.descriptor import Data, Descriptor, Info, Measure, Subject
-from anubis.model.limits import Limits
+from anubis.model.descriptor import Data, Descriptor, Info, Limits, Measure, Subject
 from anubis.model.metric import Output
 from anubis.model.plain import to_plain
 from anubis.model.server import Compare, DataSource, Server

@@ -6,12 +6,11 @@ from typing import Any
 
 from anubis.model.alert import Alert
 from anubis.model.cause import Cause
-from anubis.model.cost import Cost
 from anubis.model.delivery import Delivery
 from anubis.model.descriptor import Descriptor
-from anubis.model.limits import Phase
+from anubis.model.hardware import Cost
 from anubis.model.points import Period, Point, SampleBlock
-from anubis.model.status import Status
+from anubis.model.status import Phase, Status
 
 #: A run is due again at most this long after its last step, seconds. A later time in the database was written before
 #: the wall clock was set back, and does not count.

@@ -1,4 +1,4 @@
-"""The status of a run."""
+"""The status of a run, and its phases."""
 
 from enum import StrEnum
 
@@ -20,3 +20,16 @@ class Status(StrEnum):
     def final(self) -> bool:
         """Whether the run has ended."""
         return self in {Status.SUCCEEDED, Status.FAILED, Status.CANCELLED}
+
+
+class Phase(StrEnum):
+    """What a run that is not final waits for."""
+
+    #: Its data are fetched.
+    FETCH = "fetch"
+    #: It waits for a free machine.
+    QUEUE = "queue"
+    #: The engine prepares its machine, for example pulls its image.
+    START = "start"
+    #: It is executed.
+    RUN = "run"

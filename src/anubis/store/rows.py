@@ -7,14 +7,14 @@ from typing import Any
 
 from anubis.model.alert import Alert
 from anubis.model.cause import Cause
-from anubis.model.cost import Cost
 from anubis.model.delivery import Delivery
 from anubis.model.descriptor import Descriptor
+from anubis.model.hardware import Cost
 from anubis.model.identity import canonical
-from anubis.model.limits import Phase
 from anubis.model.plain import from_plain, to_plain
 from anubis.model.points import Point, session_id
 from anubis.model.run import Event, Placement, Run
+from anubis.model.status import Phase
 from anubis.store.sql.codes import (
     ALERT_STATE_CODES,
     ALERT_STATES,

@@ -2,18 +2,13 @@
 
 import re
 import threading
+import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from anubis.late import late
-from anubis.model.cost import NO_PRICES, Prices
 from anubis.model.errors import BadInputError
+from anubis.model.hardware import NO_PRICES, Prices
 from anubis.model.problem import Problem
-
-if TYPE_CHECKING:
-    import tomllib
-else:  # most installations have no such file
-    tomllib = late("tomllib")
 
 _TABLES = ("machines", "hosts")
 

@@ -8,12 +8,11 @@ from anubis.agent.execute.masking import SHORTEST
 from anubis.contracts.engine import Capabilities, Engine
 from anubis.contracts.environments import SubmittedEnvironment
 from anubis.contracts.notifier import Notifier
-from anubis.contracts.prices import NO_TABLE, PriceTable
 from anubis.contracts.source import Source, shown_address
-from anubis.model.cost import parsed
+from anubis.contracts.world import NO_TABLE, PriceTable
 from anubis.model.descriptor import DEFAULT_ENGINE, SINGLE_RUN, Descriptor, Isolate
 from anubis.model.errors import BadInputError, PlugInError
-from anubis.model.hardware import LOCAL
+from anubis.model.hardware import LOCAL, parsed
 from anubis.model.launch import Role
 from anubis.model.problem import Problem, Severity
 from anubis.model.server import DataSource
@@ -237,7 +236,7 @@ def without_price(path: str, limit: str, descriptor: Descriptor, table: PriceTab
         )
         return
     kinds = {descriptor.hardware.instance_type, *({server.hardware.instance_type} if server else ())}
-    # The machine is chosen by the engine, and may have a price of its own.
+    # The machine is chosen by the engine, and its price may be in the table.
     for kind in sorted(kinds if not prices.hosts else ()):
         if prices.per_hour(kind) is None:
             yield _refusal(

@@ -7,8 +7,8 @@ from typing import Any
 from anubis.contracts.clock import Clock
 from anubis.contracts.engine import Engine
 from anubis.contracts.notifier import Notifier
-from anubis.contracts.prices import NO_TABLE, PriceTable
 from anubis.contracts.source import Source
+from anubis.contracts.world import NO_TABLE, PriceTable
 from anubis.model.descriptor import DEFAULT_ENGINE, Descriptor, Script
 from anubis.model.errors import BadInputError
 from anubis.model.identity import digest, series_key

@@ -6,8 +6,8 @@ from typing import Any
 
 from anubis.contracts.runs import RunRow
 from anubis.contracts.sweeps import Sweep
-from anubis.model.cost import Cost, parsed, total
 from anubis.model.descriptor import SweepRules
+from anubis.model.hardware import Cost, parsed, total
 from anubis.model.metric import Better
 from anubis.model.status import Status
 from anubis.suites.halving import Cut, Measured, halve

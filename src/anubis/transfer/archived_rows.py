@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from anubis.model.hardware import Cost
 from anubis.model.identity import digest
 from anubis.model.points import Point
 from anubis.model.run import Event, Run
@@ -64,12 +65,14 @@ def _run_problems(run: Run) -> Iterator[str]:
 def _range_problems(run: Run) -> Iterator[str]:
     if not 0 < run.attempt <= _MAX_ATTEMPT:
         yield f"the attempt {str(run.attempt)[:20]}"
-    times = (run.created_s, run.due_s, run.placed_s, run.ended_s, run.order_s)
+    times = (run.created_s, run.due_s, run.placed_s, run.ended_s, run.order_s, run.phase_s)
     if not all(time_s is None or _is_time(time_s) for time_s in times):
         yield "a time that is not valid"
     names = (run.owner, run.engine, run.descriptor.info.name)
     if not (all(map(_is_name, names)) and _is_text(run.reason) and _is_text(run.folder or "")):
         yield "a text that is too long"
+    if run.cost is not None and not _is_cost(run.cost):
+        yield "a cost that is not valid"
     if len(json.dumps(run.cell)) > _LONGEST_CELL:
         yield "a cell that is too large"
 
@@ -98,6 +101,12 @@ def _is_time(time_s: float) -> bool:
     return 0 <= time_s < _MAX_TIME_S
 
 
+def _is_cost(cost: Cost) -> bool:
+    if cost.amount is None:
+        return not cost.currency
+    return 0 <= cost.amount < math.inf and re.fullmatch("[A-Z]{3}", cost.currency) is not None
+
+
 def _is_text(text: str) -> bool:
     return len(text) <= _LONGEST_TEXT
 
@@ -118,6 +127,8 @@ def imported_run(run: Run) -> Run:
         placement=None,
         cancel_requested=False,
         due_s=run.created_s,
+        phase=None,
+        phase_s=None,
     )
 
 

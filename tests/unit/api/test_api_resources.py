@@ -86,7 +86,7 @@ FORMS = {
     "series_row": lambda: series.series_row_to_json(resources.SERIES),
     "summary": lambda: points.summary_to_json(resources.SUMMARY),
     "validation": lambda: descriptors.validation_to_json(
-        "a.toml", (resources.PROBLEM,), [Cell(descriptor=resources.DESCRIPTOR, values={"x": 1})]
+        "a.toml", (resources.PROBLEM,), [(Cell(descriptor=resources.DESCRIPTOR, values={"x": 1}), "process")]
     ),
 }
 

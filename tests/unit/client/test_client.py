@@ -9,6 +9,7 @@ from importlib import import_module
 import pytest
 
 import anubis
+from anubis.cli.select import refs
 from anubis.client import Client, registration
 from anubis.client.protocol import judging, runs, schedules, sweeps, tools
 from anubis.contracts.runs import RunQuery
@@ -184,6 +185,9 @@ def test_a_cascade_cancels_what_a_run_caused_and_nothing_else(settings, client):
     cancelled = client.runs.cancel([done.id], cascade=True)
     assert sorted(run.id for run in cancelled) == sorted([child.id, grandchild.id])
     assert not client.runs.get(sibling.id).cancel_requested
+    found = refs.with_caused(client, [done.id])
+    assert found[0] == done.id
+    assert sorted(found[1:]) == sorted([child.id, grandchild.id])
 
 
 def test_the_package_offers_the_client_and_run():

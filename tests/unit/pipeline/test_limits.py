@@ -6,17 +6,15 @@ from dataclasses import replace
 import pytest
 
 from anubis.contracts.datasets import FetchProgress
-from anubis.contracts.prices import FixedPrices
 from anubis.contracts.records import RecordKey
+from anubis.contracts.world import FixedPrices
 from anubis.model.cause import Cause
-from anubis.model.cost import UNKNOWN, Cost, Prices, total
-from anubis.model.descriptor import Data
+from anubis.model.descriptor import Data, Limits
 from anubis.model.errors import NoCapacityError, NotReadyError, StageError
-from anubis.model.hardware import Hardware
-from anubis.model.limits import Limits, Phase
+from anubis.model.hardware import UNKNOWN, Cost, Hardware, Prices, total
 from anubis.model.run import CANCEL_EVENT, Event, Observation, Seen
 from anubis.model.server import DataSource
-from anubis.model.status import Status
+from anubis.model.status import Phase, Status
 from anubis.testing import a_descriptor, a_run
 from anubis.testing.builders import NOW_S
 

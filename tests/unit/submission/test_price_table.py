@@ -4,10 +4,9 @@ import os
 
 import pytest
 
-from anubis.contracts.prices import FixedPrices
-from anubis.model.cost import NO_PRICES, Prices
+from anubis.contracts.world import FixedPrices
 from anubis.model.errors import BadInputError
-from anubis.model.hardware import Hardware
+from anubis.model.hardware import NO_PRICES, Hardware, Prices
 from anubis.submission.price_table import PriceFile
 from anubis.submission.refusals import without_price
 from anubis.testing import a_descriptor

@@ -9,8 +9,8 @@ from anubis import describe
 from anubis.contracts.runs import RunQuery
 from anubis.contracts.sweeps import Sweep, SweepPhase
 from anubis.model.cause import Cause
-from anubis.model.cost import UNKNOWN, Cost
 from anubis.model.errors import BadInputError
+from anubis.model.hardware import UNKNOWN, Cost
 from anubis.model.ids import new_run_id
 from anubis.model.run import Step
 from anubis.model.status import Status

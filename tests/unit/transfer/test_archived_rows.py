@@ -2,8 +2,11 @@
 
 from dataclasses import replace
 
+import pytest
+
 from anubis.model.alert import AlertKind
 from anubis.model.descriptor import Notify
+from anubis.model.hardware import Cost
 from anubis.model.identity import digest, series_key
 from anubis.model.run import CROSSED_EVENT
 from anubis.model.status import Status
@@ -32,6 +35,24 @@ def test_a_placement_is_not_believed():
     run = replace(RUN, placement=a_placement(RUN, pid=1), cancel_requested=True, due_s=NOW_S + 1e9)
     imported = imported_run(run)
     assert (imported.placement, imported.cancel_requested, imported.due_s) == (None, False, RUN.created_s)
+
+
+@pytest.mark.parametrize(
+    ("amount", "currency", "is_valid"),
+    [
+        (1.5, "USD", True),
+        (None, "", True),
+        (None, "USD", False),
+        (-1.0, "USD", False),
+        (float("inf"), "USD", False),
+        (float("nan"), "USD", False),
+        (1.0, "dollars", False),
+        (1.0, "", False),
+    ],
+)
+def test_a_cost_is_an_amount_with_a_currency_or_unknown(amount, currency, is_valid):
+    run = replace(RUN, cost=Cost(amount=amount, currency=currency))
+    assert (not list(problems(run, (), ()))) is is_valid
 
 
 def test_events_are_marked_once():

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from anubis.cli import exit_codes
 from anubis.cli.views import units
 from anubis.cli.views.tables import Styled
-from anubis.model.cost import Cost
+from anubis.model.hardware import Cost
 from anubis.model.points import OWN_METRICS
 from anubis.model.status import Status
 from anubis.reporting.status_words import WORDS

@@ -4,9 +4,9 @@ import logging
 
 from anubis.contracts.records import RecordKey, RoleFiles
 from anubis.contracts.world import World
-from anubis.model.cost import NO_PRICES, UNKNOWN, Cost, Prices, parsed
 from anubis.model.descriptor import Descriptor
 from anubis.model.errors import AnubisError
+from anubis.model.hardware import NO_PRICES, UNKNOWN, Cost, Prices, parsed
 from anubis.model.run import Run
 from anubis.record.reading import Record
 

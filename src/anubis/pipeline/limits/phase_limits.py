@@ -3,9 +3,8 @@
 from anubis.contracts.world import World
 from anubis.model.cause import Cause
 from anubis.model.errors import StageError
-from anubis.model.limits import Phase
 from anubis.model.run import Event, Run, Step, phase_of
-from anubis.model.status import Status
+from anubis.model.status import Phase, Status
 from anubis.pipeline.limits.costs import overspent
 
 #: A placement that waits longer than this is in the queue of its engine: its agent would have started before, seconds.

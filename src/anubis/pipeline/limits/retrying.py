@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from anubis.contracts.world import World
 from anubis.model.cause import Cause
-from anubis.model.cost import Cost
+from anubis.model.hardware import Cost
 from anubis.model.run import LONGEST_PAUSE_S, Event, Run, Step
 from anubis.model.status import Status
 

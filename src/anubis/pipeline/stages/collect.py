@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from anubis.contracts.records import RecordKey, RoleFiles
 from anubis.contracts.world import World
 from anubis.model.cause import Cause
-from anubis.model.cost import Cost
 from anubis.model.descriptor import OnContamination
 from anubis.model.errors import ElsewhereError
+from anubis.model.hardware import Cost
 from anubis.model.metric import Metric
 from anubis.model.points import Period, SampleBlock
 from anubis.model.run import MISSING_EVENT, REJECTED_EVENT, Event, Placement, Run, Step

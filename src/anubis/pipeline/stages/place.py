@@ -2,9 +2,8 @@
 
 from anubis.contracts.world import World
 from anubis.model.errors import NoCapacityError, NotReadyError, RevokedError
-from anubis.model.limits import Phase
 from anubis.model.run import Event, Run, Step, phase_of
-from anubis.model.status import Status
+from anubis.model.status import Phase, Status
 from anubis.pipeline.launch import launch_of
 from anubis.pipeline.limits.phase_limits import overdue
 from anubis.pipeline.run_data import data_of

@@ -8,9 +8,8 @@ from anubis.contracts.engine import Engine
 from anubis.contracts.world import World
 from anubis.model.cause import Cause
 from anubis.model.errors import PlugInError
-from anubis.model.limits import Phase
 from anubis.model.run import Event, Observation, Run, Seen, Step, phase_of
-from anubis.model.status import Status
+from anubis.model.status import Phase, Status
 from anubis.pipeline.conclusion import conclude
 from anubis.pipeline.limits.cancellation import cancelled
 from anubis.pipeline.limits.phase_limits import QUEUED_AFTER_S, stop, timeout_s

@@ -7,9 +7,8 @@ import pytest
 
 from anubis.model.cause import Cause
 from anubis.model.errors import LeaseLostError
-from anubis.model.limits import Phase
 from anubis.model.run import Step
-from anubis.model.status import Status
+from anubis.model.status import Phase, Status
 from anubis.testing.builders import NOW_S, a_descriptor, a_placement, a_point, a_run, an_event, samples_of
 from anubis.testing.contracts.runs import LEASE_S, added, claimed, finished
 
