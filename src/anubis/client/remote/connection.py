@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any, BinaryIO
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -96,7 +96,7 @@ class ServiceConnection:
             answer.release_conn()
         return answer.headers
 
-    def follow(self, path: str, params: Params) -> Iterator[tuple[str, Any] | None]:
+    def follow(self, path: str, params: Params) -> Generator[tuple[str, Any] | None, None, None]:
         """(id, data) of server-sent events as they arrive; None for a sign of life.
 
         Raises StoreError when the connection ends.

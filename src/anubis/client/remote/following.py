@@ -1,7 +1,8 @@
 """Waiting for runs that a service drives."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 
 from anubis.client.protocol.runs import Runs
 from anubis.client.remote.connection import MOST_NAMED, ServiceConnection
@@ -27,24 +28,26 @@ def wait(
     answered_s = time.monotonic()
     while True:
         try:
-            for run_id in _changes(connection, run_ids):
-                waiting.look(run_id)
-                if waiting.over:
-                    return
-                answered_s = time.monotonic()
+            with closing(_changes(connection, run_ids)) as changes:
+                for run_id in changes:
+                    waiting.look(run_id)
+                    if waiting.over:
+                        return
+                    answered_s = time.monotonic()
         except StoreError:
             if time.monotonic() - answered_s > PATIENCE_S:
                 raise
         time.sleep(PAUSE_S)
 
 
-def _changes(connection: ServiceConnection, run_ids: Sequence[str]) -> Iterator[str | None]:
+def _changes(connection: ServiceConnection, run_ids: Sequence[str]) -> Generator[str | None, None, None]:
     """The ids of runs that changed, as they change; None: any of them may have changed."""
     after = connection.get("events", [("limit", "0")])["after"]
     yield None
     named = [("run", run_id) for run_id in run_ids] if len(run_ids) <= MOST_NAMED else []
-    for event in connection.follow("events", [("after", str(after)), *named]):
-        yield None if event is None else event[1]["run_id"]
+    with closing(connection.follow("events", [("after", str(after)), *named])) as events:
+        for event in events:
+            yield None if event is None else event[1]["run_id"]
 
 
 class _Waiting:
