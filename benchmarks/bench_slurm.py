@@ -3,6 +3,7 @@
 python benchmarks/bench_slurm.py [--runs 200] [--quick] [--json FILE]
 
 The runs execute `true`. They are placed and observed by the engine `slurm` as a driver does, and submitted as one array. Then
+`anubis sweep run` measures as many cells, at most eight at the same time. Then
 `sbatch` executes an array of as many elements with `true` alone, whose end is read from files that the elements write. Each call of
 sbatch, squeue, sacct and scancel is counted by a wrapper in front of the program. Needs a cluster (SLURM_CONF, or the default), and a home folder
 that its nodes share (`--folder`). Without a cluster, nothing is measured.
@@ -28,6 +29,23 @@ from anubis.testing.contracts.engine import start
 #: The most calls in any second.
 BAR_CALLS = 2
 PROGRAMS = ("sbatch", "squeue", "sacct", "scancel")
+
+
+SWEEP = """
+spec_version = "1.0"
+[info]
+name = "null"
+execution_engine = "slurm"
+[hardware]
+instance_type = "local"
+cpus = 1
+[ml]
+benchmark_code = "true"
+[matrix]
+"env.vars.N" = {{ from = 1, to = {count}, step = 1 }}
+[sweep]
+max_parallel = 8
+"""
 
 
 def counting(folder):
@@ -63,6 +81,16 @@ def by_engine(folder, count):
                 del open_[name]
         time.sleep(0.25)  # as the driver does
     return time.perf_counter() - started_s, time.process_time() - cpu_s
+
+
+def by_sweep(folder, count):
+    """Seconds of `anubis sweep run`, with everything that it stores and prints."""
+    (folder / "sweep.toml").write_text(SWEEP.format(count=count))
+    command = [shutil.which("anubis", path=str(Path(sys.executable).parent)), "sweep", "run", "sweep.toml"]
+    environment = os.environ | {"ANUBIS_HOME": str(folder / "home"), "ANUBIS_SLURM_GATHER_S": "2"}
+    started_s = time.perf_counter()
+    subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - started_s
 
 
 def by_slurm(folder, count):
@@ -102,25 +130,45 @@ def main():
         calls = counting(folder)
         ours_s, cpu_s = by_engine(folder, count)
         lines = calls.read_text().splitlines()
+        calls.write_text("")
+        sweep_s = by_sweep(folder, count)
+        of_sweep = calls.read_text().splitlines()
         theirs_s = by_slurm(folder, count)
-    tell(options, count, lines, ours_s, cpu_s, theirs_s)
+    report = Report(options.quick)
+    tell(report, count, lines, ours_s, cpu_s, theirs_s)
+    tell_sweep(report, count, of_sweep, sweep_s)
+    report.save(options.json)
     return 0
 
 
-def tell(options, count, lines, ours_s, cpu_s, theirs_s):
-    report = Report(options.quick)
-    most, each = most_in_a_second(lines), Counter(line.split()[0] for line in lines)
-    called = ", ".join(f"{number} {program}" for program, number in sorted(each.items()))
+def counted(lines):
+    """How often each program was called."""
+    each = Counter(line.split()[0] for line in lines)
+    return ", ".join(f"{number} {program}" for program, number in sorted(each.items()))
+
+
+def tell_sweep(report, count, lines, seconds):
+    most = most_in_a_second(lines)
     table = [
         ["", "Measured", "Bar"],
-        ["calls of Slurm's programs", called, "1 sbatch"],
+        ["calls of Slurm's programs", counted(lines), "1 sbatch"],
+        ["most calls in a second", str(most), f"{BAR_CALLS}: {bar_state(most, BAR_CALLS)}"],
+        ["time of the command", f"{seconds:.1f} s", ""],
+    ]
+    report.add("sweep", table, title=f"anubis sweep run, {count} null cells, 8 at the same time")
+
+
+def tell(report, count, lines, ours_s, cpu_s, theirs_s):
+    most = most_in_a_second(lines)
+    table = [
+        ["", "Measured", "Bar"],
+        ["calls of Slurm's programs", counted(lines), "1 sbatch"],
         ["most calls in a second", str(most), f"{BAR_CALLS}: {bar_state(most, BAR_CALLS)}"],
         ["time until all ends are known", f"{ours_s:.1f} s", ""],
         ["CPU time of the driver", f"{cpu_s * 1000 / count:.1f} ms a run", ""],
         [f"`sbatch --array=0-{count - 1}` of `true`", f"{theirs_s:.1f} s", ""],
     ]
     report.add("null_runs", table, title=f"{count} null runs as one array")
-    report.save(options.json)
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ COMMANDS = {
     "null_run": ["bench_null_run.py"],
     "capture": ["bench_capture.py", "--rounds", "10"],
     "fetch": ["bench_fetch.py"],
+    "slurm": ["bench_slurm.py"],
     "container": ["bench_container.py", "--runs", "40"],
 }
 WITH_PEERS = ("peers", "speed", "emit", "null_run")

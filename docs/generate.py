@@ -118,13 +118,15 @@ PARTS = {
     "causes": causes,
     "errors": "anubis.api.errors:reference",
     "descriptor": "anubis.describe:reference_markdown",
+    "http_routes": "anubis.web.app:routes_table",
     "environment": "anubis.submission.environment.names:reference",
     "names": names,
     "settings": "anubis.settings:reference",
 }
 
-#: Pages that are made as a whole.
+#: Pages and other files that are made as a whole.
 PAGES = {"reference/cli.md": "anubis.cli.reference:markdown"}
+FILES = {"reference/openapi.json": "anubis.web.app:openapi_text"}
 
 
 def part(name):
@@ -143,15 +145,15 @@ def made(maker):
 
 def renewed(page, text):
     name = page.relative_to(DOCS).as_posix()
-    if name in PAGES:
-        return made(PAGES[name]) + "\n"
+    if maker := PAGES.get(name) or FILES.get(name):
+        return made(maker) + "\n"
     return PART.sub(lambda match: f"{match[1]}\n{part(match[2])}\n\n{match[3]}", text)
 
 
 def main():
     stale = []
-    for page in sorted(DOCS.rglob("*.md")):
-        text = page.read_text()
+    for page in [*sorted(DOCS.rglob("*.md")), *(DOCS / name for name in FILES)]:
+        text = page.read_text() if page.exists() else ""
         fresh = renewed(page, text)
         if fresh != text:
             stale.append(str(page.relative_to(DOCS.parent)))

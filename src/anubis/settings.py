@@ -19,6 +19,8 @@ from anubis.model.problem import Problem
 from anubis.record import layout
 
 T = TypeVar("T")
+#: Value of ANUBIS_SERVICE_URL with which commands use the home folder.
+NO_SERVICE = "none"
 _DATABASES = ("sqlite://", "postgresql://", "postgresql+psycopg://")
 
 
@@ -121,6 +123,12 @@ def _database(text: str) -> str:
     return text
 
 
+def _service(text: str) -> str:
+    if text != NO_SERVICE and not text.startswith(("http://", "https://")):
+        raise ValueError(f"an address that starts with http:// or https://, or {NO_SERVICE}")
+    return text.rstrip("/")
+
+
 def _names(text: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text.split(","))
     if not all(re.fullmatch(r"[^=\s]+", name) for name in names):
@@ -148,6 +156,8 @@ class Settings:
     data: Path = setting("ANUBIS_DATA")
     #: Name of the person who submits runs and decides about alerts; text; git's `user.name`, else the name of the login
     client_id: str = setting("ANUBIS_CLIENT_ID", default="")
+    #: Service that commands use instead of the registered one; URL, or `none` for the home folder; the registered service, if any
+    service_url: str = setting("ANUBIS_SERVICE_URL", default="", read=_service)
     #: Engine of descriptors without an engine; name
     engine: str = setting("ANUBIS_ENGINE", default="process")
     #: Time after which the runs of an unresponsive process may be claimed by another one; seconds

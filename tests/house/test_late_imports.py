@@ -11,7 +11,7 @@ import pytest
 from support.tree import FUNCTIONS, PACKAGE, modules, shown
 
 #: Folders whose modules may import late with ``late``: they only connect the others.
-LATE = {"cli", "client"}
+LATE = {"cli", "client", "web"}
 #: Other modules that may, each with the reason.
 ALSO_LATE = {
     "datasets/cached.py": "only a run with data needs threads, archives and digests",

@@ -15,9 +15,10 @@ from anubis.model.descriptor import Measure
 from anubis.model.run import Seen
 from anubis.record import layout
 from anubis.testing import a_run
-from anubis.testing.contracts.engine import EngineContract, start
+from anubis.testing.contracts.engine import EngineContract, ReplicasContract, start
 from support.engines import record_of, stdout_of
 from support.processes import until
+from support.slurm import NODES
 
 
 @pytest.fixture
@@ -30,6 +31,23 @@ def an_engine(slurm, tmp_path):
         return SlurmEngine(SlurmSettings(**given))
 
     yield engine
+    slurm.call("scancel", "--me", "--partition=main")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def limited(slurm, tmp_path_factory):
+    """A run whose time limit is over when the last test needs it, and its engine. Its agent is stopped: it writes no result."""
+    folder = tmp_path_factory.mktemp("limited")
+    settings = {"partition": "short", "options": (f"--nodelist={NODES[0]}",), "gather_s": 0.0}
+    engine = SlurmEngine(
+        SlurmSettings(folder=folder / "slurm", records=folder / "records", min_free_bytes=0, **settings)
+    )
+    placement = start(
+        engine, a_run(engine="slurm"), ("sleep", "600"), measure=Measure(timeout_s=Measure().timeout_s)
+    )
+    seen(engine, placement, Seen.RUNNING)
+    os.kill(agent_of(placement), signal.SIGSTOP)
+    yield engine, placement
     slurm.call("scancel", "--me")
 
 
@@ -61,6 +79,12 @@ def seen(engine, placement, expected):
 
 class TestSlurmEngine(EngineContract):
     """See anubis.testing.contracts.engine."""
+
+
+class TestReplicasOnSlurm(ReplicasContract):
+    """See anubis.testing.contracts.engine."""
+
+    count = 2  # one for each node
 
 
 def run_to_end(engine, *command, environment=None, **hardware):
@@ -193,7 +217,7 @@ def test_a_cancelled_run_leaves_the_queue(an_engine, run, slurm):
     until(lambda: "Held" in engine.observe([placement])[placement.name].reason, "Slurm holds it")
     engine.cancel(placement)
     assert engine.observe([placement])[placement.name].cause is Cause.CANCELLED
-    until(lambda: not slurm.call("squeue", "--noheader"), "the queue is empty")
+    until(lambda: not slurm.queue(), "the queue is empty")
     assert not (record_of(placement) / layout.STDOUT).exists()
 
 
@@ -204,7 +228,8 @@ def test_an_agent_that_is_killed_is_lost(engine, run, slurm):
     assert "vanished" in seen(engine, placement, Seen.LOST).reason
 
 
-def test_a_node_that_fails_loses_its_run(engine, run, slurm):
+def test_a_node_that_fails_loses_its_run(an_engine, run, slurm):
+    engine = an_engine(options=(f"--nodelist={NODES[1]}",))
     placement = start(engine, run, ("sleep", "60"))
     seen(engine, placement, Seen.RUNNING)
     node = slurm.call("squeue", "--noheader", "--format=%N", f"--jobs={element_of(engine, placement)}")
@@ -228,7 +253,7 @@ def test_a_requeued_run_is_not_executed_twice(an_engine, run, slurm, tmp_path):
     slurm.call("scontrol", "requeue", element_of(engine, placement))
     observation = seen(engine, placement, Seen.ENDED)
     assert (observation.cause, "requeued" in observation.reason) == (Cause.PREEMPTED, True)
-    until(lambda: not slurm.call("squeue", "--noheader"), "the queue is empty")
+    until(lambda: not slurm.queue(), "the queue is empty")
     assert (tmp_path / "starts").read_text() == "started\n"
 
 
@@ -254,7 +279,7 @@ def test_another_process_continues_a_submission_that_was_interrupted(
     placement = start(first, run, ("sh", "-c", f"echo started >> {tmp_path}/starts"))
     monkeypatch.setattr(first._spool, "note_submitted", lambda array: None)
     until(
-        lambda: first.observe([placement]) and slurm.call("squeue", "--noheader", "--states=all"),
+        lambda: first.observe([placement]) and slurm.queue("--states=all"),
         "it is submitted",
     )
     second = an_engine()
@@ -298,7 +323,7 @@ def test_a_second_array_with_the_same_run_executes_nothing(an_engine, run, slurm
     seen(second, placement, Seen.RUNNING)
     submit(*late[0])
     assert seen(second, placement, Seen.ENDED).exit_code == 0
-    until(lambda: not slurm.call("squeue", "--noheader"), "both arrays have ended")
+    until(lambda: not slurm.queue(), "both arrays have ended")
     assert (tmp_path / "starts").read_text() == "started\n"
 
 
@@ -331,35 +356,43 @@ def test_a_controller_that_is_away_loses_nothing(an_engine, slurm, tmp_path):
     assert (tmp_path / "starts").read_text() == "started\n"
 
 
-@pytest.mark.timeout(400)  # the controller forgets what has ended once a minute
-def test_ends_that_slurm_has_forgotten_are_in_its_accounting(an_engine, slurm):
+@pytest.mark.timeout(240)  # Slurm looks at time limits twice a minute
+def test_ends_that_slurm_has_forgotten_are_in_its_accounting(an_engine, slurm, limited):
     """The controller forgets what has ended, and the accounting daemon is behind: nothing is known, nothing is lost."""
+    other, at_limit = limited
     engine = an_engine()
-    limited, killed = (
-        start(engine, a_run(engine="slurm"), ("sleep", "600"), measure=Measure(timeout_s=1e5 + number))
-        for number in range(2)
-    )
-    for placement in (limited, killed):
-        seen(engine, placement, Seen.RUNNING)
-    slurm.call("scontrol", "update", f"jobid={element_of(engine, limited)}", "timelimit=1")
-    slurm.configure(MinJobAge=2)
+    killed = start(engine, a_run(engine="slurm"), ("sleep", "600"))
+    seen(engine, killed, Seen.RUNNING)
+    elements = {element_of(other, at_limit), element_of(engine, killed)}
+
+    def listed(element):
+        return element in slurm.call("squeue", "--noheader", "--format=%A_%a %i").split()
+
+    until(lambda: not listed(element_of(other, at_limit)), "its time is over", patience_s=150.0)
+    slurm.start_again(MinJobAge=2)
     slurm.end("slurmdbd")
     try:
-        elements = {element_of(engine, placement) for placement in (limited, killed)}
-        for placement in (limited, killed):  # they write no result
-            os.kill(json.loads((record_of(placement) / layout.ALIVE).read_bytes())["pid"], signal.SIGSTOP)
-        os.kill(json.loads((record_of(killed) / layout.ALIVE).read_bytes())["pid"], signal.SIGKILL)
+        end_without_result(killed)
 
         def forgotten():
-            listed = slurm.call("squeue", "--noheader", "--states=all", "--format=%A_%a %i %T").split()
-            return not elements & set(listed)
+            known = slurm.call("squeue", "--noheader", "--states=all", "--format=%A_%a %i").split()
+            return not elements & set(known)
 
-        until(forgotten, "the controller has forgotten both", patience_s=240.0)
-        states = engine.observe([limited, killed])
+        until(forgotten, "the controller has forgotten both", patience_s=90.0)
+        states = {**engine.observe([killed]), **other.observe([at_limit])}
         assert {each.seen for each in states.values()} == {Seen.RUNNING}
     finally:
         slurm.start_accounting()
-        slurm.configure(MinJobAge=300)
+        slurm.start_again(MinJobAge=300)
     assert "vanished" in seen(engine, killed, Seen.LOST).reason
-    observation = seen(engine, limited, Seen.ENDED)
+    observation = seen(other, at_limit, Seen.ENDED)
     assert (observation.cause, "time limit" in observation.reason) == (Cause.TIMEOUT, True)
+
+
+def agent_of(placement):
+    return json.loads((record_of(placement) / layout.ALIVE).read_bytes())["pid"]
+
+
+def end_without_result(placement):
+    os.kill(agent_of(placement), signal.SIGSTOP)
+    os.kill(agent_of(placement), signal.SIGKILL)

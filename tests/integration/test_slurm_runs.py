@@ -6,6 +6,8 @@ import signal
 
 import pytest
 
+from anubis.record.files import FolderFiles
+from anubis.record.reading import Record
 from support.command import Command
 from support.gated import Gated, client_of, stored
 from support.processes import until
@@ -39,11 +41,40 @@ def test_the_example_is_one_array(anubis, tmp_path, monkeypatch):
     assert "in the queue" in anubis("show", rows[0].id).stdout
 
 
+SWEEP = """
+[matrix]
+"env.vars.N" = { from = 1, to = 7, step = 1 }
+[sweep]
+max_parallel = 2
+"""
+
+
+def test_a_sweep_is_one_array_with_the_limit_of_the_sweep(anubis, tmp_path, monkeypatch):
+    monkeypatch.setenv("ANUBIS_SLURM_GATHER_S", "2")
+    calls = counted(tmp_path, monkeypatch)
+    ended = anubis("sweep", "run", anubis.write("sweep.toml", "sleep 0.5", more=SWEEP))
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert calls.read_text() == "sbatch --array=0-6%2\n"
+    times = [
+        (execution.started_s, execution.ended_s)
+        for row in stored(anubis.home)
+        for execution in record_of(anubis.home, row).executions
+    ]
+    assert len(times) == 7
+    assert max(sum(start <= at < end for start, end in times) for at, _ in times) <= 2
+
+
+def record_of(home, row):
+    return Record(FolderFiles(str(home / "records" / row.id / "a1" / "benchmark" / "0")))
+
+
 def counted(tmp_path, monkeypatch):
-    """The calls of sbatch, as lines of a file that is returned."""
+    """The calls of sbatch with their arrays, as lines of a file that is returned."""
     calls, folder = tmp_path / "calls", tmp_path / "counted"
     folder.mkdir()
-    (folder / "sbatch").write_text(f'#!/bin/sh\necho sbatch >> {calls}\nexec {shutil.which("sbatch")} "$@"\n')
+    (folder / "sbatch").write_text(
+        f'#!/bin/sh\nfor word; do case $word in --array=*) echo sbatch $word >> {calls};; esac; done\nexec {shutil.which("sbatch")} "$@"\n'
+    )
     (folder / "sbatch").chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     return calls

@@ -1,7 +1,7 @@
 """A private Slurm cluster with accounting for a test session: fixture ``slurm``.
 
 Two nodes, a controller, an accounting daemon with MariaDB, and munge. The daemons listen on all addresses, so they run in
-a network namespace that only this machine reaches.
+network namespaces that only this machine reaches: one for the controller, and one for each node, with its own host name.
 """
 
 import contextlib
@@ -18,10 +18,17 @@ import pytest
 from support.podman import needed
 from support.processes import until
 
-NODES = ("n1", "n2")
-#: Addresses of this machine and of the namespace: different ones for each process of the tests.
-_NETWORK = os.getpid() % (1 << 14) * 4
-OUTSIDE, INSIDE = (f"10.213.{(_NETWORK + host) >> 8}.{(_NETWORK + host) & 255}" for host in (1, 2))
+#: Control groups have the names of nodes, so that these must differ from those of other processes of the tests.
+NODES = tuple(f"n{os.getpid()}x{number}" for number in (1, 2))
+#: Addresses of this machine, of the controller and of the nodes: different ones for each process of the tests.
+_NETWORK = os.getpid() % (1 << 13) * 8
+OUTSIDE, INSIDE, *AT = (f"10.213.{(_NETWORK + host) >> 8}.{(_NETWORK + host) & 255}" for host in range(1, 5))
+CONTROLLER = "slurmtest"
+#: In a namespace, made by this program: a bridge that connects all of them and this machine.
+BRIDGE = f"""ip link add bridge type bridge
+ip addr add {INSIDE}/29 dev bridge
+ip link set bridge up
+"""
 PROGRAMS = {
     "slurmctld": "slurm-wlm",
     "slurmd": "slurm-wlm",
@@ -34,7 +41,7 @@ PROGRAMS = {
 }
 CONFIGURATION = """
 ClusterName=anubistest
-SlurmctldHost=slurmtest({inside})
+SlurmctldHost={controller}({inside})
 SlurmctldPort=16817
 SlurmUser=root
 SlurmdUser=root
@@ -71,14 +78,16 @@ AccountingStorageTRES=gres/gpu
 AccountingStorageEnforce=associations
 JobAcctGatherType=jobacct_gather/linux
 JobAcctGatherFrequency=1
-NodeName=n[1-2] NodeHostname=slurmtest NodeAddr={inside} Port=[16821-16822] CPUs=8 RealMemory=4000 Gres=gpu:2 Feature=fast,local
-PartitionName=main Nodes=n[1-2] Default=YES MaxTime=INFINITE State=UP OverSubscribe=NO
-PartitionName=short Nodes=n[1-2] MaxTime=1 State=UP
+MessageTimeout=3
+SlurmdPort=16821
+{nodes}
+PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=NO
+PartitionName=short Nodes=ALL MaxTime=1 State=UP
 """
 ACCOUNTING = """
 AuthType=auth/munge
 AuthInfo=socket={folder}/munge/socket
-DbdHost=slurmtest
+DbdHost={controller}
 DbdAddr={inside}
 DbdPort=16819
 SlurmUser=root
@@ -104,17 +113,22 @@ class Cluster:
         kinds = ("proctrack/cgroup", "task/cgroup") if limited else ("proctrack/linuxproc", "task/none")
         #: Whether the kernel ends elements that need more memory than they have.
         self.limits_memory = limited
-        values = {"inside": INSIDE, "folder": folder, "min_age_s": min_age_s}
+        about = "CPUs=8 RealMemory=4000 Gres=gpu:2 Feature=fast,local"
+        nodes = "\n".join(
+            f"NodeName={node} NodeAddr={at} {about}" for node, at in zip(NODES, AT, strict=True)
+        )
+        values = {"inside": INSIDE, "folder": folder, "min_age_s": min_age_s, "controller": CONTROLLER}
+        values["nodes"] = nodes
         self._write("slurm.conf", CONFIGURATION.format(**values, proctrack=kinds[0], task=kinds[1]))
         self._write("slurmdbd.conf", ACCOUNTING.format(**values))
         self._write("cgroup.conf", "CgroupPlugin=cgroup/v1\nConstrainRAMSpace=yes\nConstrainSwapSpace=no\n")
-        self._write("gres.conf", "NodeName=n[1-2] Name=gpu Count=2 File=/dev/tty[1-2]\n")
+        self._write("gres.conf", f"NodeName={','.join(NODES)} Name=gpu Count=2 File=/dev/tty[1-2]\n")
         for name in ("munge", "state", *(f"spool-{node}" for node in NODES)):
             (folder / name).mkdir()
 
     def up(self):
-        """Start everything, and wait until both nodes are idle."""
-        self._hold_namespace()
+        """Start everything, and wait until both nodes can be used."""
+        self._connect()
         self._start_munge()
         self._start_database()
         self.start_accounting()
@@ -134,24 +148,35 @@ class Cluster:
         self.start("slurmdbd", "slurmdbd", "-D")
         until(lambda: self.tried("sacctmgr", "-i", "show", "cluster") is not None, "slurmdbd responds")
 
-    def configure(self, **values):
-        """Change parameters while the cluster runs."""
+    def start_again(self, **values):
+        """Start the controller again with other parameters."""
+        self.end("slurmctld", signal.SIGTERM)
         path = self.folder / "slurm.conf"
         text = path.read_text()
         for name, value in values.items():
             text = re.sub(rf"^{name}=.*$", f"{name}={value}", text, flags=re.MULTILINE)
         path.write_text(text)
-        self.call("scontrol", "reconfigure")
+        self.start_controller()
+
+    def queue(self, *words):
+        """The elements in the queue of the usual partition."""
+        return self.call("squeue", "--noheader", "--partition=main", *words)
 
     def start_node(self, node):
-        self.start(node, "slurmd", "-D", "-N", node)
+        self.start(node, "slurmd", "-D", "-N", node, host=node)
+
+    def connect(self, node, *, to_others=True):
+        """Connect a node with the others, or disconnect it."""
+        run(*self._inside(CONTROLLER), "ip", "link", "set", node, "up" if to_others else "down")
 
     def wait_idle(self):
         def idle():
             listed = self.tried("sinfo", "--noheader", "--Node", "--format", "%N %T", "--partition", "main")
-            return listed is not None and sorted(listed.split("\n")[:2]) == [f"{node} idle" for node in NODES]
+            return listed is not None and all(
+                re.search(rf"^{node} (idle|mixed)$", listed, re.MULTILINE) for node in NODES
+            )
 
-        until(idle, "both nodes are idle")
+        until(idle, "both nodes can be used")
 
     def end(self, name, number=signal.SIGKILL):
         """End a daemon; what it started continues. A controller that is killed may forget the last seconds."""
@@ -166,8 +191,9 @@ class Cluster:
                 process.kill()
             process.wait()
         self.processes.clear()
-        for group in Path("/sys/fs/cgroup").glob("*/slurm_n[12]"):
-            remove_group(group)
+        for node in NODES:
+            for group in Path("/sys/fs/cgroup").glob(f"*/slurm_{node}"):
+                remove_group(group)
 
     def call(self, *words, code=0):
         """What a command of Slurm printed."""
@@ -184,14 +210,11 @@ class Cluster:
         )
         return None if ended.returncode else ended.stdout.strip()
 
-    def start(self, name, *words, inside=True):
-        """Start a daemon, in the namespace of the cluster."""
-        entered = (
-            ("nsenter", f"--target={self.processes['namespace'].pid}", "--net", "--uts") if inside else ()
-        )
+    def start(self, name, *words, host=CONTROLLER):
+        """Start a daemon on a host."""
         with (self.folder / f"{name}.out").open("ab") as log:
             self.processes[name] = subprocess.Popen(
-                [*entered, *words],
+                [*self._inside(host), *words],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -203,21 +226,54 @@ class Cluster:
         (self.folder / name).write_text(text)
         (self.folder / name).chmod(0o600)
 
-    def _hold_namespace(self):
+    def _connect(self):
+        """Make the hosts, and connect them and this machine."""
+        names = dict(zip((CONTROLLER, *NODES), (INSIDE, *AT), strict=True))
+        lines = ["127.0.0.1 localhost", *(f"{address} {name}" for name, address in names.items())]
+        (self.folder / "hosts").write_text("\n".join(lines) + "\n")
+        for name in names:
+            self._make_host(name)
+        run(*self._inside(CONTROLLER), "sh", "-ec", BRIDGE)
         link = f"anubis{os.getpid() % 100000}"
-        setup = "hostname slurmtest && ip link set lo up && echo ready && exec sleep infinity"
-        words = ["unshare", "--net", "--uts", "sh", "-c", setup]
+        self._plug(link, "outside", f"ip addr add {OUTSIDE}/29 dev {link}; ip link set {link} up", ())
+        for name, address in zip(NODES, AT, strict=True):
+            inside = self._inside(name)
+            self._plug(
+                f"{link}x", name, f"ip addr add {address}/29 dev inside; ip link set inside up", inside
+            )
+
+    def _make_host(self, name):
+        setup = f"hostname {name} && ip link set lo up && mount --bind {self.folder}/hosts /etc/hosts"
+        words = [
+            "unshare",
+            "--net",
+            "--uts",
+            "--mount",
+            "sh",
+            "-c",
+            f"{setup} && echo ready && exec sleep infinity",
+        ]
         holder = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True)
-        self.processes["namespace"] = holder
+        self.processes[f"host {name}"] = holder
         if holder.stdout.readline() != "ready\n":
             pytest.skip("needs the right to create network namespaces")
         holder.stdout.close()
-        run("ip", "link", "add", link, "type", "veth", "peer", "name", "inside", "netns", str(holder.pid))
-        run("ip", "addr", "add", f"{OUTSIDE}/30", "dev", link)
-        run("ip", "link", "set", link, "up")
-        enter = ["nsenter", f"--target={holder.pid}", "--net", "ip"]
-        run(*enter, "addr", "add", f"{INSIDE}/30", "dev", "inside")
-        run(*enter, "link", "set", "inside", "up")
+
+    def _plug(self, link, port, setup, host):
+        """Connect a host with a port of the bridge; ``setup`` is executed there."""
+        controller = self.processes[f"host {CONTROLLER}"].pid
+        run("ip", "link", "add", link, "type", "veth", "peer", "name", port, "netns", str(controller))
+        if host:
+            pid = host[1].partition("=")[2]
+            run("ip", "link", "set", link, "netns", pid, "name", "inside")
+        run(*host, "sh", "-ec", setup)
+        run(
+            *self._inside(CONTROLLER), "sh", "-ec", f"ip link set {port} master bridge; ip link set {port} up"
+        )
+
+    def _inside(self, host):
+        """The words that start a program on a host."""
+        return ("nsenter", f"--target={self.processes[f'host {host}'].pid}", "--net", "--uts", "--mount")
 
     def _start_munge(self):
         munge = self.folder / "munge"

@@ -1,7 +1,10 @@
-"""The other replicas of a run, as the agent of one of them sees them: through their records, on the same machine.
+"""The other replicas of a run, as the agent of one of them sees them: through their records.
 
 The agent of the measured replica waits until the others are ready, and ends the run if one of them fails. All other agents
 end when the measured one has ended. So no replica outlives its run, even if no process drives the run any more.
+
+On one machine, the kernel knows whether an agent runs. On several, only what an agent has written is known: the resource
+manager ends the others when one vanishes.
 """
 
 from __future__ import annotations
@@ -38,9 +41,18 @@ _LONGEST_REASON = 4096
 class Peer:
     """Another replica."""
 
-    def __init__(self, name: str, record: str, is_service: bool = False, ready_within_s: float = 0.0) -> None:
+    def __init__(
+        self,
+        name: str,
+        record: str,
+        is_service: bool = False,
+        ready_within_s: float = 0.0,
+        is_here: bool = True,
+    ) -> None:
+        """``is_here``: it is on this machine."""
         self.name = name
         self.record = record
+        self._is_here = is_here
         self.is_service = is_service
         self.ready_within_s = ready_within_s
 
@@ -49,12 +61,29 @@ class Peer:
         return read_json(FolderFiles(self.record), layout.EXIT)
 
     def has_ended(self) -> bool:
-        """Whether its agent has ended, or its claim was revoked."""
-        return liveness.state(self.record) not in (liveness.ABSENT, liveness.ALIVE)
+        """Whether its agent has ended or must end, or its claim was revoked."""
+        if self._is_here:
+            return liveness.state(self.record) not in (liveness.ABSENT, liveness.ALIVE)
+        return (
+            bool(self.exit())
+            or liveness.is_revoked(self.record)
+            or os.path.lexists(f"{self.record}/{layout.CANCEL}")
+        )
 
-    def failure(self) -> Failure | None:
+    def is_absent(self) -> bool:
+        """Whether its agent has not started."""
+        if self._is_here:
+            return liveness.state(self.record) == liveness.ABSENT
+        _refresh(self.record)
+        return not os.path.lexists(f"{self.record}/{layout.ALIVE}")
+
+    def must_have_appeared(self) -> bool:
+        """Whether its agent did not start if it is absent now. On another machine, a long preparation may precede it."""
+        return self._is_here and self.is_absent()
+
+    def failure(self, must_have_ended: bool = False) -> Failure | None:
         """Why the run fails with it; None: it runs, has not started yet, or has succeeded."""
-        if not self.has_ended():
+        if not self.has_ended() and (not must_have_ended or self.is_absent()):
             return None
         ended = self.exit()  # read after its agent has ended: it writes the file before
         if not ended:
@@ -89,12 +118,16 @@ class Group:
             facts = load(file)
         self._options = options
         self._family = family
-        self._needs = [Peer(**peer) for peer in facts["needs"]]
+        #: Whether all replicas are on this machine.
+        self.one_machine: bool = facts.get("one_machine", True)
+        self._needs = [Peer(**peer, is_here=self.one_machine) for peer in facts["needs"]]
         #: Records of the replicas that begin each execution together with this one.
         self._in_step: list[str] = facts["in_step"]
         #: Folder with the records of the ranks that this replica starts; empty: it starts none.
         self._ranks: str = facts["ranks"]
-        self._until = Peer("the measured replica", facts["until"]) if facts["until"] else None
+        self._until: Peer | None = None
+        if facts["until"]:
+            self._until = Peer("the measured replica", facts["until"], is_here=self.one_machine)
         #: Whether it runs until the measured replica ends.
         self.is_service: bool = facts["is_service"]
         self._has_probe = bool(facts.get("readiness") or facts.get("liveness"))
@@ -144,7 +177,7 @@ class Group:
         if waited_s < APPEAR_S:
             return None
         for peer in [*self._needs, *([self._until] if self._until else [])]:
-            if liveness.state(peer.record) == liveness.ABSENT:
+            if peer.must_have_appeared():
                 return LOST, f"The agent of {peer.name} did not start."
         for peer in self._missing():
             if waited_s > peer.ready_within_s + _LATE_S:
@@ -176,14 +209,20 @@ class Group:
 
         And whether the search is complete: it ends when all others have ended, or after two seconds.
         """
-        peers = self._needs + self._started_ranks()
-        found = [(peer.ended_s(), failure) for peer in peers for failure in [peer.failure()] if failure]
+        ranks = self._started_ranks()
+        peers = self._needs + ranks
+        # mpirun has ended its ranks; the result of one on another machine may appear later.
+        is_late = bool(ranks) and not self.one_machine and self._waited_s() > _BLAME_S
+        failures = [(peer, peer.failure(must_have_ended=is_late)) for peer in peers]
+        found = [(peer.ended_s(), failure) for peer, failure in failures if failure]
         found.sort(key=lambda each: each[0])
         if self._ranks:  # mpirun ends the other ranks after the first failure
             own = [each for each in found if each[1][0] != LOST]
             vanished = [each for each in found if each[0] == float("inf")]  # the others were ended by mpirun
             found = own or vanished or found
-            over = True
+            over = self.one_machine or is_late or all(peer.has_ended() for peer in ranks)
+            if not over:
+                return None, False
         else:
             found = [each for each in found if each[0] <= ended_s or each[1][0] == LOST]
             over = all(peer.has_ended() for peer in peers)
@@ -215,8 +254,7 @@ class Group:
         return [
             peer
             for peer in self._needs
-            if (peer.is_service and not os.path.exists(f"{peer.record}/{layout.READY}"))
-            or liveness.state(peer.record) == liveness.ABSENT
+            if peer.is_absent() or (peer.is_service and not os.path.exists(f"{peer.record}/{layout.READY}"))
         ]
 
     def _unhealthy(self) -> Failure | None:
@@ -231,7 +269,8 @@ class Group:
             ranks = sorted((name for name in os.listdir(self._ranks) if name.isdigit()), key=int)
         except OSError:
             return []
-        return [Peer(f"{os.path.basename(self._ranks)} {rank}", f"{self._ranks}/{rank}") for rank in ranks]
+        kind, is_here = os.path.basename(self._ranks), self.one_machine
+        return [Peer(f"{kind} {rank}", f"{self._ranks}/{rank}", is_here=is_here) for rank in ranks]
 
 
 def renew(record: str) -> list[Any]:
@@ -258,7 +297,20 @@ def renew(record: str) -> list[Any]:
 
 
 def _size(path: str) -> int:
+    """The size of a file, as another machine has written it: opening a file of a network file system updates it."""
     try:
-        return os.stat(path).st_size
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     except OSError:
         return 0
+    try:
+        return os.fstat(file).st_size
+    finally:
+        os.close(file)
+
+
+def _refresh(folder: str) -> None:
+    """Let a network file system look for new files in a folder."""
+    try:
+        os.close(os.open(folder, os.O_RDONLY | os.O_DIRECTORY))
+    except OSError:
+        pass

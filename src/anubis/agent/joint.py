@@ -40,13 +40,16 @@ class Joint:
     def may_begin(self, prepare: Callable[[], None]) -> bool:
         """Wait until all replicas are ready for the next execution; False: the run must end.
 
-        The measured replica is the last one: it prepares the machine when all others wait for it.
+        The measured replica is the last one: it prepares the machine when all others wait for it. On another machine, each
+        replica prepares its own before it waits.
         """
         group = self.group
         if group.is_measured:
             group.begin_wait()
             if not self._wait(group.others_are_ready):
                 return False
+            prepare()
+        elif not group.one_machine:
             prepare()
         group.step()
         return self._wait(group.may_begin)

@@ -300,7 +300,10 @@ class Session:
                 return
         from anubis.agent.execute import failure_cause
 
-        if execution.end_reason == "cancelled":
+        ended_with_us = (
+            number == SIGTERM and SIGTERM in _ARRIVED
+        )  # a resource manager ends all processes at once
+        if execution.end_reason == "cancelled" or (ended_with_us and not execution.end_reason):
             self.note_cause(failure_cause.CANCELLED, "The run was cancelled.")
         elif execution.end_reason == "timeout":
             limit = f"{self._options.timeout_s:g} s"

@@ -1,13 +1,26 @@
-"""Pages of listings by keyset: a cursor names the last item of a page, so new items do not shift pages."""
+"""Pages of listings of runs by keyset: a cursor names the last run of a page, so new runs do not shift pages."""
 
 import base64
 import binascii
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from anubis.contracts.runs import RunRow
+from anubis.contracts.runs import RunQuery, RunRow
 from anubis.model.errors import BadInputError
+
+#: Most runs of one page, and those of a page whose request names no limit.
+MOST, USUAL = 1000, 100
+#: Parameter of a listing -> field of the query.
+_FIELDS = {
+    "benchmark": "name",
+    "commit": "subject",
+    "family": "family_id",
+    "parent": "parent_id",
+    "metric": "metric",
+    "since_s": "since_s",
+    "until_s": "until_s",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +55,21 @@ def run_before(cursor: str) -> str:
             "the cursor is not valid", remedy="use the cursor of the previous page, unchanged"
         )
     return run_id
+
+
+def query_to_params(query: RunQuery) -> Iterator[tuple[str, str]]:
+    """Names and values of the parameters of a listing."""
+    for run_id in query.ids:
+        yield "id", run_id
+    for status in query.statuses:
+        yield "status", status.value
+    for name, value in query.labels.items():
+        yield "label", f"{name}={value}"
+    for parameter, field in _FIELDS.items():
+        if (value := getattr(query, field)) is not None:
+            yield parameter, str(value)
+    if not query.newest_first:
+        yield "oldest_first", "true"
+    if query.after is not None:
+        yield "cursor", cursor_after(query.after)
+    yield "limit", str(query.limit)

@@ -1,5 +1,6 @@
 """Points, samples and their summaries."""
 
+import math
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -64,4 +65,28 @@ def samples_from_json(rows: Sequence[Mapping[str, Any]]) -> SampleBlock:
         times_s=array("d", [row["time_s"] for row in rows]),
         steps=array("q", [NO_STEP if row["step"] is None else row["step"] for row in rows]),
         repeats=array("i", [row["repeat"] for row in rows]),
+    )
+
+
+def columns_to_json(block: SampleBlock) -> Json:
+    """Samples of one metric as columns of equal length; a step is null where none was given."""
+    return {
+        "metric": block.metric,
+        "units": block.units,
+        "values": list(block.values),
+        "times_s": list(block.times_s),
+        "steps": [None if step == NO_STEP else step for step in block.steps],
+        "repeats": list(block.repeats),
+    }
+
+
+def columns_from_json(plain: Mapping[str, Any]) -> SampleBlock:
+    """The block of ``columns_to_json``."""
+    return SampleBlock(
+        metric=plain["metric"],
+        units=plain["units"],
+        values=array("d", [math.nan if value is None else value for value in plain["values"]]),
+        times_s=array("d", plain["times_s"]),
+        steps=array("q", [NO_STEP if step is None else step for step in plain["steps"]]),
+        repeats=array("i", plain["repeats"]),
     )

@@ -1,5 +1,6 @@
 """Runs, rows of listings, events."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -42,7 +43,10 @@ def row_to_json(row: RunRow) -> Json:
 
 def row_from_json(plain: Mapping[str, Any]) -> RunRow:
     fields = {name: item for name, item in plain.items() if name not in {"status", "metrics", "cost"}}
-    values = {metric: (each["value"], each["units"]) for metric, each in plain["metrics"].items()}
+    values = {
+        metric: (math.nan if each["value"] is None else each["value"], each["units"])
+        for metric, each in plain["metrics"].items()
+    }
     cost = cost_from_json(plain.get("cost"))
     return RunRow(**fields, status=Status(plain["status"]), values=values, cost=cost)
 

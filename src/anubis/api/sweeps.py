@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from anubis.api.json_values import Json
-from anubis.api.runs import cost_to_json
+from anubis.api.runs import cost_from_json, cost_to_json, row_from_json, row_to_json
 from anubis.contracts.sweeps import Sweep
-from anubis.model.plain import to_plain
+from anubis.model.plain import from_plain, to_plain
 from anubis.suites.halving import Cut
 from anubis.suites.sweep_state import SweepState
 from anubis.suites.sweep_table import CellResult, Combination
@@ -91,3 +91,41 @@ def _combination(each: Combination) -> Json:
 
 def _cut(cut: Cut | None) -> Mapping[str, Any] | None:
     return None if cut is None else to_plain(cut)
+
+
+def sweep_details_to_json(sweep: Sweep) -> Json:
+    """A sweep with everything that ``sweep_from_json`` needs, its descriptor included."""
+    return {**sweep_to_json(sweep), "details": to_plain(sweep)}
+
+
+def sweep_from_json(plain: Mapping[str, Any]) -> Sweep:
+    """The sweep of ``sweep_details_to_json``."""
+    return from_plain(Sweep, plain["details"])
+
+
+def progress_to_json(state: SweepState) -> Json:
+    """A sweep with the runs of its cells, by position, and what is left to do."""
+    return {
+        "sweep": sweep_details_to_json(state.sweep),
+        "runs": {str(position): row_to_json(row) for position, row in state.runs.items()},
+        "due": list(state.due),
+        "cut": {str(position): _cut(cut) for position, cut in state.cut.items()},
+        "stop": state.stop,
+        "spent": state.spent,
+        "cost": cost_to_json(state.cost),
+        "unknown_costs": state.unknown_costs,
+    }
+
+
+def progress_from_json(plain: Mapping[str, Any]) -> SweepState:
+    """The state of ``progress_to_json``."""
+    return SweepState(
+        sweep=sweep_from_json(plain["sweep"]),
+        runs={int(position): row_from_json(row) for position, row in plain["runs"].items()},
+        due=plain["due"],
+        cut={int(position): from_plain(Cut, cut) for position, cut in plain["cut"].items()},
+        stop=plain["stop"],
+        spent=plain["spent"],
+        cost=cost_from_json(plain["cost"]),
+        unknown_costs=plain["unknown_costs"],
+    )

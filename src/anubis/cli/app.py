@@ -52,6 +52,13 @@ SECTIONS = {
         "validate": "descriptors.validate:validate",
         "schema": "descriptors.validate:schema",
     },
+    "Service": {
+        "serve": "service.serve:serve",
+        "register": "service.connection:register",
+        "unregister": "service.connection:unregister",
+        "ping": "service.connection:ping",
+        "whoami": "service.connection:whoami",
+    },
     "Maintenance": {
         "doctor": "doctor.command:doctor",
         "record": "records.command:record",

@@ -18,18 +18,18 @@ else:  # --help and usage errors do not need the installation
 
 
 @contextmanager
-def open_client() -> "Iterator[client.Client]":
-    """The client of the installation that the environment names.
+def open_client(*, embedded: bool = False) -> "Iterator[client.Client]":
+    """The client of the registered service, or of the installation that the environment names.
 
-    The first use is mentioned on a terminal, because it creates the folder of all data. After any command, a worker
-    continues the runs that no process drives.
+    ``embedded``: of the installation in any case. The first use is mentioned on a terminal, because it creates the folder
+    of all data. After any command, a worker continues the runs of an installation that no process drives.
     """
     if not logging.getLogger().handlers:
         logging.getLogger().addHandler(terminal.Log())
     settings = Settings.from_env(os.environ)
     is_new = not settings.home.exists()
-    with client.Client.open(settings) as opened:
-        if is_new and terminal.interactive(sys.stderr):
+    with client.Client.embedded(settings) if embedded else client.Client.open(settings) as opened:
+        if is_new and settings.home.exists() and terminal.interactive(sys.stderr):
             terminal.note(f"created {settings.home}, the folder of all data")
         yield opened
         opened.workers.pick_up()

@@ -1,18 +1,25 @@
 """``Client``: one attribute for each noun, loaded at its first use."""
 
+import os
 from importlib import import_module
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
+from anubis.client import registration
+from anubis.late import late
 from anubis.settings import Settings
-from anubis.wiring import build
 
 if TYPE_CHECKING:
+    from anubis import wiring
     from anubis.client.protocol.judging import Alerts, Gate, Series
     from anubis.client.protocol.runs import Records, Results, Runs
     from anubis.client.protocol.schedules import Schedules
     from anubis.client.protocol.sweeps import Sweeps
     from anubis.client.protocol.tools import Alternations, Bisections, Datasets, Histories, Storage, Workers
+    from anubis.client.remote import connection
+else:  # a client needs one of them
+    wiring = late("anubis.wiring")
+    connection = late("anubis.client.remote.connection")
 
 
 class Connection(Protocol):
@@ -49,8 +56,20 @@ class Client:
 
     @classmethod
     def open(cls, settings: Settings | None = None) -> Self:
-        """A client of the installation in the given settings (None: those of the environment)."""
-        return cls("anubis.client.embedded", build(settings))
+        """A client of the registered service, else of the home folder, in these settings (None: those of the environment)."""
+        settings = settings or Settings.from_env(os.environ)
+        url = registration.url_of(settings)
+        return cls.embedded(settings) if url is None else cls.remote(url, settings)
+
+    @classmethod
+    def embedded(cls, settings: Settings) -> Self:
+        """A client that uses the home folder and the database in the settings itself."""
+        return cls("anubis.client.embedded", wiring.build(settings))
+
+    @classmethod
+    def remote(cls, url: str, settings: Settings) -> Self:
+        """A client of the service at an address."""
+        return cls("anubis.client.remote", connection.ServiceConnection(url, settings))
 
     def close(self) -> None:
         self._connection.close()

@@ -30,6 +30,15 @@ class Mounting:
     one_machine: bool = False
     #: Other programs of this machine may use the ports of the replicas.
     shares_ports: bool = False
+    #: The replicas of a run are on several nodes of a cluster, which share this file system and its paths, and perhaps run
+    #: other benchmarks too: the agent of each replica watches the others through their records, and the resource manager
+    #: gives ``mpirun`` its hosts.
+    cluster: bool = False
+
+    @property
+    def watches(self) -> bool:
+        """Whether the agent of each replica watches the others through their records."""
+        return self.one_machine or self.cluster
 
     def __post_init__(self) -> None:
         if self.inside is None and (self.records is None or self.scripts is None):
@@ -64,6 +73,9 @@ class Capabilities:
     custom_params: bool = False
     #: ``measure.isolate = "place"`` is possible.
     isolate_place: bool = False
+    #: The engine has a queue: all runs of a sweep are placed in it, and it executes at most as many of them at the
+    #: same time as ``Launch.at_once`` says.
+    queue: bool = False
     #: The program of this machine that the engine uses, for ``anubis doctor``; empty: none.
     uses: str = ""
     #: What must be installed or set before the engine can place runs, as the remedy of a refusal; empty: nothing.

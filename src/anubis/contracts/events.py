@@ -19,3 +19,7 @@ class Events(Protocol):
         Numbers become visible in order: no event with a lower number appears after one with a higher number.
         """
         ...
+
+    def last(self) -> int:
+        """The number of the newest event that was ever stored; 0 before the first one."""
+        ...

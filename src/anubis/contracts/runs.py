@@ -70,6 +70,19 @@ class StoredNames:
     labels: dict[str, tuple[str, ...]]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyedSubmission:
+    """A submission that can be repeated: with the same key, its runs are stored once."""
+
+    #: Chosen by the client; unique.
+    key: str
+    #: Digest of the request, which tells a repetition from another request with the same key.
+    digest: str
+    run_ids: tuple[str, ...]
+    #: UTC seconds.
+    created_s: float
+
+
 class RunReader(Protocol):
     """Queries of runs."""
 
@@ -97,14 +110,25 @@ class RunReader(Protocol):
         """The number of runs that are not final."""
         ...
 
+    def submission(self, key: str) -> KeyedSubmission | None:
+        """The submission with this key; None if there is none, or if it was stored more than a week before the newest one."""
+        ...
+
 
 class RunWriter(Protocol):
     """Changes by clients: they add, cancel and delete runs. Stages change runs through ``Leases``."""
 
-    def add(self, runs: Sequence[tuple[Run, str]], events: Sequence[Event]) -> None:
+    def add(
+        self,
+        runs: Sequence[tuple[Run, str]],
+        events: Sequence[Event],
+        *,
+        keyed: KeyedSubmission | None = None,
+    ) -> None:
         """Store new runs, each with the original text of its descriptor, and events, in one transaction.
 
-        A run that is stored already is not changed, and its events are dropped, so the call can be repeated.
+        A run that is stored already is not changed, and its events are dropped, so the call can be repeated. ``keyed`` is
+        stored with the runs; raises ConflictError, and stores nothing, if a submission with its key is stored.
         """
         ...
 

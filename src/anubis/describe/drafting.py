@@ -3,8 +3,8 @@
 import os
 import re
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from anubis.describe.examples import value_text
@@ -37,6 +37,9 @@ class DescriptorText:
     folder: Path
     #: Name in messages.
     name: str
+    #: Commit as the descriptor names it -> the resolved commit and its position in a series (UTC seconds), where the
+    #: submitter has read its git repository already; other commits are looked up in ``folder``.
+    commits: Mapping[str, tuple[str, float | None]] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return self.name

@@ -25,10 +25,10 @@ from anubis.pipeline.host.agent_record import agent_log
 from anubis.pipeline.host.files import check_disk, not_startable, prepare
 from anubis.pipeline.host.placements import check_claim
 from anubis.pipeline.launch import start_agent
-from anubis.pipeline.slurm import agent_zip, observing, request, script
+from anubis.pipeline.slurm import agent_zip, observing, replicas, request, script
 from anubis.pipeline.slurm.commands import Commands
 from anubis.pipeline.slurm.queue import Known, Queue
-from anubis.pipeline.slurm.spool import Entry, Spool
+from anubis.pipeline.slurm.spool import Entry, Limit, Spool
 from anubis.record import access, layout, liveness
 from anubis.settings import load, setting
 
@@ -68,7 +68,7 @@ class SlurmSettings:
     constraint: str = setting("ANUBIS_SLURM_CONSTRAINT", default="")
     #: Type of GPUs, as `gres` names it; name; any
     gpu_type: str = setting("ANUBIS_SLURM_GPU_TYPE", default="")
-    #: Longest time limit that is requested; seconds; that of the partition
+    #: Longest time limit that is requested; 0: that of the partition; seconds
     time_limit_s: float = setting("ANUBIS_SLURM_TIME_LIMIT_S", default=0.0)
     #: Further options of `sbatch`, for example `--exclusive --reservation=bench`; words; none
     options: tuple[str, ...] = setting("ANUBIS_SLURM_OPTIONS", default=(), read=_words)
@@ -110,13 +110,16 @@ class SlurmEngine:
     def capabilities(self) -> Capabilities:
         settings, program = self._settings, self._commands.program
         return Capabilities(
-            strategies=frozenset({Strategy.SINGLE_NODE}),
+            strategies=frozenset(Strategy),
             mounting=Mounting(
                 agent=(settings.python or sys.executable, *start_agent(str(self._agent.path))),
                 records=str(settings.records),
                 scripts=str(settings.folder / "scripts"),
+                address=script.ADDRESS,
+                cluster=True,
             ),
             data=True,
+            queue=True,
             instance_types=True,
             gpus=math.inf,
             cpus=math.inf,
@@ -130,20 +133,20 @@ class SlurmEngine:
 
     def place(self, run: Run, launch: Launch) -> Placement:
         """Store what the nodes need. The next observation submits it, together with that of other runs."""
-        (replica,) = launch.replicas
         placement, entry, settings = self._placement(run), self._entry(run), self._settings
         check_claim(str(self._record(run)))
-        if entry.exists or observing.is_claimed(self._record(run)):
+        if entry.exists or replicas.is_claimed(self._record(run)):
             return placement
         check_disk(settings.folder, settings.min_free_bytes)
         self._reap_once()
-        options = request.options_of(replica.role, self._defaults())
-        content = script.element(replica, str(entry.folder), modules=settings.modules, setup=settings.setup)
+        options = request.options_of(launch, self._defaults())
+        scripts = script.scripts(launch, str(entry.folder), modules=settings.modules, setup=settings.setup)
         try:
             self._agent.build()
-            prepare(replica)
+            for replica in launch.in_order:
+                prepare(replica)
             check_claim(str(self._record(run)))  # it may have been revoked while this process was stopped
-            self._spool.create(entry, content, options)
+            self._spool.create(entry, scripts, options, Limit.of(run, launch))
         except OSError as error:
             raise not_startable(error, settings.records) from error
         self._queue.add(entry)
@@ -173,9 +176,9 @@ class SlurmEngine:
         is_here = placement.details.get("folder") == self._folder and entry.exists
         if not is_here or placement.name in self._ends:
             return
-        # An agent that starts later finds this file.
-        os.close(access.create(str(record / layout.CANCEL), os.O_WRONLY))
-        liveness.revoke(str(record))
+        _request_end(record)
+        for each in (record, *replicas.beside(record)):
+            liveness.revoke(str(each))
         self._queue.cancel(self._queue.known(entry).id)
 
     def logs(self, placement: Placement) -> Iterator[bytes]:
@@ -193,16 +196,27 @@ class SlurmEngine:
     def _look(self, placement: Placement) -> Observation:
         record, entry = Path(placement.details["record"]), self._spool.entry(placement.name)
         known = self._queue.known(entry) if entry.exists else None
-        found = observing.result(record)
+        found = replicas.result(record)
         if found:
-            seen = observing.recorded(record, found, known or Known())
+            seen = observing.recorded(record, found, known or Known(), entry.failed if known else None)
         elif known:
             seen = observing.unfinished(record, entry, known, self._spool.output_of(entry))
         else:
             seen = _LOST
-        if known and seen.seen in {Seen.ENDED, Seen.LOST}:
-            self._end(placement.name, entry, known, seen)
+        if known:
+            self._settle(record, entry, known, seen)
         return seen
+
+    def _settle(self, record: Path, entry: Entry, known: Known, seen: Observation) -> None:
+        """End what is left of a run that has ended, or cannot end by itself."""
+        others = replicas.beside(record)
+        if seen.seen not in {Seen.ENDED, Seen.LOST}:
+            if replicas.is_stalled(record, others):
+                self._queue.cancel(known.id)
+            return
+        if replicas.open_among(others):  # on a node that Slurm does not reach, but that reads this
+            _request_end(record)
+        self._end(entry.name, entry, known, seen)
 
     def _end(self, name: str, entry: Entry, known: Known, seen: Observation) -> None:
         """Keep the observation, and remove the scripts of the attempt: they contain secrets."""
@@ -239,3 +253,8 @@ class SlurmEngine:
         if self._reaping.acquire(blocking=False):
             reap = partial(self._spool.reap, self._settings.records)
             threading.Thread(target=reap, daemon=True, name="reap scripts").start()
+
+
+def _request_end(record: Path) -> None:
+    """Store that the run must end; an agent that starts later finds it too."""
+    os.close(access.create(str(record / layout.CANCEL), os.O_WRONLY))

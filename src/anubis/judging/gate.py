@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from math import inf, isfinite, nextafter
 
@@ -13,7 +13,6 @@ from anubis.analysis.samples.spread import ROBUST_FROM
 from anubis.contracts.world import World
 from anubis.judging.alert_rules import is_level_shift
 from anubis.judging.baseline import (
-    LOOKBACK_POINTS,
     ContenderRuns,
     Key,
     Level,
@@ -21,13 +20,13 @@ from anubis.judging.baseline import (
     session_sizes,
 )
 from anubis.judging.gate_bounds import BoundedMetric, check_bounds
-from anubis.judging.gate_names import names
+from anubis.judging.gate_history import Contenders, gate_histories
+from anubis.judging.gate_names import names, same_benchmark
 from anubis.judging.rounds import Slot, pairs_of, slots_of
 from anubis.judging.series import in_order, judged_metrics
 from anubis.judging.units import Place, in_unit, joined, place_of
 from anubis.judging.unstable_history import with_unstable_histories
 from anubis.model.alert import Alert, AlertKind, AlertState
-from anubis.model.identity import series_key
 from anubis.model.points import Point, PointBlock
 from anubis.model.run import Run
 from anubis.model.status import Status
@@ -40,8 +39,6 @@ from anubis.reporting.status_words import WORDS
 MIN_EFFECT = 0.02
 #: States of alerts whose change of level is known.
 _KNOWN_LEVELS = (AlertState.CONFIRMED, AlertState.ACKNOWLEDGED, AlertState.ACCEPTED, AlertState.MUTED)
-#: Runs in each session of the history for which the history is read, if the contender has as many.
-MOST_RUNS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,11 +163,10 @@ def _compared_groups(
     if not groups:
         return []
     units = {place_of(points[-1]): points[-1].units for group in groups for points in group.points.values()}
-    blocks = joined(_blocks(groups, world), units)
     alerts = world.alerts.find(states=_KNOWN_LEVELS)
-    before = baseline_levels(
-        blocks, {(g.series_key, g.fingerprint): _contender_runs(g) for g in groups}, alerts
-    )
+    contenders = {(group.series_key, group.fingerprint): _contender_runs(group) for group in groups}
+    blocks = joined(_blocks(groups, contenders, alerts, world), units)
+    before = baseline_levels(blocks, contenders, alerts)
     baselines = before if sides.baseline is None else _given_levels(sides.baseline, groups, world, units)
     slots = slots_of([*sides.contender, *(sides.baseline or ())])
     measured: dict[tuple[str, str], set[str]] = defaultdict(set)
@@ -219,15 +215,21 @@ def _contender_runs(group: _Group) -> ContenderRuns:
     )
 
 
-def _blocks(groups: Sequence[_Group], world: World) -> Sequence[PointBlock]:
+def _blocks(
+    groups: Sequence[_Group], contenders: Contenders, alerts: Iterable[Alert], world: World
+) -> Sequence[PointBlock]:
     """The histories of all series that the contender measured, including its own points."""
-    runs = max(len(next(iter(group.points.values()))) for group in groups)
+    metrics = {metric for group in groups for metric in group.points}
     latest_s = max(points[-1].order_s for group in groups for points in group.points.values())
-    return world.points.histories(
-        list({group.series_key for group in groups}),
-        list({metric for group in groups for metric in group.points}),
+    # An accepted level may begin long ago.
+    has_accepted = any(alert.state is AlertState.ACCEPTED for alert in alerts)
+    return gate_histories(
+        world,
+        contenders,
+        metrics,
+        metrics if has_accepted else {next(iter(group.points)) for group in groups},
         before_s=nextafter(latest_s, inf),
-        most=LOOKBACK_POINTS * min(runs, MOST_RUNS) + 2 * runs,
+        runs=max(len(next(iter(group.points.values()))) for group in groups),
     )
 
 
@@ -247,7 +249,7 @@ def _given_levels(
     of_contender = {group.series_key: group.run for group in groups}
     for key, run in of_contender.items():
         is_single = len(of_baseline) == len(of_contender) == 1
-        same = set(of_baseline) if is_single else _same_benchmark(run, of_baseline)
+        same = set(of_baseline) if is_single else same_benchmark(run, of_baseline)
         for point in in_order([point for other in same for point in by_series[other]]):
             to = units.get((key, point.fingerprint, point.metric), point.units)
             by_key[key, point.fingerprint, point.metric, to] += in_unit([point], to)
@@ -261,23 +263,6 @@ def _given_levels(
         )
         for key, points in by_key.items()
     }
-
-
-def _same_benchmark(run: Run, candidates: Mapping[str, Run]) -> set[str]:
-    """The series of the baseline that a run is compared with.
-
-    The same series; else the series that differ only in labels; else the only series with the same name.
-    """
-    if run.series_key in candidates:
-        return {run.series_key}
-    name = run.descriptor.info.name
-    named = {key: one for key, one in candidates.items() if one.descriptor.info.name == name}
-    alike = {key for key, one in named.items() if _without_labels(one) == _without_labels(run)}
-    return alike or (set(named) if len(named) == 1 else set())
-
-
-def _without_labels(run: Run) -> str:
-    return series_key(replace(run.descriptor, info=replace(run.descriptor.info, labels={})))
 
 
 def _add_sides(

@@ -213,7 +213,7 @@ class Halving:
 class SweepRules:
     """How the cells of a sweep are run. Needs a matrix."""
 
-    #: Cells that are submitted and not final at the same time; default: the engine decides.
+    #: Cells in progress at the same time; default: the engine decides.
     max_parallel: int | None = None
     #: The sweep stops if so many cells fail with the same cause before any other ends; 0: never.
     stop_after: int = 5

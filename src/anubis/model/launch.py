@@ -131,6 +131,10 @@ class Launch:
 
     #: In the order of roles and ranks.
     replicas: tuple[Replica, ...]
+    #: The role whose ranks the measured replica starts, as ``mpirun`` does; None: the engine starts all.
+    launched: Role | None = None
+    #: Most runs of its family that execute at the same time, for engines with a queue; 0: no limit.
+    at_once: int = 0
 
     @property
     def measured(self) -> Replica:

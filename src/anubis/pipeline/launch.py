@@ -71,7 +71,8 @@ def launch_of(
     return Launch(
         replicas=tuple(
             builder.replica(role, rank) for role in builder.started for rank in range(role.replicas)
-        )
+        ),
+        launched=builder.launched,
     )
 
 
@@ -85,8 +86,8 @@ def _scripts(key: str | None, mounting: Mounting, objects: Objects) -> Mount | N
 
 
 def _first_port(run: Run, bundle: Bundle, mounting: Mounting) -> int:
-    """The first port of a run on the machine that its replicas share; 0: each has another address."""
-    if not mounting.one_machine:
+    """The first port of a run on machines that it shares with others; 0: they are only for this run."""
+    if not mounting.watches:
         return 0
     strategy = run.descriptor.hardware.strategy
     count = sum(role.replicas for role in bundle.roles) if strategy is Strategy.PARAMETER_SERVER else 1
@@ -111,9 +112,14 @@ class _Builder:
 
     @property
     def started(self) -> tuple[Role, ...]:
-        """The roles that the engine starts: on one machine, the launcher of MPI starts the ranks itself."""
-        starts_all = self.strategy not in MPI or not self.mounting.one_machine
-        return tuple(role for role in self.bundle.roles if starts_all or role.name != WORKER)
+        """The roles that the engine starts."""
+        return tuple(role for role in self.bundle.roles if role is not self.launched)
+
+    @property
+    def launched(self) -> Role | None:
+        """The role whose ranks the launcher of MPI starts itself, with their agents."""
+        launches = self.strategy in MPI and self.mounting.watches
+        return next((role for role in self.bundle.roles if launches and role.name == WORKER), None)
 
     @property
     def strategy(self) -> Strategy:
@@ -187,22 +193,33 @@ class _Builder:
 
     @property
     def _network(self) -> Network:
-        return Network(address=self.address, first_port=self.first_port)
+        return Network(
+            address=self.address,
+            first_port=self.first_port,
+            one_machine=self.mounting.one_machine,
+            hosts_assigned=self.mounting.cluster,
+        )
 
     def _launcher_files(self, role: Role, record: str) -> dict[str, LaunchFile]:
-        hosts = variables.hosts(self.bundle, network=self._network)
-        files = {f"{record}/{layout.HOSTS}": LaunchFile(content=hosts.encode())}
-        if not self.mounting.one_machine:
+        files: dict[str, LaunchFile] = {}
+        mounting = self.mounting
+        if not mounting.cluster:
+            hosts = variables.hosts(self.bundle, network=self._network)
+            files[f"{record}/{layout.HOSTS}"] = LaunchFile(content=hosts.encode())
+        if not mounting.watches:
             return files
         given = {**self._options(role, "", ""), **_OF_THE_MACHINE}
         ranks = ranks_of(self._seen_record(role, layout.FIRST_RANK))
-        return files | groups.rank_files(role, record, ranks, self.mounting.agent, given)
+        return files | groups.rank_files(
+            role, record, ranks, mounting.agent, given, one_machine=mounting.one_machine
+        )
 
     def _group(self, role: Role, rank: int) -> dict[str, Any] | None:
-        if not self.mounting.one_machine:
+        if not self.mounting.watches:
             return None
         roles = {each.name: each for each in self.started}
-        return groups.group(role, rank, roles, self._seen_record, self.strategy)
+        one_machine = self.mounting.one_machine
+        return groups.group(role, rank, roles, self._seen_record, self.strategy, one_machine=one_machine)
 
     def _seen_record(self, role: Role, rank: int) -> str:
         """The record of a replica as the others see it."""

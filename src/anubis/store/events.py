@@ -54,3 +54,7 @@ class StoredEvents:
                 "events_of_run", run_id=id_bytes(run_id), after_seq=after_seq, most=limit
             )
         return [event_of(row) for row in rows]
+
+    def last(self) -> int:
+        (row,) = self._database.rows("last_event")
+        return int(row.seq)

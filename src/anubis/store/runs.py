@@ -3,17 +3,18 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from anubis.contracts.runs import RunQuery, RunRow, StoredNames
+from anubis.contracts.runs import KeyedSubmission, RunQuery, RunRow, StoredNames
 from anubis.model.errors import NotFoundError
 from anubis.model.ids import short_id
 from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Event, Run
-from anubis.store.adding import add_points, add_runs, replace_samples
+from anubis.store.adding import add_points, add_runs, adding, replace_samples
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import event_words, write_events
 from anubis.store.listing import find
 from anubis.store.rows import id_bytes, id_text, run_of
 from anubis.store.sql.database import Database, Session, chunked
+from anubis.store.suites.submissions import once, submission_of
 from anubis.store.text import unpacked
 
 #: Maximum number of candidates of an ambiguous prefix in a message.
@@ -80,9 +81,19 @@ class StoredRuns:
         (row,) = self._database.rows("unfinished")
         return int(row.runs)
 
-    def add(self, runs: Sequence[tuple[Run, str]], events: Sequence[Event]) -> None:
+    def submission(self, key: str) -> KeyedSubmission | None:
+        return next(map(submission_of, self._database.rows("submission", key=key)), None)
+
+    def add(
+        self,
+        runs: Sequence[tuple[Run, str]],
+        events: Sequence[Event],
+        *,
+        keyed: KeyedSubmission | None = None,
+    ) -> None:
         """See the contract. Stored runs and their events are not changed, so a call may be repeated."""
-        add_runs(self._database, self._dictionaries, runs, events=events)
+        work = adding(self._dictionaries, runs, events=events)
+        self._database.transact(work if keyed is None else once(keyed, work))
 
     def add_finished(
         self,

@@ -58,11 +58,12 @@ def read(
         file, overrides=overrides, warned=warned, overlays=overlays
     )
     where = folder or own_folder
+    known = file.commits if isinstance(file, DescriptorText) else {}
     for cell in describe.cells(descriptor):
-        tested = subject.resolve(cell.descriptor.subject, where)
+        tested, position_s = subject.looked_up(cell.descriptor.subject, where, known)
         yield Submission(
             descriptor=replace(cell.descriptor, subject=tested),
-            order_s=subject.order_s(tested, where),
+            order_s=position_s,
             text=text,
             cell={**({"file": name} if name else {}), **cell.values},
             folder=stored(where),
@@ -134,7 +135,7 @@ def _names(files: Sequence[Path | DescriptorText]) -> list[str]:
     """The name of each file in the family: file name, else path, else path and number; empty for a single file."""
     if len(files) == 1:
         return [""]
-    for names in ([file.name for file in files], [str(file) for file in files]):
+    for names in ([Path(file.name).name for file in files], [str(file) for file in files]):
         if len(set(names)) == len(files):
             return names
     return [f"{file} ({number})" for number, file in enumerate(files, 1)]

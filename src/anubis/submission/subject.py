@@ -1,6 +1,7 @@
 """The subject of a run: ``commit = "auto"`` is replaced by the commit of the working tree of the descriptor."""
 
 import subprocess
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +25,17 @@ def resolve(subject: Subject, folder: Path) -> Subject:
     commit = _git(folder, "rev-parse", "HEAD")
     dirty = _git(folder, "status", "--porcelain", "--untracked-files=no")
     return replace(subject, commit=f"{commit}{DIRTY}" if dirty else commit)
+
+
+def looked_up(
+    subject: Subject, folder: Path, known: Mapping[str, tuple[str, float | None]]
+) -> tuple[Subject, float | None]:
+    """The resolved subject and its position; from ``known`` (see ``DescriptorText.commits``) if it contains the commit."""
+    if subject.commit and subject.commit in known:
+        commit, position_s = known[subject.commit]
+        return replace(subject, commit=commit), position_s
+    tested = resolve(subject, folder)
+    return tested, order_s(tested, folder)
 
 
 def order_s(subject: Subject, folder: Path) -> float | None:

@@ -10,7 +10,7 @@ from anubis.contracts.world import World
 from anubis.model.cause import Cause
 from anubis.model.descriptor import Descriptor
 from anubis.model.errors import BadInputError
-from anubis.model.run import CANCEL_EVENT, Event
+from anubis.model.run import CANCEL_EVENT, Event, Seen
 from anubis.model.status import Status
 from anubis.submission.environment import adding
 from anubis.suites.sweep_cells import SweepCells, run_id_of
@@ -100,7 +100,9 @@ def cancel_unfinished(world: World, sweep: Sweep, *, actor: str = "") -> None:
     """Request the cancellation of the runs that are not placed yet; see ``leave`` for those that run."""
     everything = sweep.phase is SweepPhase.CANCELLED or sweep.cause is not None
     rows = [row for row in rows_of(world, sweep) if not row.status.final]
-    rows = [row for row in rows if everything or row.status in _WAITING]
+    if not everything:
+        queued = _queued(world, rows)
+        rows = [row for row in rows if row.status in _WAITING or row.id in queued]
     now_s, why = world.clock.now_s(), f"the sweep is {sweep.phase.value}"
     data = {} if sweep.cause is None else {"cause": sweep.cause.value}
     why = why if sweep.cause is None else f"{why}: {sweep.reason}"
@@ -113,6 +115,20 @@ def cancel_unfinished(world: World, sweep: Sweep, *, actor: str = "") -> None:
         run = world.runs.get(run_id)
         if run.placement and (engine := world.engines.get(run.engine)):
             engine.cancel(run.placement)
+
+
+def _queued(world: World, rows: Sequence[RunRow]) -> set[str]:
+    """The runs of these that wait in the queue of their engine."""
+    found: set[str] = set()
+    for name in {row.engine for row in rows}:
+        engine = world.engines.get(name)
+        if engine is None or not engine.capabilities.queue:
+            continue
+        runs = [world.runs.get(row.id) for row in rows if row.engine == name and row.status is Status.WATCH]
+        placements = {run.placement.name: run.id for run in runs if run.placement}
+        seen = engine.observe([run.placement for run in runs if run.placement])
+        found |= {placements[each] for each, what in seen.items() if what.seen is Seen.WAITING}
+    return found
 
 
 def resume(world: World, sweep: Sweep) -> Sweep:

@@ -22,6 +22,8 @@ log = logging.getLogger(__name__)
 
 #: Runs of one sweep that are submitted ahead of the engine, if the sweep has no limit.
 AHEAD = 128
+#: The same, if the engine has a queue that also honours the limit of the sweep.
+QUEUED = 1000
 #: Pause between two turns while a sweep runs, seconds.
 PAUSE_S = 0.1
 #: Runs in one transaction.
@@ -112,6 +114,11 @@ class _Driven:
         self._earlier = [row for row in rows if row.id not in self._positions]
         self._note(rows)
 
+    @property
+    def _has_queue(self) -> bool:
+        engine = self._world.engines.get(self.sweep.descriptor.info.execution_engine)
+        return engine is not None and engine.capabilities.queue
+
     def look(self) -> "sweep_state.SweepState":
         """The state now."""
         open_ids = tuple(run.id for run in self._runs.values() if not run.status.final)
@@ -128,7 +135,7 @@ class _Driven:
     def submit(self, state: "sweep_state.SweepState") -> None:
         """Store the next runs, as many as the limit of the sweep permits."""
         rules = self.sweep.descriptor.sweep
-        limit = (rules.max_parallel if rules else None) or AHEAD
+        limit = QUEUED if self._has_queue else (rules.max_parallel if rules else None) or AHEAD
         due = state.due[: max(0, limit - state.unfinished)]
         for start in range(0, len(due), BATCH):
             ids = sweep_actions.add_runs(self._world, self._cells, due[start : start + BATCH])

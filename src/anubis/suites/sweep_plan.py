@@ -7,6 +7,7 @@ from typing import Any
 
 from anubis.contracts.sweeps import Sweep
 from anubis.contracts.world import World
+from anubis.describe.drafting import DescriptorText
 from anubis.model.descriptor import Descriptor, SweepRules
 from anubis.model.errors import BadInputError
 from anubis.model.ids import new_run_id
@@ -18,7 +19,7 @@ from anubis.suites.sweep_cells import SweepCells
 
 
 def plan(
-    file: Path,
+    file: Path | DescriptorText,
     world: World,
     *,
     overrides: Mapping[str, str],
@@ -41,7 +42,8 @@ def plan(
             f"{title} describes one run, not a sweep",
             remedy="add [matrix], or measure it with anubis run",
         )
-    descriptor = _resolved(read, folder, default_engine, script)
+    known = file.commits if isinstance(file, DescriptorText) else {}
+    descriptor = _resolved(read, folder, default_engine, script, known)
     if max_parallel is not None:
         descriptor = replace(
             descriptor, sweep=replace(descriptor.sweep or SweepRules(), max_parallel=max_parallel)
@@ -59,11 +61,17 @@ def plan(
     return replace(sweep, cells=_checked(sweep, world))
 
 
-def _resolved(descriptor: Descriptor, folder: Path, default_engine: str, script: str | None) -> Descriptor:
+def _resolved(
+    descriptor: Descriptor,
+    folder: Path,
+    default_engine: str,
+    script: str | None,
+    known: Mapping[str, tuple[str, float | None]],
+) -> Descriptor:
     """With the engine, the commit and the script of this submission."""
     chosen: Any = with_engine(Submission(descriptor=descriptor, text="", script=script), default_engine)
     final: Descriptor = chosen.descriptor
-    return replace(final, subject=subject.resolve(final.subject, folder))
+    return replace(final, subject=subject.looked_up(final.subject, folder, known)[0])
 
 
 def _checked(sweep: Sweep, world: World) -> tuple[str, ...]:

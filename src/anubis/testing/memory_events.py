@@ -23,3 +23,7 @@ class FakeEvents:
                 for event in self._shelf.events
                 if (event.seq or 0) > after_seq and run_id in {None, event.run_id}
             ][:limit]
+
+    def last(self) -> int:
+        with self._shelf.lock:
+            return self._shelf.last_seq

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from anubis.contracts.runs import RunQuery, RunRow, StoredNames
-from anubis.model.errors import NotFoundError
+from anubis.contracts.runs import KeyedSubmission, RunQuery, RunRow, StoredNames
+from anubis.model.errors import ConflictError, NotFoundError
 from anubis.model.ids import short_id
 from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Event, Run, finished_period
@@ -71,8 +71,26 @@ class FakeRuns:
         with self._shelf.lock:
             return sum(not run.status.final for run in self._shelf.runs.values())
 
-    def add(self, runs: Sequence[tuple[Run, str]], events: Sequence[Event]) -> None:
+    def submission(self, key: str) -> KeyedSubmission | None:
         with self._shelf.lock:
+            return self._shelf.submissions.get(key)
+
+    def add(
+        self,
+        runs: Sequence[tuple[Run, str]],
+        events: Sequence[Event],
+        *,
+        keyed: KeyedSubmission | None = None,
+    ) -> None:
+        with self._shelf.lock:
+            if keyed:
+                if keyed.key in self._shelf.submissions:
+                    raise ConflictError(f"a submission with the key {keyed.key!r} is stored")
+                self._shelf.submissions = {
+                    key: each
+                    for key, each in self._shelf.submissions.items()
+                    if each.created_s >= keyed.created_s - 7 * 86_400
+                } | {keyed.key: keyed}
             given = {run.id for run, _ in runs}
             new = [(run, text) for run, text in runs if run.id not in self._shelf.runs]
             if runs and not new:

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from anubis.contracts.runs import KeyedSubmission
 from anubis.contracts.sweeps import Sweep
 from anubis.model.alert import Alert
 from anubis.model.delivery import Delivery, DeliveryStatus
@@ -34,6 +35,7 @@ class MemoryState:
     deliveries: dict[int, Delivery] = field(default_factory=dict)
     sweeps: dict[str, Sweep] = field(default_factory=dict)
     delivery_leases: dict[int, Lease] = field(default_factory=dict)
+    submissions: dict[str, KeyedSubmission] = field(default_factory=dict)
     last_seq: int = 0
     lock: threading.RLock = field(default_factory=threading.RLock)
 

@@ -35,9 +35,10 @@ def records(tmp_path):
         os.close(lock)
 
 
-def joint(record, other, waiting, *, until=""):
+def joint(record, other, waiting, *, until="", one_machine=True):
     needs = [] if until else [{"name": "benchmark 1", "record": other}]
     facts = {"until": until, "needs": needs, "in_step": [other], "ranks": "", "is_service": False}
+    facts["one_machine"] = one_machine
     path = Path(record, layout.GROUP)
     path.write_text(json.dumps(facts))
     causes = []
@@ -80,4 +81,14 @@ def test_another_replica_prepares_nothing_and_waits_for_the_measured_one(records
     waiting = Waiting(lambda: step(measured))
     assert joint(other, measured, waiting, until=measured).may_begin(lambda: pytest.fail("prepared"))
     assert waiting.steps == []
+    assert steps(other) == 1
+
+
+def test_a_replica_on_another_machine_prepares_that_before_it_waits(records):
+    measured, other = records
+    seen = []
+    waiting = Waiting(lambda: step(measured))
+    begins = joint(other, measured, waiting, until=measured, one_machine=False)
+    assert begins.may_begin(lambda: seen.append(steps(other)))
+    assert seen == [0]
     assert steps(other) == 1

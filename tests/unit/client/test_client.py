@@ -3,16 +3,17 @@
 import inspect
 import os
 import sys
+from dataclasses import replace
 from importlib import import_module
 
 import pytest
 
 import anubis
 from anubis.cli.select import refs
-from anubis.client import Client
+from anubis.client import Client, registration
 from anubis.client.protocol import judging, runs, schedules, sweeps, tools
 from anubis.contracts.runs import RunQuery
-from anubis.model.errors import BadInputError, NotFoundError
+from anubis.model.errors import BadInputError, NotFoundError, StoreError
 from anubis.model.status import Status
 from anubis.pipeline.lease_owner import new_owner
 from anubis.record import liveness
@@ -73,6 +74,37 @@ def test_a_noun_has_the_methods_of_its_protocol(noun, client):
             own = getattr(type(part), name)
             assert own is not method, f"{name} is implemented"
             assert list(inspect.signature(own).parameters) == list(inspect.signature(method).parameters)
+
+
+@pytest.mark.parametrize("noun", PROTOCOLS)
+def test_a_client_of_a_service_has_the_methods_of_the_protocol(noun, settings):
+    with Client.remote("http://127.0.0.1:1", settings) as remote:
+        part = getattr(remote, noun)
+    assert PROTOCOLS[noun] in type(part).__mro__
+    for name, method in vars(PROTOCOLS[noun]).items():
+        if not name.startswith("_"):
+            own = getattr(type(part), name)
+            assert own is not method, f"{name} is implemented"
+            assert list(inspect.signature(own).parameters) == list(inspect.signature(method).parameters)
+
+
+def test_a_client_is_that_of_the_registered_service(settings):
+    registration.register(settings, "http://127.0.0.1:1")
+    with Client.open(settings) as remote, pytest.raises(StoreError, match="does not answer"):
+        remote.runs.engines()
+    with Client.open(replace(settings, service_url="none")) as local:
+        assert "process" in local.runs.engines()
+    registration.unregister(settings)
+    with Client.open(settings) as local:
+        assert "process" in local.runs.engines()
+
+
+@pytest.mark.parametrize("content", ["", "{}", '{"url": 5}', '{"url": "ftp://x"}', "\0"])
+def test_a_damaged_registration_is_an_error_with_the_remedy(settings, content):
+    (settings.home / registration.FILE).write_text(content)
+    with pytest.raises(BadInputError, match="damaged") as caught:
+        Client.open(settings)
+    assert "anubis register" in caught.value.remedy
 
 
 def test_an_unknown_noun_is_named(client):

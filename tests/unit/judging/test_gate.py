@@ -11,6 +11,7 @@ from anubis.model.alert import AlertState
 from anubis.model.cause import Cause
 from anubis.model.descriptor import Info, Subject
 from anubis.model.metric import Better, Metric, Output, Threshold
+from anubis.model.points import Period
 from anubis.model.run import Step
 from anubis.model.status import Status
 from anubis.model.verdict import Estimator, Judgement
@@ -29,8 +30,10 @@ def bench(house):
         at = 0
         descriptor = replace(a_descriptor("bench"), output=Output(metrics=METRICS))
 
-        def run(self, level=100.0, *, subject=None, order_s=None, machine="m", **changes):
-            """One run; by default with a different subject."""
+        def run(
+            self, level=100.0, *, subject=None, order_s=None, machine="m", only=None, start_s=None, **changes
+        ):
+            """One run; by default with a different subject, all metrics and no session (which begins at ``start_s``)."""
             self.at += 1
             descriptor = changes.pop("descriptor", self.descriptor)
             subject = subject or f"commit-{self.at:03}"
@@ -56,6 +59,7 @@ def bench(house):
                     units="u",
                 )
                 for metric in descriptor.output.metrics
+                if only in (None, metric.name)
             ]
             (claimed,) = house.leases.claim("t", now_s=house.clock.now_s(), lease_s=9.0, limit=1)
             status = Status.FAILED if cause else Status.SUCCEEDED
@@ -64,6 +68,9 @@ def bench(house):
                 cause=cause,
                 reason="why" if cause else "",
                 points=() if cause else tuple(points),
+                period=None
+                if start_s is None
+                else Period(machine=machine, start_s=start_s, end_s=start_s + 1),
             )
             return house.leases.apply("t", claimed, step, now_s=house.clock.now_s())
 
@@ -471,3 +478,23 @@ def test_given_runs_are_compared_whatever_the_history(bench):
 
     assert judgements(report)["throughput"] is Judgement.REGRESSED
     assert report.comparisons[0].note == ""
+
+
+def test_a_metric_that_few_runs_measured_has_the_same_baseline_among_others_as_alone(bench):
+    for at in range(60):
+        bench.run(only=None if at % 3 == 0 else METRICS[0].name)
+    runs = [bench.run(103.0, subject="new", order_s=100.0) for _ in range(2)]
+    together, alone = (
+        {one.metric: one for one in bench.check(*runs, metrics=metrics).comparisons[0].comparison.verdicts}
+        for metrics in ((), ("loss",))
+    )
+    assert {metric: one.n_baseline for metric, one in together.items()} == {"throughput": 20, "loss": 17}
+    assert (alone["loss"].n_baseline, alone["loss"].baseline) == (17, together["loss"].baseline)
+
+
+def test_sessions_with_as_many_runs_as_the_contender_are_read_whole(bench):
+    for at in range(30):
+        bench.history(*[100.0] * 3, subject=f"old-{at}", order_s=float(at), start_s=1e5 * at)
+    runs = [bench.run(103.0, subject="new", order_s=100.0, start_s=1e7) for _ in range(3)]
+    verdicts = bench.check(*runs).comparisons[0].comparison.verdicts
+    assert [(verdict.n_baseline, verdict.sessions) for verdict in verdicts] == [(60, (20, 1))] * 2

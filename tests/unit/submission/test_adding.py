@@ -42,7 +42,7 @@ def test_nothing_is_stored_if_an_environment_cannot_be_provided(world, tmp_path)
 
 def test_no_environment_is_left_if_the_database_does_not_answer(world, tmp_path):
     class Away:
-        def add(self, runs, events):
+        def add(self, runs, events, *, keyed=None):
             raise StoreError("the database is away")
 
     with pytest.raises(StoreError):

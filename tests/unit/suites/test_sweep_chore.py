@@ -12,8 +12,9 @@ from anubis.model.cause import Cause
 from anubis.model.errors import BadInputError
 from anubis.model.hardware import UNKNOWN, Cost
 from anubis.model.ids import new_run_id
-from anubis.model.run import Step
+from anubis.model.run import Observation, Seen, Step
 from anubis.model.status import Status
+from anubis.pipeline.stages.place import place
 from anubis.suites import sweep_actions
 from anubis.suites.sweep_cells import SweepCells, run_id_of
 from anubis.suites.sweep_chore import AHEAD, PAUSE_S, SweepChore
@@ -55,9 +56,11 @@ def sweeps(house):
         world.leases.apply("me", run, step, now_s=house.clock.now_s())
 
     def end(row, status=Status.SUCCEEDED, cause=None, cost=None):
+        apply(row, Step(status=status, cause=cause, reason="because" if cause else "", cost=cost))
+
+    def apply(row, step):
         house.clock.advance(1)
         (run,) = [run for run in claimed() if run.id == row.id]
-        step = Step(status=status, cause=cause, reason="because" if cause else "", cost=cost)
         world.leases.apply("me", run, step, now_s=house.clock.now_s())
 
     def claimed():
@@ -74,6 +77,7 @@ def sweeps(house):
         rows=rows,
         place=place,
         end=end,
+        apply=apply,
         start=start,
     )
 
@@ -110,6 +114,39 @@ def test_a_large_sweep_is_submitted_little_by_little(sweeps):
     sweeps.start(count=AHEAD + 10)
     sweeps.chore.turn()
     assert len(sweeps.rows()) == AHEAD
+
+
+def with_queue(world):
+    """Let the engine have a queue; returns it."""
+    engine = world.engines["fake"]
+    engine.capabilities = replace(engine.capabilities, queue=True)
+    return engine
+
+
+def test_an_engine_with_a_queue_gets_all_cells_and_the_limit(sweeps):
+    engine = with_queue(sweeps.world)
+    sweeps.start(count=AHEAD + 10, rules="max_parallel = 3")
+    sweeps.chore.turn()
+    assert len(sweeps.rows()) == AHEAD + 10
+    run = sweeps.world.runs.get(sweeps.rows()[0].id)
+    place(run, sweeps.world, 0.0)
+    (launch,) = engine.launches.values()
+    assert launch.at_once == 3
+
+
+def test_a_sweep_that_stops_leaves_nothing_in_the_queue_of_its_engine(sweeps):
+    engine = with_queue(sweeps.world)
+    sweeps.start(count=4, rules="stop_after = 1")
+    sweeps.chore.turn()
+    failed, running, queued, _ = sweeps.rows()
+    for row, seen in ((running, Seen.RUNNING), (queued, Seen.WAITING)):
+        step = place(sweeps.world.runs.get(row.id), sweeps.world, 0.0)
+        sweeps.apply(row, step)
+        engine.seen[step.placement.name] = Observation(seen=seen)
+    sweeps.end(failed, Status.FAILED, Cause.USER_ERROR)
+    assert sweeps.chore.turn() is None
+    asked = [sweeps.world.runs.get(row.id).cancel_requested for row in sweeps.rows()[1:]]
+    assert asked == [False, True, True]
 
 
 def test_two_processes_submit_every_cell_once(sweeps):

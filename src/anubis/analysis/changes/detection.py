@@ -87,7 +87,8 @@ def instabilities(
 
 def _edges(prepared: Prepared, min_effect: float) -> list[tuple[float, float]]:
     """For every series the smallest differences down and up of a large enough change."""
-    return [scale.smallest(min_effect) for scale in prepared.scales]
+    edges = {scale: scale.smallest(min_effect) for scale in set(prepared.scales)}
+    return [edges[scale] for scale in prepared.scales]
 
 
 def _groups(series: Sequence[Series]) -> list[tuple[list[int], Prepared]]:

@@ -120,8 +120,12 @@ class Prepared:
 
 def prepare(values: Floats, errors: Floats | None) -> Prepared:
     """Prepare values and their standard errors, both (series, points) with at least FEWEST_POINTS points."""
-    scales = [Scale.of(row) for row in values]
-    work = np.array([scale.work(row) for scale, row in zip(scales, values, strict=True)])
+    if (values > 0).all():  # the most common case, for all series at once
+        scales = [Scale(logs=True, unit=1.0)] * len(values)
+        work = np.log(values)
+    else:
+        scales = [Scale.of(row) for row in values]
+        work = np.array([scale.work(row) for scale, row in zip(scales, values, strict=True)])
     origin = work[:, 0].copy()
     work -= origin[:, None]
     known = None

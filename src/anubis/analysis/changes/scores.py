@@ -31,6 +31,10 @@ PSEUDO_RHO = 15
 #: Mean absolute residual of normal noise times this is its standard deviation.
 MEAN_TO_SIGMA = 1.2533
 
+#: Factor of the score by the number of points of the shorter side. There are more places for a short level than for a long
+#: one (Dümbgen & Spokoiny 2001, Ann. Statist. 29:124-152), and the mean of three points of heavy-tailed noise is not normal.
+_SHORT = np.array([1.0, 1.0, 1.0, 0.92, 0.95, 1.0])
+
 _PLACES = np.arange(2 * SIDE)
 
 
@@ -61,9 +65,10 @@ def score(work: Floats, rows: Rows, noise: Noise) -> Scores:
     """The larger of the robust difference of means and the Mann-Whitney statistic, both in standard errors.
 
     Clipped means detect small shifts in low noise, ranks detect them in heavy tails. Both take into account the local noise
-    of each side, and are divided by the root of the variance inflation of autocorrelated residuals. A candidate scores 0 if fewer than FEWEST points of a side are nearer
-    to the level of that side, and a side with few points is judged without its most extreme one, because spikes are not
-    levels. If the errors of the points are known, means are weighted by inverse variance and ranks are not used.
+    of each side, and are divided by the root of the variance inflation of autocorrelated residuals. A candidate scores 0 if
+    fewer than FEWEST points of a side are nearer to the level of that side, a side with few points is judged without its
+    most extreme one, because spikes are not levels, and sides with three or four points score less (``_SHORT``). If the
+    errors of the points are known, means are weighted by inverse variance and ranks are not used.
     """
     sides = gather(work, rows, noise)
     limits = CLIP * _side_deviations(sides)
@@ -86,6 +91,7 @@ def score(work: Floats, rows: Rows, noise: Noise) -> Scores:
         equal = np.sqrt(variances.common * (1 / weight_left + 1 / weight_right))
         z = np.maximum(z, np.abs(_mann_whitney(sides)) * equal / error)
         z = np.minimum(z, _without_extremes(sides, clipped, difference > 0, limits, variances) / inflation)
+    z *= _SHORT[np.minimum(np.minimum(sides.n_left, sides.n_right), len(_SHORT) - 1)]
     z[_support(sides, difference) < FEWEST] = 0.0
     return Scores(z, difference, error, sides.deviation)
 

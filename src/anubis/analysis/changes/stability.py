@@ -33,7 +33,7 @@ LAGS = 4
 #: Number of returns to a mode that are required.
 FEWEST_RETURNS = 2
 #: Minimum number of periods of a cycle, and its shortest period in points.
-FEWEST_PERIODS, SHORTEST_PERIOD = 2.5, 6
+FEWEST_PERIODS, SHORTEST_PERIOD = 1.5, 6
 #: An unstable series is rare, so its description must be better than steps by this much (twice the log likelihood).
 MARGIN = 10.0
 

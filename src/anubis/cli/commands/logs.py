@@ -11,7 +11,7 @@ import click
 from anubis.cli import terminal
 from anubis.cli.home import open_client
 from anubis.cli.params import json_option, ref_argument
-from anubis.model.errors import BadInputError
+from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.hardware import Strategy
 from anubis.model.run import Run
 from anubis.model.status import Status
@@ -66,7 +66,11 @@ def logs(
             with _output(raw=raw) as out:
                 _follow(client, run, wanted, out)
             return
-        client.records.folder(run.id)  # a run without a record is an error
+        if not client.records.has(run):
+            raise NotFoundError(
+                f"run {run.id} has no record",
+                remedy="a run has a record after it was placed: see anubis status",
+            )
         with _output(raw=raw) as out:
             output = wanted.output(client, run)
             if isinstance(output, MergedLogs) and not output.count and (role or rank is not None):

@@ -37,7 +37,7 @@ def submit(*, asked: submissions.Asked, as_json: bool) -> None:
 @json_option
 def worker(*, keeps_schedules: bool, as_json: bool) -> None:
     """Drive all unfinished runs, then exit; exit at once if another worker does. Started automatically when there are unfinished runs."""
-    with open_client() as client:
+    with open_client(embedded=True) as client:
         if keeps_schedules:
             active = [each for each in client.schedules.find() if each.paused_s is None]
             terminal.note(f"keeping {units.counted(len(active), 'active schedule')} until SIGTERM or Ctrl-C")

@@ -118,7 +118,7 @@ def add(
 def _changes(added: "Added") -> list[str]:
     after, before = added.schedule, added.before
     if before is None:
-        return [f"added schedule {after.name}; anubis worker --schedules starts its runs"]
+        return [f"added schedule {after.name}; anubis worker --schedules, or a service, starts its runs"]
     lines = [
         "the descriptor changed"
         if name == "text"

@@ -57,6 +57,9 @@ class Records(protocol.Records):
         never_placed = run.placed_s is None and liveness.is_revoked(folder)
         return None if never_placed else Path(folder)
 
+    def has(self, run: Run) -> bool:
+        return self.folder_of(run) is not None
+
     def files(self, run: Run, role: str = BENCHMARK, rank: int = FIRST_RANK) -> RoleFiles:
         return RoleFiles(self._world.records, RecordKey(run.id, run.attempt, role, rank))
 

@@ -44,7 +44,7 @@ class Runs(protocol.Runs):
         files: "Sequence[Path | DescriptorText]",
         *,
         overrides: Mapping[str, str] | None = None,
-        script: Path | None = None,
+        script: Path | str | None = None,
         rounds: int = 1,
         control: bool = False,
         warned: Callable[[Path, Problem], None] | None = None,

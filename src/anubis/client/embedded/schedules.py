@@ -1,12 +1,12 @@
 """Schedules of this installation."""
 
-import io
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import chain, islice, pairwise, takewhile
 from pathlib import Path
 
+from anubis.client.embedded.submission import stored_script
 from anubis.client.protocol import schedules as protocol
 from anubis.contracts.schedules import (
     CatchUp,
@@ -16,6 +16,7 @@ from anubis.contracts.schedules import (
     Schedule,
 )
 from anubis.describe import compose, due_times
+from anubis.describe.drafting import DescriptorText
 from anubis.model.descriptor import Overlap
 from anubis.model.errors import BadInputError, ConflictError, NotFoundError
 from anubis.model.ids import new_run_id
@@ -23,7 +24,6 @@ from anubis.model.labels import is_label
 from anubis.model.problem import Problem
 from anubis.model.run import Run
 from anubis.reporting import name_suggestions
-from anubis.submission import script_archive
 from anubis.submission.descriptor_files import content_of
 from anubis.submission.due_times import following, upcoming, with_ready
 from anubis.submission.environment import adding
@@ -50,11 +50,11 @@ class Schedules(protocol.Schedules):
 
     def add(
         self,
-        file: Path,
+        file: Path | DescriptorText,
         *,
         name: str | None = None,
         overrides: Mapping[str, str] | None = None,
-        script: Path | None = None,
+        script: Path | str | None = None,
         catch_up: CatchUp = CatchUp.LAST,
         catch_up_limit: int = 10,
         jitter_s: float = 0.0,
@@ -75,7 +75,7 @@ class Schedules(protocol.Schedules):
             changed_s=now_s,
             file=str(Path(title).absolute()),
             folder=str(folder),
-            script=self._script(script),
+            script=stored_script(self._installation, script),
             overrides=dict(overrides or {}),
             catch_up=catch_up,
             catch_up_limit=catch_up_limit,
@@ -220,13 +220,6 @@ class Schedules(protocol.Schedules):
         """The schedule with the first due time after now as its next one."""
         now_s = self._world.clock.now_s()
         return with_ready(replace(schedule, next_s=following(schedule, now_s)), now_s)
-
-    def _script(self, path: Path | None) -> str | None:
-        if path is None:
-            return None
-        key, content = script_archive.archive(path)
-        self._world.objects.put(key, io.BytesIO(content))
-        return key
 
 
 def _note(schedule: Schedule, due_s: float, state: DueState, now_s: float, reason: str) -> DueTime:

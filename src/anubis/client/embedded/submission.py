@@ -4,6 +4,7 @@ import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from anubis.contracts.runs import KeyedSubmission
 from anubis.contracts.world import World
 from anubis.describe.drafting import DescriptorText
 from anubis.model.problem import Problem
@@ -22,18 +23,28 @@ def submit(
     files: Sequence[Path | DescriptorText],
     *,
     overrides: Mapping[str, str],
-    script: Path | None,
+    script: Path | str | None,
     rounds: int,
     control: bool,
     warned: Callable[[Path, Problem], None] | None,
     overlays: Sequence[Path] = (),
+    key: tuple[str, str] | None = None,
 ) -> list[Run]:
-    """See ``Runs.submit`` of the protocol."""
+    """See ``Runs.submit`` of the protocol. A text as ``script`` is the key of a stored archive.
+
+    ``key``: the key and the digest of a request; raises ConflictError if a submission with this key is stored.
+    """
     world = installation.world
     runs, events = _runs(
         installation, files, overrides, script, rounds, control=control, warned=warned, overlays=overlays
     )
-    adding.add(world, runs, events)
+    keyed = key and KeyedSubmission(
+        key=key[0],
+        digest=key[1],
+        run_ids=tuple(run.id for run, _ in runs),
+        created_s=world.clock.now_s(),
+    )
+    adding.add(world, runs, events, keyed=keyed or None)
     if warned:
         warn_of(installation, files, [run for run, _ in runs], rounds, warned)
     return [run for run, _ in runs]
@@ -44,7 +55,7 @@ def prepared(
     files: Sequence[Path | DescriptorText],
     *,
     overrides: Mapping[str, str],
-    script: Path | None,
+    script: Path | str | None,
     warned: Callable[[Path, Problem], None] | None,
 ) -> list[tuple[Run, str]]:
     """One run of each file with the text of its descriptor; only the script is stored."""
@@ -55,7 +66,7 @@ def _runs(
     installation: Installation,
     files: Sequence[Path | DescriptorText],
     overrides: Mapping[str, str],
-    script: Path | None,
+    script: Path | str | None,
     rounds: int,
     *,
     control: bool,
@@ -63,7 +74,7 @@ def _runs(
     overlays: Sequence[Path] = (),
 ) -> tuple[list[tuple[Run, str]], list[Event]]:
     settings, world = installation.settings, installation.world
-    key = _store_script(installation, script) if script else None
+    key = stored_script(installation, script)
     measured = [file for file in files for _ in range(2)] if control else files
     submissions = submissions_of(measured, overrides=overrides, script=key, warned=warned, overlays=overlays)
     if control:
@@ -106,7 +117,10 @@ def _differences(world: World, runs: Sequence[Run], rounds: int) -> Iterator[Pro
     yield from side_by_side.differences(runs, rounds=rounds, in_folders=inside == {None})
 
 
-def _store_script(installation: Installation, path: Path) -> str:
-    key, content = script_archive.archive(path)
+def stored_script(installation: Installation, script: Path | str | None) -> str | None:
+    """The key of the archive of a file or folder, which is stored; a key is returned as it is."""
+    if script is None or isinstance(script, str):
+        return script
+    key, content = script_archive.archive(script)
     installation.world.objects.put(key, io.BytesIO(content))
     return key

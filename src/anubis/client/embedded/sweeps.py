@@ -1,12 +1,13 @@
 """Sweeps of this installation."""
 
-import io
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
+from anubis.client.embedded import submission
 from anubis.client.embedded.driving import drive_sweep
 from anubis.client.protocol import sweeps as protocol
 from anubis.contracts.sweeps import Sweep, SweepPhase
+from anubis.describe.drafting import DescriptorText
 from anubis.model.errors import ConflictError, NotFoundError
 from anubis.model.problem import Problem
 from anubis.submission import script_archive
@@ -29,27 +30,25 @@ class Sweeps(protocol.Sweeps):
 
     def plan(
         self,
-        file: Path,
+        file: Path | DescriptorText,
         *,
         overrides: Mapping[str, str] | None = None,
-        script: Path | None = None,
+        script: Path | str | None = None,
         stores_script: bool = True,
         max_parallel: int | None = None,
         warned: Callable[[Path, Problem], None] | None = None,
         overlays: Sequence[Path] = (),
     ) -> Sweep:
-        settings, key = self._installation.settings, None
-        if script is not None:
-            key, content = script_archive.archive(script)
-            if stores_script:
-                self._world.objects.put(key, io.BytesIO(content))
+        settings = self._installation.settings
+        if isinstance(script, Path) and not stores_script:
+            script, _ = script_archive.archive(script)
         return sweep_plan.plan(
             file,
             self._world,
             overrides=overrides or {},
             owner=person(settings),
             default_engine=settings.engine,
-            script=key,
+            script=submission.stored_script(self._installation, script),
             max_parallel=max_parallel,
             warned=warned,
             overlays=overlays,

@@ -38,7 +38,7 @@ class Runs(Protocol):
         files: "Sequence[Path | DescriptorText]",
         *,
         overrides: Mapping[str, str] | None = None,
-        script: Path | None = None,
+        script: Path | str | None = None,
         rounds: int = 1,
         control: bool = False,
         warned: Callable[[Path, Problem], None] | None = None,
@@ -48,7 +48,7 @@ class Runs(Protocol):
 
         Several files, several rounds or a ``[matrix]`` make a family. ``control``: each file is measured as both sides of
         an A/A control, which no series, alert or baseline contains. ``warned`` is called with every old spelling
-        and every field that the engine only records. ``overlays`` are files that change every descriptor. Raises BadInputError with every problem found.
+        and every field that the engine only records. ``script`` is a file or folder, or the key of a stored archive. ``overlays`` are files that change every descriptor. Raises BadInputError with every problem found.
         """
         ...
 
@@ -142,6 +142,10 @@ class Records(Protocol):
 
     def folder_of(self, run: Run) -> Path | None:
         """The folder of the record of the run's current attempt; None if there is none on this machine."""
+        ...
+
+    def has(self, run: Run) -> bool:
+        """Whether the run's current attempt has a record."""
         ...
 
     def files(self, run: Run, role: str = BENCHMARK, rank: int = FIRST_RANK) -> Files:

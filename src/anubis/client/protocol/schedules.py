@@ -3,11 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from anubis.contracts.schedules import CatchUp, DueTime, Schedule
 from anubis.model.problem import Problem
 from anubis.model.run import Run
+
+if TYPE_CHECKING:
+    from anubis.describe.drafting import DescriptorText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,11 +29,11 @@ class Schedules(Protocol):
 
     def add(
         self,
-        file: Path,
+        file: "Path | DescriptorText",
         *,
         name: str | None = None,
         overrides: Mapping[str, str] | None = None,
-        script: Path | None = None,
+        script: Path | str | None = None,
         catch_up: CatchUp = CatchUp.LAST,
         catch_up_limit: int = 10,
         jitter_s: float = 0.0,

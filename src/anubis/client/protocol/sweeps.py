@@ -9,6 +9,7 @@ from anubis.contracts.sweeps import Sweep
 from anubis.model.problem import Problem
 
 if TYPE_CHECKING:
+    from anubis.describe.drafting import DescriptorText
     from anubis.suites.sweep_state import SweepState
 
 
@@ -32,10 +33,10 @@ class Sweeps(Protocol):
 
     def plan(
         self,
-        file: Path,
+        file: "Path | DescriptorText",
         *,
         overrides: Mapping[str, str] | None = None,
-        script: Path | None = None,
+        script: Path | str | None = None,
         stores_script: bool = True,
         max_parallel: int | None = None,
         warned: Callable[[Path, Problem], None] | None = None,

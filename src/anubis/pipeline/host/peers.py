@@ -9,7 +9,7 @@ from anubis.agent import process_tree
 from anubis.model.run import Observation, Seen
 from anubis.pipeline.host import agent_record
 from anubis.record import layout, liveness
-from anubis.record.files import FolderFiles
+from anubis.record.files import FileState, FolderFiles
 from anubis.record.reading import Record
 
 #: An agent that has not ended this long after the measured one is killed with its session, seconds.
@@ -57,7 +57,7 @@ def settled(
         return (
             observation if all(is_over) else Observation(seen=Seen.RUNNING, reason="the other replicas end")
         )
-    if observation.seen is Seen.RUNNING and any(_has_failed_long_ago(other) for other in others):
+    if observation.seen is Seen.RUNNING and any(has_failed_long_ago(other) for other in others):
         agent_record.cancel(measured)
     return observation
 
@@ -81,9 +81,15 @@ def _end(record: Path, kill: Callable[[Path], None]) -> bool:
     return True
 
 
-def _has_failed_long_ago(record: Path) -> bool:
+def has_failed_long_ago(record: Path) -> bool:
+    """Whether the agent with this record wrote a failure so long ago that the measured one should have ended."""
     files = FolderFiles(str(record))
     state = files.state(layout.EXIT)
-    if state is None or time.time() - state.modified_s < STALLED_S:
+    if state is None or not is_older(state, STALLED_S):
         return False
     return Record(files).exit.get("cause") is not None
+
+
+def is_older(state: FileState, seconds: float) -> bool:
+    """Whether a file was last changed longer ago than this."""
+    return time.time() - state.modified_s >= seconds

@@ -1,4 +1,4 @@
-"""What the agents of several replicas on one machine need: who the others are, and how a rank of MPI is started."""
+"""What the agents of several replicas that see the records of one another need: who the others are, and how a rank of MPI is started."""
 
 import json
 import shlex
@@ -18,8 +18,8 @@ RecordOf = Callable[[Role, int], str]
 
 #: Starts the agent of a rank of MPI. Its record follows from the rank, which every implementation gives another variable.
 _RANK_PROGRAM = """#!/bin/sh
-rank=${{OMPI_COMM_WORLD_RANK:-${{PMIX_RANK:-${{PMI_RANK:-0}}}}}}
-ANUBIS_ROLE={role} ANUBIS_RANK=$rank ANUBIS_WORLD_SIZE=${{OMPI_COMM_WORLD_SIZE:-${{PMI_SIZE:-1}}}}
+rank=${{OMPI_COMM_WORLD_RANK:-${{PMIX_RANK:-${{PMI_RANK:-${{SLURM_PROCID:-0}}}}}}}}
+ANUBIS_ROLE={role} ANUBIS_RANK=$rank ANUBIS_WORLD_SIZE=${{OMPI_COMM_WORLD_SIZE:-${{PMI_SIZE:-${{SLURM_STEP_NUM_TASKS:-1}}}}}}
 export ANUBIS_ROLE ANUBIS_RANK ANUBIS_WORLD_SIZE
 exec {agent} exec --options {options} --record {folder}/"$rank" -- "$@"
 """
@@ -30,7 +30,13 @@ _LONGER_S = 60.0
 
 
 def group(
-    role: Role, rank: int, roles: Mapping[str, Role], record_of: RecordOf, strategy: Strategy
+    role: Role,
+    rank: int,
+    roles: Mapping[str, Role],
+    record_of: RecordOf,
+    strategy: Strategy,
+    *,
+    one_machine: bool,
 ) -> dict[str, Any] | None:
     """What the agent of a replica must know about the others (``agent/group``); None if there are none."""
     others = [
@@ -59,13 +65,20 @@ def group(
         "in_step": [] if role.is_service else [each["record"] for each in peers if not each["is_service"]],
         "ranks": ranks_of(record_of(role, rank)) if launches else "",
         "is_service": role.is_service,
+        "one_machine": one_machine,
         "readiness": _probe(role, role.readiness_probe),
         "liveness": _probe(role, role.liveness_probe),
     }
 
 
 def rank_files(
-    role: Role, record: str, ranks: str, agent: tuple[str, ...], options: Mapping[str, Any]
+    role: Role,
+    record: str,
+    ranks: str,
+    agent: tuple[str, ...],
+    options: Mapping[str, Any],
+    *,
+    one_machine: bool,
 ) -> dict[str, LaunchFile]:
     """The program that starts the agent of a rank, and the options of that agent.
 
@@ -87,6 +100,7 @@ def rank_files(
         "is_rank": True,
     }
     ends_with = {"until": record, "needs": [], "in_step": [], "ranks": "", "is_service": False}
+    ends_with["one_machine"] = one_machine
     return {
         f"{record}/{layout.PROGRAMS}/{RANK_AGENT}": LaunchFile(content=program.encode(), mode=0o755),
         path: as_json(given),

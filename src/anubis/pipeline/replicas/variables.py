@@ -24,8 +24,12 @@ class Network:
 
     #: (role, rank) -> host name of that replica for the others.
     address: Callable[[str, int], str]
-    #: First of the ports of the run on the machine that all replicas share; 0: every replica has another address.
+    #: First of the ports of the run on machines that it shares with other runs; 0: they are only for this run.
     first_port: int = 0
+    #: All replicas are on this machine.
+    one_machine: bool = False
+    #: A resource manager gives the launcher of MPI its hosts.
+    hosts_assigned: bool = False
 
     def port(self, index: int) -> int:
         """The port of the replica with this index, of which the benchmark makes use."""
@@ -51,24 +55,23 @@ def variables(
 def mpi(record: str, *, path: str | None, network: Network) -> dict[str, str]:
     """The variables of the launcher of MPI with this record, for Open MPI 4 and 5.
 
-    On one machine ``mpirun`` starts each rank with the program ``RANK_AGENT``, and uses the loopback network only. It
-    looks for the program in PATH, because the path of a record may have spaces. ``path``: PATH without it; None: the
-    image sets PATH, and the program is named by its path. Open MPI 4 needs no ssh if it is isolated.
+    Where the machines share their file system, ``mpirun`` starts each rank with the program ``RANK_AGENT``. It looks for the
+    program in PATH, because the path of a record may have spaces. ``path``: PATH without it; None: the image sets PATH,
+    and the program is named by its path. On one machine ``mpirun`` uses the loopback network only, and Open MPI 4 needs no
+    ssh if it is isolated.
     """
-    hostfile = f"{record}/{layout.HOSTS}"
-    values = {"OMPI_MCA_orte_default_hostfile": hostfile, "PRTE_MCA_prte_default_hostfile": hostfile}
-    if not network.first_port:
+    hostfile = "" if network.hosts_assigned else f"{record}/{layout.HOSTS}"
+    names = ("OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile")
+    values = dict.fromkeys(names, hostfile) if hostfile else {}
+    if not network.one_machine and not network.hosts_assigned:
         return values
     values |= {"MASTER_ADDR": network.address(BENCHMARK, 0), "MASTER_PORT": str(network.port(0))}
     programs = f"{record}/{layout.PROGRAMS}"
     agent = RANK_AGENT if path is not None else f"{programs}/{RANK_AGENT}"
-    agents = {
-        "OMPI_MCA_orte_fork_agent": agent,
-        "PRTE_MCA_prte_fork_agent": agent,
-        "OMPI_MCA_plm": "isolated",
-    }
-    networks = ("OMPI_MCA_oob_tcp_if_include", "OMPI_MCA_btl_tcp_if_include", "PRTE_MCA_prte_if_include")
-    values = {**values, **agents, **dict.fromkeys(networks, _LOOPBACK)}
+    values |= {"OMPI_MCA_orte_fork_agent": agent, "PRTE_MCA_prte_fork_agent": agent}
+    if network.one_machine:
+        networks = ("OMPI_MCA_oob_tcp_if_include", "OMPI_MCA_btl_tcp_if_include", "PRTE_MCA_prte_if_include")
+        values |= {"OMPI_MCA_plm": "isolated", **dict.fromkeys(networks, _LOOPBACK)}
     return values if path is None else {**values, "PATH": f"{programs}:{path}"}
 
 
@@ -79,7 +82,7 @@ RANK_AGENT = "anubis-rank"
 def hosts(bundle: Bundle, *, network: Network) -> str:
     """The host file of a launcher of MPI: ``host slots=processes``, one line for each host."""
     (worker,) = (each for each in bundle.roles if each.name == WORKER)
-    if network.first_port:
+    if network.one_machine:
         return f"localhost slots={worker.processes * worker.replicas}\n"
     return "".join(
         f"{network.address(WORKER, rank)} slots={worker.processes}\n" for rank in range(worker.replicas)

@@ -1,7 +1,7 @@
 """The JSON of ``squeue`` and ``sacct``, of Slurm 21.08 and later.
 
-Until 22.05, a state is a word and a number is a number; since 23.02, a state is a list of flags and a number is an
-object with the fields ``set``, ``infinite`` and ``number``.
+Until 22.05, a state is a word and a number is a number. Since 23.02, a number is an object with the fields ``set``,
+``infinite`` and ``number``; since 23.11, a state is a list of flags.
 """
 
 import json
@@ -32,6 +32,10 @@ ENDS = frozenset(
 )
 #: Indices of an array that has not started, such as ``0-3,7,10-20:5%2``; Slurm shortens long lists with ``...``.
 _RANGE = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?")
+#: The same, as ``sacct`` prints it: bit N is index N.
+_BITS = re.compile(r"0x[0-9A-Fa-f]{1,1000004}")
+#: What ``sacct`` prints instead of the nodes of an element that has none.
+_NO_NODES = "None assigned"
 #: More elements than any Slurm accepts in an array.
 _MOST_ELEMENTS = 4_000_001
 
@@ -121,6 +125,9 @@ def _position(row: Mapping[str, Any]) -> tuple[str, list[int] | None]:
 
 
 def _indices(text: str) -> Iterator[int]:
+    if _BITS.fullmatch(text):
+        yield from (index for index, bit in enumerate(reversed(f"{int(text, 16):b}")) if bit == "1")
+        return
     for first, last, step in _RANGE.findall(text.partition("%")[0]):
         end = min(int(last or first), _MOST_ELEMENTS)
         yield from range(int(first), end + 1, max(1, int(step or 1)))
@@ -134,7 +141,7 @@ def _element(row: Mapping[str, Any]) -> Element:
     return Element(
         state=_state(state),
         reason="" if reason in {None, "None"} else str(reason),
-        nodes=str(row.get("nodes") or ""),
+        nodes=str(row.get("nodes") or "").replace(_NO_NODES, ""),
         exit_code=_exit_code(row.get("exit_code")),
         restarts=_number(row.get("restart_cnt")) or 0,
     )

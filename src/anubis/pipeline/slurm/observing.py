@@ -1,14 +1,17 @@
 """The observation of an attempt from its record, from its files, and from what Slurm says."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from anubis.model.cause import Cause
 from anubis.model.run import Observation, Seen
 from anubis.pipeline.host.agent_record import agent_log
-from anubis.pipeline.record_result import RecordResult, damaged, result_of
+from anubis.pipeline.record_result import RecordResult
+from anubis.pipeline.slurm import replicas
 from anubis.pipeline.slurm.listing import Element
 from anubis.pipeline.slurm.queue import Known
+from anubis.pipeline.slurm.replicas import is_claimed
 from anubis.pipeline.slurm.spool import Entry, last_line
 from anubis.record import layout, liveness
 from anubis.record.files import FolderFiles
@@ -16,6 +19,8 @@ from anubis.record.reading import Record
 
 #: An element of which neither the queue nor the accounting knows the end is lost after this time, seconds.
 MISSING_S = 120.0
+#: Cause and message.
+Failure = tuple[Cause, str]
 _CAUSES = {
     "CANCELLED": Cause.CANCELLED,
     "DEADLINE": Cause.TIMEOUT,
@@ -23,6 +28,7 @@ _CAUSES = {
     "PREEMPTED": Cause.PREEMPTED,
     "TIMEOUT": Cause.TIMEOUT,
 }
+_FAILED_NODES = {"BOOT_FAIL", "NODE_FAIL"}
 _REASONS = {
     "BOOT_FAIL": "its node did not start",
     "CANCELLED": "it was cancelled in Slurm",
@@ -34,24 +40,12 @@ _REASONS = {
 }
 
 
-def result(record: Path) -> RecordResult | None:
-    """The result in the record of an agent on any machine; None: there is none yet."""
-    files = FolderFiles(str(record))
-    if problem := files.problem(layout.EXIT):
-        return damaged(problem)
-    return result_of(Record(files))
+def recorded(record: Path, found: RecordResult, known: Known, failed: Failure | None = None) -> Observation:
+    """The observation of an agent that has written its result. ``failed``: a replica could not start its agent.
 
-
-def is_claimed(record: Path) -> bool:
-    """Whether an agent has started, or none ever can."""
-    return os.path.lexists(record / layout.ALIVE)
-
-
-def recorded(record: Path, found: RecordResult, known: Known) -> Observation:
-    """The observation of an agent that has written its result.
-
-    An agent that was ended from outside only knows that it was cancelled: Slurm knows why.
+    An agent that was ended from outside only knows that it was cancelled: Slurm and the other replicas know why.
     """
+    others = replicas.beside(record)
     element, cause, reason = known.element, found.cause, found.reason
     is_open = known.id and (element is None or not element.has_ended) and known.missing_s < MISSING_S
     unclear = cause is Cause.CANCELLED and not os.path.lexists(record / layout.CANCEL)
@@ -59,8 +53,12 @@ def recorded(record: Path, found: RecordResult, known: Known) -> Observation:
         cause, reason = Cause.PREEMPTED, f"Slurm requeued {_named(known.id)} after its agent had started"
     elif is_open and (unclear or found.is_damaged):  # the agent replaces a damaged result at its end
         return Observation(seen=Seen.RUNNING)
+    elif is_open and replicas.open_among(others):
+        return Observation(seen=Seen.RUNNING, reason="the other replicas end")
+    elif unclear and failed:
+        cause, reason = failed
     elif unclear and element and element.has_ended:
-        cause, reason = _CAUSES.get(element.state, cause), _said(element, known.id)
+        cause, reason = _ended_from_outside(element, others, known.id)
     return Observation(
         seen=Seen.ENDED,
         exit_code=found.exit_code,
@@ -68,6 +66,20 @@ def recorded(record: Path, found: RecordResult, known: Known) -> Observation:
         cause=cause,
         queued_s=_queued_s(record, known),
     )
+
+
+def _ended_from_outside(element: Element, others: Sequence[Path], number: str) -> tuple[Cause, str]:
+    """Why Slurm has ended an agent: for its own reason, or because another replica failed."""
+    blamed = replicas.failure(others)
+    was_cancelled = element.state == "CANCELLED"
+    explains = blamed and blamed[0] is not Cause.LOST if was_cancelled else element.state not in _REASONS
+    if blamed and explains:
+        return blamed
+    if element.state in _FAILED_NODES:
+        unknown = [replicas.name_of(each) for each in others if replicas.result(each) is None]
+        left = f"; {', '.join(unknown)} left no result" if unknown else ""
+        return Cause.LOST, _said(element, number) + left
+    return _CAUSES.get(element.state, Cause.CANCELLED), _said(element, number)
 
 
 def _queued_s(record: Path, known: Known) -> float | None:
@@ -84,9 +96,9 @@ def unfinished(record: Path, entry: Entry, known: Known, words: str) -> Observat
         return Observation(
             seen=Seen.ENDED, cause=Cause.USER_ERROR, reason=f"Slurm refused it: {known.refusal}"
         )
-    if failed := entry.failed:
-        cause = Cause(failed[0]) if failed[0] in set(Cause) else Cause.INTERNAL
-        return Observation(seen=Seen.ENDED, cause=cause, reason=failed[1])
+    is_open = known.element is not None and not known.element.has_ended
+    if (failed := entry.failed) and not (is_open and replicas.beside(record)):
+        return Observation(seen=Seen.ENDED, cause=failed[0], reason=failed[1])
     cancelled = os.path.lexists(record / layout.CANCEL)
     claimed = is_claimed(record)
     if claimed and liveness.is_revoked(str(record)):
@@ -102,15 +114,26 @@ def unfinished(record: Path, entry: Entry, known: Known, words: str) -> Observat
         return Observation(
             seen=Seen.LOST, reason=f"{_named(known.id)} was requeued after its agent had started"
         )
-    if not element.has_ended:
-        seen = Seen.RUNNING if claimed else Seen.WAITING
-        return Observation(seen=seen, reason="" if claimed else known.problem or _waits(element))
+    if element.has_ended:
+        return _without_result(record, element, known.id, words, cancelled=cancelled)
+    seen = Seen.RUNNING if claimed else Seen.WAITING
+    return Observation(seen=seen, reason="" if claimed else known.problem or _waits(element))
+
+
+def _without_result(
+    record: Path, element: Element, number: str, words: str, *, cancelled: bool
+) -> Observation:
+    """An attempt whose element has ended without a result."""
+    claimed = is_claimed(record)
     if not claimed:
         liveness.revoke(str(record))  # a second element of this attempt may still be in the queue
     ended_by = Cause.CANCELLED if cancelled else _CAUSES.get(element.state)
     if ended_by:
-        return Observation(seen=Seen.ENDED, cause=ended_by, reason=_said(element, known.id))
-    return Observation(seen=Seen.LOST, reason=_lost(record, element, known.id, words, claimed=claimed))
+        return Observation(seen=Seen.ENDED, cause=ended_by, reason=_said(element, number))
+    others = replicas.beside(record)
+    if not claimed and element.state not in _REASONS and (blamed := replicas.failure(others)):
+        return Observation(seen=Seen.ENDED, cause=blamed[0], reason=blamed[1])
+    return Observation(seen=Seen.LOST, reason=_lost(record, element, number, words, claimed=claimed))
 
 
 def _unlisted(record: Path, known: Known, *, claimed: bool) -> Observation:

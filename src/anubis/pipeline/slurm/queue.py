@@ -8,6 +8,7 @@ import math
 import threading
 import time
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from anubis.pipeline.slurm.commands import (
@@ -19,7 +20,7 @@ from anubis.pipeline.slurm.commands import (
     SlurmNoAccountingError,
 )
 from anubis.pipeline.slurm.listing import Element, Listing
-from anubis.pipeline.slurm.spool import Array, Entry, Spool
+from anubis.pipeline.slurm.spool import Array, Entry, Limit, Spool
 
 log = logging.getLogger(__name__)
 
@@ -189,20 +190,28 @@ class Queue:
         waited_s = now_s - min(self._fresh.values(), default=now_s)
         settled = now_s - self._newest_s >= self._gather_s or waited_s > _MOST_WAITS * self._gather_s
         if self._fresh and settled:
-            self._submit(self._next_group())
+            self._submit(
+                self._next_group({limit for entry in entries if entry.member and (limit := entry.limit)})
+            )
 
-    def _next_group(self) -> list[Entry]:
-        """The oldest attempt, and others with the same options."""
+    def _next_group(self, submitted: AbstractSet[Limit]) -> list[Entry]:
+        """The oldest attempt, and others with the same options and the same limit.
+
+        The limit of a family holds for one array: the next one waits until the array ``submitted`` before has ended.
+        """
         group: list[Entry] = []
-        options: tuple[str, ...] = ()
+        wanted: tuple[tuple[str, ...], Limit | None] = (), None
         for name in list(self._fresh):
             entry = self._spool.entry(name)
             if not entry.exists or entry.member:  # it has ended, or another process submitted it
                 self._fresh.pop(name, None)
                 continue
+            request = entry.options, entry.limit
+            if request[1] in submitted:
+                continue
             if not group:
-                options = entry.options
-            if entry.options == options and len(group) < self._most:
+                wanted = request
+            if request == wanted and len(group) < self._most:
                 group.append(entry)
         return group
 
@@ -216,11 +225,12 @@ class Queue:
 
     def _send(self, array: Array, group: Sequence[Entry]) -> None:
         """Submit an array. If Slurm does not accept it, its attempts do not belong to it any more."""
-        size = self._spool.size(array)
+        size, limit = self._spool.size(array), group[0].limit
+        at_once = f"%{limit.at_once}" if limit and limit.at_once < size else ""
         words = (
             f"--job-name={array.name}",
             f"--comment={array.name.removeprefix('anubis-')}",
-            f"--array=0-{size - 1}",
+            f"--array=0-{size - 1}{at_once}",
             f"--output={self._spool.output(array, '%a')}",
             f"--chdir={self._spool.folder}",
             *group[0].options,

@@ -1,6 +1,6 @@
 """Files of attempts that wait for Slurm or run with it, in a folder that the nodes share.
 
-``<run id>.<attempt>/`` has the script of an attempt, its options and, once it belongs to an array, the name of that and its
+``<run id>.<attempt>/`` has the scripts of an attempt, its options and, once it belongs to an array, the name of that and its
 index. ``arrays/<name>/`` has the scripts of the elements of an array in the order of their indices, and its id. So any
 process can continue what another one began.
 """
@@ -11,10 +11,13 @@ import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from anubis.model.cause import Cause
+from anubis.model.launch import Launch
+from anubis.model.run import Run
 from anubis.pipeline.slurm import script
 from anubis.record import access, layout, liveness
 from anubis.record.files import FolderFiles, read_json, replace
@@ -28,7 +31,6 @@ _ARRAYS, _REQUEST, _MEMBER, _ELEMENTS, _SUBMITTED = (
     "elements",
     "array.json",
 )
-_SCRIPT = "script"
 _LONGEST_NOTE = 4096
 
 
@@ -43,6 +45,20 @@ class Array:
     submitted_s: float = 0.0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """The runs of a family of which only some may execute at the same time."""
+
+    family: str
+    at_once: int
+
+    @classmethod
+    def of(cls, run: Run, launch: Launch) -> "Limit | None":
+        """The limit of a run; None: it has none."""
+        has_limit = run.family_id is not None and launch.at_once > 0
+        return cls(family=run.family_id or "", at_once=launch.at_once) if has_limit else None
+
+
 class Spool:
     """The folder."""
 
@@ -53,12 +69,19 @@ class Spool:
         """The files of the attempt with this name."""
         return Entry(self.folder / name)
 
-    def create(self, entry: "Entry", content: bytes, options: Sequence[str]) -> None:
-        """Store an attempt, complete or not at all. Raises OSError."""
+    def create(
+        self,
+        entry: "Entry",
+        scripts: Mapping[str, bytes],
+        options: Sequence[str],
+        limit: "Limit | None" = None,
+    ) -> None:
+        """Store an attempt with its scripts, complete or not at all. Raises OSError."""
+        request = {"options": list(options), **(asdict(limit) if limit else {})}
         access.make_folder(str(self.folder))
         fresh = self.folder / f".{entry.name}.{os.urandom(8).hex()}"
         access.make_folder(str(fresh))
-        files = {_SCRIPT: content, _REQUEST: json.dumps({"options": list(options)}).encode()}
+        files = {**scripts, _REQUEST: json.dumps(request).encode()}
         try:
             for name, data in files.items():
                 with os.fdopen(access.create(str(fresh / name), os.O_WRONLY | os.O_EXCL), "wb") as file:
@@ -74,7 +97,7 @@ class Spool:
         """Make these attempts the elements of a new array. Raises OSError."""
         folder = self._array(name)
         access.make_folder(str(folder))
-        lines = "".join(f"{entry.folder}/{_SCRIPT}\n" for entry in entries)
+        lines = "".join(f"{entry.folder}/{script.ELEMENT}\n" for entry in entries)
         replace(str(folder), _ELEMENTS, os.fsencode(lines))
         for index, entry in enumerate(entries):
             replace(str(entry.folder), _MEMBER, json.dumps({"array": name, "index": index}).encode())
@@ -158,6 +181,12 @@ class Entry:
         return tuple(self._read(_REQUEST).get("options", ()))
 
     @property
+    def limit(self) -> Limit | None:
+        """How many of its family may execute at the same time; None: there is no limit."""
+        about = self._read(_REQUEST)
+        return Limit(family=about["family"], at_once=about["at_once"]) if "family" in about else None
+
+    @property
     def member(self) -> tuple[str, int] | None:
         """Name of its array, and its index; None: it does not belong to one."""
         about = self._read(_MEMBER)
@@ -173,10 +202,12 @@ class Entry:
         return self._note(script.STARTED)
 
     @property
-    def failed(self) -> tuple[str, str] | None:
+    def failed(self) -> tuple[Cause, str] | None:
         """Cause and message of an element that could not start the agent."""
         cause, _, message = self._note(script.FAILED).partition(" ")
-        return (cause, message) if cause else None
+        if not cause:
+            return None
+        return (Cause(cause) if cause in set(Cause) else Cause.INTERNAL), message
 
     def _note(self, name: str) -> str:
         try:

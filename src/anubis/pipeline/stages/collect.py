@@ -17,8 +17,10 @@ from anubis.model.run import (
     REJECTED_EVENT,
     WARM_EVENT,
     Event,
+    Observation,
     Placement,
     Run,
+    Seen,
     Step,
 )
 from anubis.model.status import Status
@@ -46,10 +48,11 @@ BAD_STEP = "bad step"
 
 def collect(run: Run, world: World) -> Step:
     """Read the record of the agent. Samples are stored also if the run failed; points only if it succeeded."""
-    if run.placement and (pause := _elsewhere(run, run.placement, world)):
-        return pause
+    observed = _observed(run, run.placement, world) if run.placement else None
+    if isinstance(observed, Step):
+        return observed
     record = Record(RoleFiles(world.records, RecordKey(run.id, run.attempt)))
-    cause, reason = _cause(run, record, world)
+    cause, reason = _cause(run, record, world, observed)
     cost = attempt_cost(run, record, world)
     found = values_of(run, world.records)
     blocks = found.blocks
@@ -105,17 +108,20 @@ def _period(record: Record) -> Period | None:
     )
 
 
-def _elsewhere(run: Run, placement: Placement, world: World) -> Step | None:
-    """The pause of a run whose engine does not answer. Raises ElsewhereError if the record is not on this machine."""
+def _observed(run: Run, placement: Placement, world: World) -> Observation | Step:
+    """What the engine sees, or the pause of a run whose engine does not answer.
+
+    Raises ElsewhereError if the record is not on this machine.
+    """
     engine = world.engines.get(run.engine)
     try:
-        is_here = engine is not None and placement.name in engine.observe([placement])
+        observed = engine.observe([placement]).get(placement.name) if engine is not None else None
     except Exception:  # as in stage watch: an engine that does not answer must not lose the measurements
         log.exception("engine %s did not answer", run.engine)
         return Step(status=Status.COLLECT, again_after_s=AGAIN_AFTER_S)
-    if not is_here:
+    if observed is None:
         raise ElsewhereError(f"the record of run {run.id} is not on this machine")
-    return None
+    return observed
 
 
 def _rejected(run: Run, record: Record, world: World) -> list[Event]:
@@ -184,20 +190,23 @@ def _contaminated(run: Run, one: Measured, world: World) -> Event:
     )
 
 
-def _cause(run: Run, record: Record, world: World) -> tuple[Cause | None, str]:
+def _cause(run: Run, record: Record, world: World, observed: Observation | None) -> tuple[Cause | None, str]:
     """Cause and reason of a failure; of a cancelled run, those of the request."""
-    cause, reason = _found_cause(run, record)
+    cause, reason = _found_cause(run, record, observed)
     if cause is Cause.CANCELLED and run.cancel_requested:
         return cancelled(run, world, reason)
     return cause, reason
 
 
-def _found_cause(run: Run, record: Record) -> tuple[Cause | None, str]:
+def _found_cause(run: Run, record: Record, observed: Observation | None) -> tuple[Cause | None, str]:
     """Cause and reason of a failure according to the record, or to what was observed if it does not contain them."""
+    #: The engine has not lost the agent, but knows that another part of the run was lost.
+    part_lost = observed is not None and (observed.seen, observed.cause) == (Seen.ENDED, Cause.LOST)
     if run.cause is Cause.RECORD_DAMAGED:
         return run.cause, run.reason
     result = damaged(record.damage) if record.damage else result_of(record)
-    ended_by_engine = run.cause is not None and run.cause is not Cause.LOST and not run.cancel_requested
+    known = run.cause is not None and (run.cause is not Cause.LOST or part_lost)
+    ended_by_engine = known and not run.cancel_requested
     if result is not None and result.cause is Cause.CANCELLED and ended_by_engine:
         return run.cause, run.reason  # the agent only knows that it was asked to end
     if result is not None:

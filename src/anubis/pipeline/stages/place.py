@@ -1,7 +1,9 @@
 """Stage place: builds the launch of a run and starts it on its engine."""
 
+from dataclasses import replace
+
 from anubis.contracts.world import World
-from anubis.model.errors import NoCapacityError, NotReadyError, RevokedError
+from anubis.model.errors import NoCapacityError, NotFoundError, NotReadyError, RevokedError
 from anubis.model.run import Event, Run, Step, phase_of
 from anubis.model.status import Phase, Status
 from anubis.pipeline.launch import launch_of
@@ -33,6 +35,8 @@ def place(run: Run, world: World, waited_s: float) -> Step:
             digest=world.environments.digest,
             data=data,
         )
+        if engine.capabilities.queue:
+            launch = replace(launch, at_once=_at_once(run, world))
         placement = engine.place(run, launch)
     except RevokedError as error:
         return _again(run, world, error.message)
@@ -48,6 +52,17 @@ def place(run: Run, world: World, waited_s: float) -> Step:
         message=f"{message}, {about}" if about else message,
     )
     return Step(status=Status.WATCH, placement=placement, events=(event,))
+
+
+def _at_once(run: Run, world: World) -> int:
+    """The limit of the sweep of a run; 0: there is none."""
+    if run.family_id is None:
+        return 0
+    try:
+        rules = world.sweeps.get(run.family_id).descriptor.sweep
+    except NotFoundError:  # another kind of family, or the sweep was removed
+        return 0
+    return (rules.max_parallel if rules else None) or 0
 
 
 def _waiting(run: Run, error: NoCapacityError | NotReadyError) -> Step:

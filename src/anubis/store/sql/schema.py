@@ -233,6 +233,17 @@ samples = Table(
     Column("checksum", BigInteger, nullable=False, server_default="0"),  # columns.checksum
 )
 
+#: Submissions that can be repeated (``KeyedSubmission``).
+submissions = Table(
+    "submissions",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("digest", Text, nullable=False),
+    Column("runs", Text, nullable=False),  # ids, JSON
+    Column("created_s", Double, nullable=False),
+    Index("submissions_created", "created_s"),
+)
+
 #: Sweeps, each written again whenever its state changes.
 sweeps = Table(
     "sweeps",

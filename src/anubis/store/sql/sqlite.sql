@@ -1,4 +1,4 @@
--- Made by `python -m anubis.store.sql.compile` from schema.py, queries.py, bulk.py, outbox.py, scheduling.py, suites.py and statements.py: change those.
+-- Made by `python -m anubis.store.sql.compile` from schema.py, queries.py, bulk.py, outbox.py, scheduling.py, submissions.py, suites.py and statements.py: change those.
 
 -- name: create
 CREATE TABLE alerts (
@@ -101,6 +101,14 @@ CREATE TABLE sessions (
 	start_s DOUBLE NOT NULL, 
 	end_s DOUBLE NOT NULL, 
 	PRIMARY KEY (no)
+);
+
+CREATE TABLE submissions (
+	"key" TEXT NOT NULL, 
+	digest TEXT NOT NULL, 
+	runs TEXT NOT NULL, 
+	created_s DOUBLE NOT NULL, 
+	PRIMARY KEY ("key")
 );
 
 CREATE TABLE sweeps (
@@ -241,6 +249,8 @@ CREATE INDEX runs_series ON runs (series, coalesce(order_s, created_s)) WHERE se
 CREATE INDEX schedules_ready ON schedules (ready_s) WHERE ready_s IS NOT NULL;
 
 CREATE INDEX sessions_machine ON sessions (machine, start_s);
+
+CREATE INDEX submissions_created ON submissions (created_s);
 
 CREATE INDEX sweeps_created ON sweeps (created_s);
 
@@ -697,6 +707,21 @@ SELECT schedules.ready_s
 FROM schedules 
 WHERE schedules.ready_s IS NOT NULL AND schedules.holder IS NULL ORDER BY schedules.ready_s
  LIMIT 1 OFFSET 0
+
+-- name: add_submission
+INSERT INTO submissions ("key", digest, runs, created_s) VALUES (:key, :digest, :runs, :created_s) ON CONFLICT DO NOTHING RETURNING "key"
+
+-- name: submission
+SELECT submissions."key", submissions.digest, submissions.runs, submissions.created_s 
+FROM submissions 
+WHERE submissions."key" = :key
+
+-- name: forget_submissions
+DELETE FROM submissions WHERE submissions.created_s < :before_s
+
+-- name: last_event
+SELECT event_count.seq 
+FROM event_count
 
 -- name: put_sweep
 INSERT INTO sweeps (id, running, created_s, body, version) VALUES (:id, :running, :created_s, :body, :version) ON CONFLICT DO NOTHING RETURNING version

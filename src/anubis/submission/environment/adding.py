@@ -5,6 +5,7 @@ from typing import Any
 
 from anubis.contracts.environments import SubmittedEnvironment
 from anubis.contracts.records import RecordKey, RoleFiles
+from anubis.contracts.runs import KeyedSubmission
 from anubis.contracts.world import World
 from anubis.model.run import Event, Run
 from anubis.record.environment import recorded
@@ -17,14 +18,16 @@ def add(
     events: Sequence[Event],
     *,
     environment: SubmittedEnvironment | None = None,
+    keyed: KeyedSubmission | None = None,
 ) -> None:
     """Store runs (with the texts of their descriptors) and hand over their environments: all or none.
 
-    ``environment`` replaces that of this process. Raises BadInputError if an environment cannot be provided.
+    ``environment`` replaces that of this process. Raises BadInputError if an environment cannot be provided, and
+    ConflictError if a submission with the key of ``keyed`` is stored.
     """
     hand_over(world, [run for run, _ in runs], environment=environment)
     try:
-        world.runs.add(runs, events)
+        world.runs.add(runs, events, keyed=keyed)
     except BaseException:
         world.environments.remove([run.id for run, _ in runs])
         raise

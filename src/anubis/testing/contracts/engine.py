@@ -142,12 +142,16 @@ class EngineContract:
 
 
 class ReplicasContract:
-    """Runs with several replicas, for engines on this machine that place them; with the fixtures of ``EngineContract``."""
+    """Runs with several replicas, for engines that place them and share a file system with them; with the fixtures of
+    ``EngineContract``.
+    """
 
     command: tuple[str, ...] = ("true",)
     patient: tuple[str, ...] = ("sleep", "60")
     failing: tuple[str, ...] = ("false",)
     image: str | None = None
+    #: Ranks of a run.
+    count: int = 3
 
     @pytest.fixture
     def ranks(self, engine: Any) -> Run:
@@ -156,8 +160,8 @@ class ReplicasContract:
         return a_run(a_descriptor(hardware=hardware), engine=engine.name)
 
     def launch(self, engine: Any, run: Run, command: tuple[str, ...]) -> Launch:
-        """The launch of three ranks of this command."""
-        return a_launch(engine, run, command, image=self.image, replicas=3)
+        """The launch of several ranks of this command."""
+        return a_launch(engine, run, command, image=self.image, replicas=self.count)
 
     def test_all_replicas_run_to_their_end(
         self, engine: Any, ranks: Run, ended: Callable[[Placement], None]
@@ -168,7 +172,7 @@ class ReplicasContract:
         seen = engine.observe([placement])[placement.name]
         assert (seen.seen, seen.exit_code) == (Seen.ENDED, 0)
         results = [_record(replica).exit for replica in launch.replicas]
-        assert [(result["code"], result["cause"]) for result in results] == [(0, None)] * 3
+        assert [(result["code"], result["cause"]) for result in results] == [(0, None)] * self.count
 
     def test_placing_one_attempt_twice_starts_each_replica_once(
         self, engine: Any, ranks: Run, ended: Callable[[Placement], None]
@@ -177,7 +181,7 @@ class ReplicasContract:
         first, second = (engine.place(ranks, launch) for _ in range(2))
         assert first.name == second.name
         ended(second)
-        assert [len(_record(replica).executions) for replica in launch.replicas] == [1] * 3
+        assert [len(_record(replica).executions) for replica in launch.replicas] == [1] * self.count
 
     def test_cancelling_ends_all_replicas(
         self, engine: Any, ranks: Run, ended: Callable[[Placement], None]

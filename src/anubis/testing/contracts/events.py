@@ -39,6 +39,15 @@ class EventsContract:
         store.runs.add([(other, "")], [an_event(other)])
         assert store.events.read()[0].seq > last
 
+    def test_the_last_number_remains_when_events_are_removed(self, store: Any) -> None:
+        assert store.events.last() == 0
+        run = finished(store, a_run(), events=())
+        store.events.append([an_event(run)])
+        last = store.events.last()
+        assert last == store.events.read()[-1].seq
+        store.runs.remove([run.id])
+        assert store.events.last() == last
+
     def test_events_can_be_added_to_a_run(self, store: Any) -> None:
         first, second = a_run(), a_run()
         added(store, first, second)

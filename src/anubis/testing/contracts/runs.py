@@ -1,10 +1,12 @@
 """The contract of ``Runs`` as tests. A subclass has a fixture ``store`` with ``runs`` and ``points`` in it."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from anubis.model.errors import NotFoundError
+from anubis.contracts.runs import KeyedSubmission, RunQuery
+from anubis.model.errors import ConflictError, NotFoundError
 from anubis.model.ids import new_run_id
 from anubis.model.run import Run, Step
 from anubis.model.status import Status
@@ -32,6 +34,37 @@ def finished(store: Any, run: Run, **changes: Any) -> Run:
     step = Step(status=changes.pop("status", Status.SUCCEEDED), **changes)
     after: Run = store.leases.apply("finisher", held, step, now_s=NOW_S + 5)
     return after
+
+
+class KeyedContract:
+    """Submissions with a key."""
+
+    def test_a_key_is_stored_with_its_runs(self, store: Any) -> None:
+        run = a_run()
+        keyed = KeyedSubmission(key="k\u00fc", digest="d", run_ids=(run.id,), created_s=NOW_S)
+        assert store.runs.submission(keyed.key) is None
+        store.runs.add([(run, "")], [], keyed=keyed)
+        assert store.runs.submission(keyed.key) == keyed
+        assert store.runs.get(run.id) == run
+
+    def test_a_second_submission_with_a_key_stores_nothing(self, store: Any) -> None:
+        run, other = a_run(), a_run()
+        keyed = KeyedSubmission(key="k", digest="d", run_ids=(run.id,), created_s=NOW_S)
+        store.runs.add([(run, "")], [], keyed=keyed)
+        with pytest.raises(ConflictError, match="key"):
+            store.runs.add([(other, "")], [an_event(other)], keyed=replace(keyed, digest="e"))
+        assert store.runs.submission("k") == keyed
+        assert [row.id for row in store.runs.find(RunQuery())] == [run.id]
+        assert store.events.read() == []
+
+    def test_a_key_is_kept_for_a_week(self, store: Any) -> None:
+        keyed = KeyedSubmission(key="old", digest="d", run_ids=(), created_s=NOW_S)
+        store.runs.add([(a_run(), "")], [], keyed=keyed)
+        week_s = 7 * 86_400
+        store.runs.add([(a_run(), "")], [], keyed=replace(keyed, key="young", created_s=NOW_S + week_s))
+        assert store.runs.submission("old") == keyed
+        store.runs.add([(a_run(), "")], [], keyed=replace(keyed, key="new", created_s=NOW_S + week_s + 1))
+        assert store.runs.submission("old") is None
 
 
 class AddContract:
@@ -171,5 +204,5 @@ class ReadContract:
         assert store.runs.text(kept.id) == f"text of {kept.id}"
 
 
-class RunsContract(AddContract, AddFinishedContract, CancelContract, ReadContract):
+class RunsContract(AddContract, KeyedContract, AddFinishedContract, CancelContract, ReadContract):
     """The whole contract except listings, which are in ``ListingContract``."""

@@ -42,6 +42,40 @@ def test_the_accounting_of_22_05():
     assert listing.elements["1_2"] == Element(state="RUNNING", nodes="n1", exit_code=0)
 
 
+#: Printed by 24.11 in the forms of 23.11, 24.05 and 24.11, and by 26.05.
+FORMS = [f"{program}-24.11-v0.0.{form}" for program in ("squeue", "sacct") for form in (40, 41, 42)]
+
+
+@pytest.mark.parametrize("name", [*FORMS, "squeue-26.05-v0.0.45"])
+def test_the_forms_since_23_11(name):
+    listing = recorded(name)
+    assert states(listing) == {
+        "1_0": "FAILED",
+        "1_1": "COMPLETED",
+        "1_2": "CANCELLED",
+        "1_3": "RUNNING",
+        "1_4": "RUNNING",
+        "1_5": "PENDING",
+        "1_6": "PENDING",
+        "2_0": "PENDING",
+    }
+    assert listing.arrays == {"anubis-x": "1", "anubis-y": "2"}
+    assert listing.elements["1_0"].exit_code == 3
+    assert (listing.elements["1_3"].nodes, listing.elements["1_6"].nodes) == ("n1", "")
+    assert listing.elements["1_6"].reason == "JobArrayTaskLimit"
+    assert not listing.unlisted
+
+
+def test_the_accounting_lists_elements_that_wait_as_bits():
+    """Bits 5 and 6: not the elements 0 and 60."""
+    waiting = {
+        "job_id": 1,
+        "array": {"job_id": 1, "task_id": number(None), "task": "0x60"},
+        "state": {"current": ["PENDING"], "reason": "None"},
+    }
+    assert set(listed(waiting).elements) == {"1_5", "1_6"}
+
+
 def number(value):
     return {"set": value is not None, "infinite": False, "number": value or 0}
 
@@ -71,6 +105,7 @@ def listed(*rows):
     ("words", "state"),
     [
         (["RUNNING"], "RUNNING"),
+        ("RUNNING", "RUNNING"),  # 23.02: a word beside numbers that are objects
         (["TIMEOUT", "COMPLETING"], "TIMEOUT"),
         (["COMPLETING", "CANCELLED"], "CANCELLED"),
         (["RUNNING", "CONFIGURING"], "RUNNING"),

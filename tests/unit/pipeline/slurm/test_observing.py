@@ -6,7 +6,7 @@ import pytest
 
 from anubis.model.cause import Cause
 from anubis.model.run import Seen
-from anubis.pipeline.slurm import observing, script
+from anubis.pipeline.slurm import observing, replicas, script
 from anubis.pipeline.slurm.listing import Element
 from anubis.pipeline.slurm.queue import Known
 from anubis.pipeline.slurm.spool import Array, Spool
@@ -23,7 +23,7 @@ def record(tmp_path):
 def entry(tmp_path):
     spool = Spool(tmp_path / "slurm")
     made = spool.entry("a.1")
-    spool.create(made, b"", ())
+    spool.create(made, {script.ELEMENT: b""}, ())
     return made
 
 
@@ -57,7 +57,7 @@ def test_an_end_has_one_cause(record, entry, state, cause, words, claimed):
     assert seen.cause is cause
     assert words in seen.reason
     assert "element 17_3 on n1" in seen.reason
-    assert observing.is_claimed(record), "no other element can start it"
+    assert replicas.is_claimed(record), "no other element can start it"
 
 
 def test_an_agent_that_did_not_start_has_its_message(record, entry):
@@ -130,7 +130,7 @@ def write_exit(record, cause):
 
 
 def recorded(record, about):
-    return observing.recorded(record, observing.result(record), about)
+    return observing.recorded(record, replicas.result(record), about)
 
 
 def test_slurm_knows_why_an_agent_was_ended(record):

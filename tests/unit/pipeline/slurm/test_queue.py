@@ -14,7 +14,7 @@ from anubis.pipeline.slurm.commands import (
 )
 from anubis.pipeline.slurm.listing import Element, Listing
 from anubis.pipeline.slurm.queue import Queue
-from anubis.pipeline.slurm.spool import Array, Spool
+from anubis.pipeline.slurm.spool import Array, Limit, Spool
 
 EMPTY = Listing(elements={}, arrays={}, unlisted={})
 
@@ -79,9 +79,9 @@ def a_queue(slurm, spool, now):
     return Queue(slurm, spool, gather_s=1.0, most=10)
 
 
-def stored(spool, name, *options):
+def stored(spool, name, *options, limit=None):
     entry = spool.entry(name)
-    spool.create(entry, b"#!/bin/sh\n", options)
+    spool.create(entry, {"script": b"#!/bin/sh\n"}, options, limit)
     return entry
 
 
@@ -115,6 +115,26 @@ def test_attempts_wait_for_others_and_share_an_array(a_queue, spool, slurm, now)
     assert array_words(slurm) == ["--array=0-1"]
     assert [entry.member for entry in entries] == [("anubis-a.1", 0), ("anubis-a.1", 1)]
     assert [a_queue.known(entry).id for entry in entries] == ["17_0", "17_1"]
+
+
+def test_the_limit_of_a_family_holds_for_one_array_after_the_other(a_queue, spool, slurm, now):
+    limit = Limit(family="f", at_once=2)
+    first = added(a_queue, *(stored(spool, f"a{number}.1", limit=limit) for number in range(3)))
+    now[0] += 1
+    a_queue.turn(first)
+    assert array_words(slurm) == ["--array=0-2%2"]
+    later = added(a_queue, stored(spool, "b.1", limit=limit))
+    others = added(a_queue, stored(spool, "c.1"), stored(spool, "d.1", limit=Limit(family="g", at_once=2)))
+    for _ in range(4):
+        now[0] += 1
+        a_queue.turn([*first, *later, *others])
+    assert array_words(slurm)[1:] == ["--array=0-0", "--array=0-0"]
+    assert [entry.member is None for entry in (*later, *others)] == [True, False, False]
+    for entry in first:
+        spool.remove(entry)
+    now[0] += 1
+    a_queue.turn([*later, *others])
+    assert later[0].member is not None
 
 
 def test_an_attempt_does_not_wait_for_ever(a_queue, spool, slurm, now):

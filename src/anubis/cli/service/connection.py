@@ -1,0 +1,104 @@
+"""``anubis register``, ``unregister``, ``ping`` and ``whoami``: which service the commands use."""
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from anubis.cli import exit_codes, terminal
+from anubis.cli.params import json_option
+from anubis.cli.views import json_output, units
+from anubis.late import late
+from anubis.model.errors import BadInputError, NotFoundError
+from anubis.settings import Settings
+from anubis.submission.person import person
+
+if TYPE_CHECKING:
+    from anubis.client import registration
+    from anubis.client.remote import connection
+else:  # --help does not need them
+    registration = late("anubis.client.registration")
+    connection = late("anubis.client.remote.connection")
+
+
+@click.command()
+@click.argument("url")
+@json_option
+def register(*, url: str, as_json: bool) -> None:
+    """Use the service at URL from now on: every command then works on the runs of the service.
+
+    The address is kept in the home folder. ANUBIS_SERVICE_URL replaces it for single commands.
+    """
+    settings = Settings.from_env(os.environ)
+    address = registration.checked(url)
+    found = _health(settings, address)
+    registration.register(settings, address)
+    if as_json:
+        json_output.show({"url": address, "version": found["version"]})
+    else:
+        terminal.line(f"registered {address} (Anubis {found['version']})")
+
+
+@click.command()
+@json_option
+def unregister(*, as_json: bool) -> None:
+    """Use the home folder of this machine again."""
+    settings = Settings.from_env(os.environ)
+    before = registration.registered(settings)
+    registration.unregister(settings)
+    if as_json:
+        json_output.show({"unregistered": before})
+    else:
+        terminal.line(f"unregistered {before}" if before else "no service is registered")
+
+
+@click.command()
+@json_option
+def ping(*, as_json: bool) -> int:
+    """Ask the service whether it is ready. Exits 1 if it is not."""
+    settings = Settings.from_env(os.environ)
+    url = registration.url_of(settings)
+    if url is None:
+        raise NotFoundError("no service is registered", remedy="register one: anubis register URL")
+    start_s = time.monotonic()
+    health, state = _health(settings, url), _probe(settings, url, "/readyz")
+    took_s = time.monotonic() - start_s
+    ready = state.get("status") == "ready"
+    if as_json:
+        json_output.show({"url": url, "ready": ready, "version": health["version"], "took_s": took_s})
+    else:
+        about = "is ready" if ready else f"is not ready: {state.get('reason', '')}"
+        terminal.line(f"{url} {about} (Anubis {health['version']}, {units.duration(took_s)})")
+    return exit_codes.OK if ready else exit_codes.FAILED
+
+
+@click.command()
+@json_option
+def whoami(*, as_json: bool) -> None:
+    """Print the name under which runs are submitted, and where they are stored."""
+    settings = Settings.from_env(os.environ)
+    name, url = person(settings), registration.url_of(settings)
+    if as_json:
+        json_output.show({"name": name, "service": url, "home": str(settings.home)})
+    else:
+        terminal.line(f"{name}, {f'service {url}' if url else f'home folder {settings.home}'}")
+
+
+def _health(settings: Settings, url: str) -> dict[str, Any]:
+    found = _probe(settings, url, "/healthz")
+    if found.get("status") != "ok" or not isinstance(found.get("version"), str):
+        raise BadInputError(
+            f"{url} does not answer like a service of Anubis",
+            remedy="use the address that anubis serve prints",
+        )
+    return found
+
+
+def _probe(settings: Settings, url: str, path: str) -> dict[str, Any]:
+    service = connection.ServiceConnection(url, settings)
+    try:
+        found = service.probe(path)
+    finally:
+        service.close()
+    return dict(found) if isinstance(found, dict) else {}

@@ -1,0 +1,1 @@
+"""The client of a service: one module for each noun, over HTTP."""

@@ -1,0 +1,91 @@
+"""Answers: JSON with an entity tag, and problem details (RFC 9457)."""
+
+import hashlib
+import json
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+
+from anubis.api.errors import BLANK, problem_details
+from anubis.api.json_values import Json, finite
+from anubis.model.errors import AnubisError, BadInputError
+from anubis.model.problem import Problem
+
+
+class Answer(Response):
+    """A JSON value; numbers that JSON does not have are null."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        return json.dumps(finite(content), separators=(",", ":")).encode()
+
+
+class ProblemAnswer(Answer):
+    """Problem details."""
+
+    media_type = "application/problem+json"
+
+
+class NounRoute(APIRoute):
+    """A route that refuses unknown parameters, and whose answers to GET have an entity tag."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        inner = super().get_route_handler()
+        known = {param.alias for param in self.dependant.query_params}
+
+        async def answered(request: Request) -> Response:
+            if unknown := sorted(request.query_params.keys() - known):
+                raise BadInputError(
+                    f"{unknown[0]!r} is not a parameter of this address",
+                    remedy=f"use {', '.join(sorted(known))}" if known else "remove the parameters",
+                )
+            response = await inner(request)
+            is_tagged = request.method == "GET" and isinstance(response, Answer)
+            return _tagged(request, response) if is_tagged else response
+
+        return answered
+
+
+def _tagged(request: Request, response: Response) -> Response:
+    """The answer with its entity tag; 304 if the client has it."""
+    tag = f'"{hashlib.blake2b(bytes(response.body), digest_size=16).hexdigest()}"'
+    given = {each.strip().removeprefix("W/") for each in request.headers.get("If-None-Match", "").split(",")}
+    if tag in given:
+        return Response(status_code=304, headers={"ETag": tag})
+    response.headers["ETag"] = tag
+    return response
+
+
+async def of_error(_request: Request, error: Exception) -> Response:
+    """Problem details of an error of ours, of a request that is not valid, of an unknown path, or of a defect."""
+    if isinstance(error, RequestValidationError):
+        error = BadInputError("the request is not valid", problems=tuple(map(_problem, error.errors())))
+    if isinstance(error, HTTPException):
+        details: Json = {
+            "type": BLANK,
+            "title": error.detail,
+            "status": error.status_code,
+            "detail": error.detail,
+        }
+        return ProblemAnswer(details, error.status_code, headers=error.headers)
+    details = problem_details(error)
+    return ProblemAnswer(details, details["status"])
+
+
+def _problem(error: Any) -> Problem:
+    """The problem of one error of pydantic."""
+    place, *path = error["loc"]
+    return Problem(
+        path=".".join(map(str, path)) or str(place),
+        message=str(error["msg"]),
+        remedy="see /api/v1/openapi.json",
+    )
+
+
+#: Errors that become problem details.
+ERRORS = (AnubisError, RequestValidationError, HTTPException, Exception)

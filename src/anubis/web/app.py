@@ -1,0 +1,82 @@
+"""The web application: routes, errors and the endpoints of operators."""
+
+from collections.abc import Callable
+from functools import cache
+
+from fastapi import FastAPI, Response
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from anubis import __version__
+from anubis.model.errors import AnubisError
+from anubis.web import answers, measuring, openapi, routes
+from anubis.web.answers import Answer
+from anubis.web.guard import Guard
+from anubis.web.peers import Peers
+from anubis.web.service import Service
+
+_ABOUT = """The interface of the command line and of `anubis.Client`: the same verbs with the same words.
+
+Times are UTC seconds since 1970. Errors are problem details (RFC 9457) with a remedy. A run reference is a full id, a
+unique prefix, `@last` or `@last~2`."""
+
+
+def description() -> FastAPI:
+    """The application with the routes of every noun, of which OpenAPI is made."""
+    app = FastAPI(
+        title="Anubis",
+        version="1",
+        description=_ABOUT,
+        openapi_url=f"{routes.PREFIX}/openapi.json",
+        docs_url=None,  # its page loads scripts from another site
+        redoc_url=None,
+        default_response_class=Answer,
+        redirect_slashes=False,
+    )
+    routes.include(app)
+    document = cache(lambda: openapi.openapi_of(app))
+    app.openapi = document  # type: ignore[method-assign]  # as FastAPI documents it
+    return app
+
+
+def application(service: Service) -> FastAPI:
+    """The application of a running service."""
+    app, registry = description(), measuring.registry_of(service)
+    app.state.service = service
+    for kind in answers.ERRORS:
+        app.add_exception_handler(kind, answers.of_error)
+    _add_operations(app, service, lambda: measuring.text_of(registry))
+    app.add_middleware(Guard, peers=Peers(service.installation.settings.home_group))
+    app.add_middleware(measuring.Measuring, registry=registry)
+    return app
+
+
+def _add_operations(app: FastAPI, service: Service, metrics: Callable[[], bytes]) -> None:
+    """``/healthz``, ``/readyz`` and ``/metrics``, which are not part of the versioned interface."""
+
+    @app.get("/healthz", include_in_schema=False)
+    async def health() -> Response:
+        return Answer({"status": "ok", "version": __version__})
+
+    @app.get("/readyz", include_in_schema=False)
+    def ready() -> Response:
+        try:
+            unfinished = service.installation.world.runs.unfinished()
+        except AnubisError as error:
+            return Answer({"status": "not ready", "reason": str(error)}, 503)
+        if not service.drivers.complete:
+            return Answer({"status": "not ready", "reason": "a reconciler has ended"}, 503)
+        return Answer({"status": "ready", "unfinished": unfinished, "reconcilers": service.drivers.alive})
+
+    @app.get("/metrics", include_in_schema=False)
+    def show_metrics() -> Response:
+        return Response(metrics(), media_type=CONTENT_TYPE_LATEST)
+
+
+def openapi_text() -> str:
+    """The OpenAPI document, as it is stored in the reference."""
+    return openapi.text_of(description().openapi())
+
+
+def routes_table() -> str:
+    """The routes as a Markdown table."""
+    return openapi.table_of(description().openapi())

@@ -1,0 +1,87 @@
+"""Refuses requests before they reach a route: of other users, of pages of other sites, and with too large bodies."""
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from anubis.api.errors import BLANK
+from anubis.web.answers import ProblemAnswer
+from anubis.web.peers import Peers
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+#: Largest body of a request, except of archives, which are not read into memory.
+MOST_BYTES = 16 << 20
+#: Paths of the routes that stream archives to the disk, and the largest of these bodies.
+ARCHIVES, MOST_ARCHIVE_BYTES = ("/api/v1/scripts/", "/api/v1/archives"), 64 << 30
+#: Names under which this machine alone reaches the service.
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+class Guard:
+    """ASGI middleware.
+
+    A page of another site can make a browser on this machine send requests to loopback addresses, under the host
+    name of that site if it controls the name server ("DNS rebinding"). Such requests have that name in ``Host``, or the
+    site in ``Origin``.
+    """
+
+    def __init__(self, app: Callable[[Scope, Receive, Send], Awaitable[None]], peers: Peers) -> None:
+        self._app = app
+        self._peers = peers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        most = MOST_ARCHIVE_BYTES if scope["path"].startswith(ARCHIVES) else MOST_BYTES
+        refusal = self._stranger(scope) or _refusal(headers, most)
+        if refusal:
+            status, message, remedy = refusal
+            details = {"type": BLANK, "title": message, "status": status, "detail": message, "remedy": remedy}
+            await ProblemAnswer(details, status, headers={"Connection": "close"})(scope, receive, send)
+            return
+        await self._app(scope, _limited(receive, most), send)
+
+    def _stranger(self, scope: Scope) -> tuple[int, str, str] | None:
+        client, server = scope.get("client"), scope.get("server")
+        if client and server and self._peers.may_use(client[1], server[1]):
+            return None
+        return 403, "the service does not answer programs of other users", "use the user who started it"
+
+
+def _refusal(headers: dict[str, str], most: int) -> tuple[int, str, str] | None:
+    """Status, message and remedy if the request must not reach a route."""
+    host = headers.get("host", "")
+    if _name(f"//{host}") not in LOOPBACK:
+        return 421, f"the service does not answer for the host {host!r}", "use 127.0.0.1 or localhost"
+    origin = headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc != host:
+        return 403, f"the service does not answer pages of {origin}", "send the request from a program"
+    length = headers.get("content-length", "0")
+    if not length.isdecimal() or int(length) > most:
+        return 413, f"the body has {length} bytes, and {most} are accepted", "send less at once"
+    return None
+
+
+def _name(address: str) -> str | None:
+    try:
+        return urlsplit(address).hostname
+    except ValueError:
+        return None
+
+
+def _limited(receive: Receive, most: int) -> Receive:
+    """``receive`` until the body, whose length may not be declared, is too large; then the client is gone."""
+    received = 0
+
+    async def limited() -> MutableMapping[str, Any]:
+        nonlocal received
+        message = await receive()
+        received += len(message.get("body", b""))
+        return message if received <= most else {"type": "http.disconnect"}
+
+    return limited

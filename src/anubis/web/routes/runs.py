@@ -1,0 +1,257 @@
+"""Runs: submit, find, follow, cancel and purge."""
+
+import hashlib
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query, Request, Response
+from pydantic import Field
+
+from anubis.api.json_values import Json
+from anubis.api.paging import MOST, USUAL, page_of, run_before
+from anubis.api.problems import problem_to_json
+from anubis.api.runs import event_to_json, row_to_json, run_details_to_json
+from anubis.client.embedded import submission
+from anubis.client.protocol.runs import Replayed
+from anubis.contracts.runs import KeyedSubmission, RunQuery
+from anubis.model.errors import BadInputError, ConflictError, NotFoundError
+from anubis.model.plain import to_plain
+from anubis.model.problem import Problem
+from anubis.model.run import Run
+from anubis.model.status import Status
+from anubis.web import descriptors
+from anubis.web.answers import Answer, NounRoute
+from anubis.web.descriptors import MOST_NUMBER, DescriptorBody, Strict
+from anubis.web.service import Asked, Asking, service_of
+
+router = APIRouter(route_class=NounRoute, tags=["runs"])
+
+#: Longest idempotency key.
+_LONGEST_KEY = 200
+
+
+class SubmitBody(Strict):
+    """Descriptors to measure. Several descriptors, several rounds or a ``[matrix]`` make a family."""
+
+    descriptors: list[DescriptorBody] = Field(min_length=1, max_length=1000)
+    overrides: dict[str, str] = Field({}, description="Path of a field -> its value, for every descriptor.")
+    script: str | None = Field(None, description="Key of a stored script archive.")
+    rounds: int = Field(1, ge=1, le=1000)
+    control: bool = Field(False, description="Measure each descriptor as both sides of an A/A control.")
+
+
+class ReplayBody(Strict):
+    """A run to repeat."""
+
+    overrides: dict[str, str] = Field({}, description="Path of a field -> its value.")
+    folder: str | None = Field(None, description="Working folder; by default that of the run.")
+
+
+class CancelBody(Strict):
+    """Runs to cancel."""
+
+    refs: list[str] = Field(min_length=1, max_length=100_000)
+    why: str = ""
+    cascade: bool = Field(False, description="Also cancel the runs that they caused.")
+
+
+class RefsBody(Strict):
+    """Runs by reference."""
+
+    refs: list[str] = Field(min_length=1, max_length=100_000)
+
+
+class IdsBody(Strict):
+    """Runs by id."""
+
+    ids: list[str] = Field(max_length=100_000)
+
+
+@router.post("/runs", summary="Submit descriptors", status_code=201)
+def submit(
+    body: SubmitBody,
+    request: Request,
+    installation: Asked,
+    idempotency_key: Annotated[str | None, Header(max_length=_LONGEST_KEY)] = None,
+) -> Response:
+    """All runs are stored, or none. With the header Idempotency-Key a request can be repeated: for a week, the same
+    request with the same key is answered with the runs that were stored first (status 200).
+    """
+    digest = hashlib.sha256(body.model_dump_json().encode()).hexdigest()
+    key = (idempotency_key, digest) if idempotency_key else None
+    runs = installation.world.runs
+    if key and (stored := runs.submission(key[0])):
+        return Answer(_repeated(installation, stored, digest), 200)
+    problems: list[Json] = []
+    try:
+        submitted = submission.submit(
+            installation,
+            [descriptors.text_of(each) for each in body.descriptors],
+            overrides=body.overrides,
+            script=descriptors.script_of(body.script, installation),
+            rounds=body.rounds,
+            control=body.control,
+            warned=lambda file, problem: problems.append(_warning(file, problem)),
+            key=key,
+        )
+    except ConflictError:
+        if key and (stored := runs.submission(key[0])):  # the same request arrived twice at the same time
+            return Answer(_repeated(installation, stored, digest), 200)
+        raise
+    service_of(request).changes.note()
+    return Answer({"runs": list(map(run_details_to_json, submitted)), "warnings": problems}, 201)
+
+
+def _repeated(installation: Asked, stored: KeyedSubmission, digest: str) -> Json:
+    """The answer to the repetition of a request. Raises ConflictError for another request."""
+    if stored.digest != digest:
+        raise ConflictError(
+            f"the idempotency key {stored.key!r} belongs to another request",
+            remedy="use a new key for another request",
+        )
+    found: list[Run] = []
+    for run_id in stored.run_ids:
+        try:
+            found.append(installation.world.runs.get(run_id))
+        except NotFoundError:  # purged meanwhile
+            continue
+    return {"runs": list(map(run_details_to_json, found)), "warnings": []}
+
+
+def _warning(file: Path, problem: Problem) -> Json:
+    return {**problem_to_json(problem), "descriptor": str(file)}
+
+
+@router.get("/runs", summary="List runs")
+def find(
+    *,
+    client: Asking,
+    id: Annotated[list[str], Query(description="Full ids.")] = [],  # noqa: A002, B006  the name of the parameter
+    status: Annotated[list[Status], Query()] = [],  # noqa: B006  read only
+    label: Annotated[list[str], Query(description="NAME=VALUE; a run must have all.")] = [],  # noqa: B006
+    benchmark: str | None = None,
+    commit: Annotated[str | None, Query(description="Prefix of a commit or version.")] = None,
+    family: str | None = None,
+    parent: str | None = None,
+    metric: Annotated[str | None, Query(description="Runs with a value of this metric.")] = None,
+    since_s: float | None = None,
+    until_s: float | None = None,
+    oldest_first: bool = False,
+    limit: Annotated[int, Query(ge=1, le=MOST)] = USUAL,
+    cursor: Annotated[str | None, Query(description="``next`` of the previous page.")] = None,
+) -> Response:
+    """One page of runs, newest first, and the cursor of the next page."""
+    query = RunQuery(
+        ids=tuple(id),
+        statuses=tuple(status),
+        labels=dict(map(_label, label)),
+        name=benchmark,
+        subject=commit,
+        family_id=family,
+        parent_id=parent,
+        metric=metric,
+        since_s=since_s,
+        until_s=until_s,
+        newest_first=not oldest_first,
+        limit=limit + 1,
+        after=run_before(cursor) if cursor else None,
+    )
+    page = page_of(client.runs.find(query), limit)
+    return Answer({"runs": list(map(row_to_json, page.rows)), "next": page.next})
+
+
+def _label(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise BadInputError(f"expected a label as NAME=VALUE, got {text!r}", remedy="use label=NAME=VALUE")
+    return name, value
+
+
+@router.get("/names", summary="Names of benchmarks, metrics and labels")
+def names(client: Asking) -> Response:
+    """The names that conditions of a listing can have."""
+    found = client.runs.names()
+    labels = {name: list(values) for name, values in found.labels.items()}
+    return Answer({"benchmarks": list(found.benchmarks), "metrics": list(found.metrics), "labels": labels})
+
+
+@router.post("/runs/short-ids", summary="Short unique ids")
+def short_ids(body: IdsBody, client: Asking) -> Response:
+    """For each id a prefix that is unique among the stored runs."""
+    return Answer({"short_ids": dict(client.runs.short_ids(body.ids))})
+
+
+@router.post("/runs/cancellations", summary="Cancel runs")
+def cancel(body: CancelBody, request: Request, client: Asking) -> Response:
+    """Ask for the cancellation of runs; the answer contains those that were not final and had not been asked before."""
+    cancelled = client.runs.cancel(body.refs, why=body.why, cascade=body.cascade)
+    service_of(request).changes.note()
+    return Answer({"runs": list(map(run_details_to_json, cancelled))})
+
+
+@router.post("/runs/purge", summary="Delete final runs")
+def purge(body: RefsBody, client: Asking) -> Response:
+    """Delete final runs and their records."""
+    return Answer({"ids": client.runs.purge(body.refs)})
+
+
+@router.get("/engines", summary="Engines")
+def engines(client: Asking) -> Response:
+    """The names of the engines that runs can use."""
+    return Answer({"engines": client.runs.engines()})
+
+
+@router.get("/runs/{ref}", summary="One run")
+def get(ref: str, client: Asking) -> Response:
+    """The run with its descriptor and its values."""
+    run = client.runs.get(ref)
+    return Answer(run_details_to_json(run, client.results.points([run.id])))
+
+
+@router.get("/runs/{ref}/family", summary="Runs of the same family")
+def family(ref: str, client: Asking) -> Response:
+    """The runs of the family in the order of their submission; only the run itself if it has no family."""
+    return Answer({"runs": list(map(row_to_json, client.runs.family(ref)))})
+
+
+@router.get("/runs/{ref}/descriptor", summary="Descriptor as submitted")
+def text(ref: str, client: Asking) -> Response:
+    """The text of the descriptor file."""
+    return Answer({"text": client.runs.text(ref)})
+
+
+@router.get("/runs/{ref}/timeline", summary="Events of one run")
+def timeline(
+    ref: str,
+    client: Asking,
+    after_seq: Annotated[
+        int, Query(ge=0, le=MOST_NUMBER, description="Number of the last event that is known.")
+    ] = 0,
+) -> Response:
+    """The oldest thousand events of the run after a number. To follow them, see ``/events``."""
+    events = client.runs.events(ref, after_seq=after_seq)
+    return Answer({"events": [{"run_id": event.run_id, **event_to_json(event)} for event in events]})
+
+
+@router.post("/runs/{ref}/replay", summary="Repeat a run", status_code=201)
+def replay(ref: str, body: ReplayBody, request: Request, client: Asking) -> Response:
+    """Store a run that repeats another: the same descriptor with its overrides, the same script archive."""
+    folder = Path(body.folder) if body.folder else None
+    replayed = client.runs.replay(ref, overrides=body.overrides, folder=folder)
+    service_of(request).changes.note()
+    return Answer(_replayed_to_json(replayed), 201)
+
+
+@router.get("/runs/{ref}/differences", summary="Differences of a replay")
+def differences(ref: str, of: str, client: Asking) -> Response:
+    """What the final run ``ref``, a replay of the run ``of``, does not have in common with it as it was measured."""
+    known = Replayed(run=client.runs.get(ref), replay_of=client.runs.get(of), differences=())
+    return Answer(_replayed_to_json(client.runs.compared(known)))
+
+
+def _replayed_to_json(replayed: Replayed) -> dict[str, Any]:
+    return {
+        "run": run_details_to_json(replayed.run),
+        "replay_of": run_details_to_json(replayed.replay_of),
+        "differences": [to_plain(problem) for problem in replayed.differences],
+    }

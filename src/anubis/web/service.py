@@ -1,0 +1,52 @@
+"""What the routes share: the installation, and the clients of requests."""
+
+from dataclasses import dataclass, replace
+from typing import Annotated
+from urllib.parse import unquote
+
+from fastapi import Depends, Request
+
+from anubis.client import Client
+from anubis.web.changes import Changes
+from anubis.web.drivers import Drivers
+from anubis.wiring import Installation
+
+#: Header with the name of the person who asks, percent-encoded. It is not verified.
+PERSON = "Anubis-Person"
+_LONGEST_NAME = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A running service."""
+
+    installation: Installation
+    changes: Changes
+    drivers: Drivers
+
+
+def service_of(request: Request) -> Service:
+    """The service of a request."""
+    service: Service = request.app.state.service
+    return service
+
+
+async def _installation(request: Request) -> Installation:
+    """The installation, as the person who asks uses it."""
+    installation = service_of(request).installation
+    name = "".join(char for char in unquote(request.headers.get(PERSON, "")) if char.isprintable())
+    if not name:
+        return installation
+    return replace(installation, settings=replace(installation.settings, client_id=name[:_LONGEST_NAME]))
+
+
+#: Parameter of a route: the installation, with the person who asks in its settings.
+Asked = Annotated[Installation, Depends(_installation)]
+
+
+async def _client(installation: Asked) -> Client:
+    return Client("anubis.client.embedded", installation)
+
+
+#: Parameter of a route: a client on behalf of the person who asks. It need not be closed.
+Asking = Annotated[Client, Depends(_client)]
