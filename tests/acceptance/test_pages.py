@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import sqlite3
-from contextlib import closing
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -12,6 +12,7 @@ import pytest
 from support.command import Command
 from support.git import git
 from support.pages import blocks, follow, lines_not_printed
+from support.service import Service
 from support.tree import ROOT, shown
 
 DOCS = ROOT / "docs"
@@ -62,7 +63,8 @@ def reader(tmp_path):
     surroundings = command.environment() | {"HOME": str(tmp_path / "reader"), "ANUBIS_CLIENT_ID": "reader"}
     del surroundings["ANUBIS_HOME"]
     command.environment = lambda: surroundings
-    yield command
+    with ExitStack() as command.until_the_end:
+        yield command
     command.close()
 
 
@@ -151,6 +153,22 @@ def files_of_others(reader):
     git(reader.folder, "commit", "-q", "--allow-empty", "-m", "first")
 
 
+def replicas(reader):
+    """The run of two workers and a parameter server."""
+    hardware = 'strategy = "parameter_server"\n[hardware.distributed]\nnum_instances = 2\n'
+    file = reader.write("several.toml", """sh -c 'echo hello; test $ANUBIS_ROLE != server || sleep 600'""")
+    file.write_text(file.read_text().replace("[ml]", f"{hardware}[ml]"))
+    assert reader("run", file).returncode == 0
+
+
+def served(reader):
+    """A project, and a service with another home."""
+    project(reader)
+    service = Service(reader.folder.parent / "team").start()
+    reader.until_the_end.callback(service.stop)
+    return [("http://127.0.0.1:8080", service.url)]
+
+
 def nth(day):
     """The time of a day's measurement; the 61st was an hour ago."""
     return (datetime.now(UTC) - timedelta(days=61 - day, hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -183,6 +201,8 @@ PREPARED = {
     "notify": alerting,
     "operate": operated,
     "python": lambda reader: None,
+    "serve-a-team": served,
+    "several-processes": replicas,
     "shell-completion": lambda reader: None,
     "troubleshoot": failing,
     "upgrade-old-descriptors": old_descriptors,

@@ -26,7 +26,7 @@ def registered(settings: Settings) -> str | None:
     path = settings.home / FILE
     try:
         return checked(str(json.loads(path.read_bytes())["url"]))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise disk_error(f"the registration {path} cannot be read", error) from error
