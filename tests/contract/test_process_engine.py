@@ -45,7 +45,7 @@ def an_engine(tmp_path):
     yield engine
     for pid in left_in(tmp_path):
         os.kill(pid, signal.SIGKILL)
-    for child in [child for engine in engines for child in engine._started.values()]:
+    for child in [child for engine in engines for child in (*engine._started.values(), *engine._ending)]:
         child.wait()
 
 
@@ -309,6 +309,14 @@ def test_two_runs_do_not_share_a_gpu(gpus, an_engine, run):
     start(engine, run, ("true",))  # the third slot is free again
     for placement in placements:
         engine.cancel(placement)
+
+
+def test_every_agent_is_waited_for_although_it_exits_after_its_result(engine, run):
+    placement = start(engine, run, ("true",))
+    (agent,) = engine._started.values()
+    until(lambda: engine.observe([placement])[placement.name].seen is Seen.ENDED, "the result is there")
+    until(lambda: engine.observe([placement]) and agent.returncode is not None, "its status was read")
+    assert (engine._started, engine._ending) == ({}, [])
 
 
 def start_stopped(engine, run, folder):

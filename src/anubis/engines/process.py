@@ -7,6 +7,7 @@ slot is a lock file that the agent holds through an inherited descriptor, so the
 import math
 import os
 import subprocess
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -64,7 +65,9 @@ class ProcessEngine:
         self._settings = settings
         self._locks = LockFiles(settings.folder)
         #: Record -> agent.
-        self._started: dict[str, subprocess.Popen[bytes]] = {}
+        self._started: dict[str, _Agent] = {}
+        #: Agents whose result is there, and which may be about to exit.
+        self._ending: list[_Agent] = []
         self._placements = HostPlacements(self.name, settings.folder, settings.records)
         self.capabilities = Capabilities(
             strategies=frozenset(Strategy),
@@ -153,9 +156,13 @@ class ProcessEngine:
         observation = peers.settled(record, self._look_at(record, placement))
         if observation.seen in {Seen.ENDED, Seen.LOST}:
             attempt = f"{record.parent.parent}/"
-            for started in [each for each in self._started if each.startswith(attempt)]:
-                if self._started[started].poll() is not None:
-                    del self._started[started]
+            for each in [each for each in tuple(self._started) if each.startswith(attempt)]:
+                if agent := self._started.pop(each, None):
+                    self._ending.append(agent)
+        for agent in tuple(self._ending):  # one that is not waited for remains a zombie
+            if agent.poll() is not None:
+                with suppress(ValueError):  # another thread removed it
+                    self._ending.remove(agent)
         return observation
 
     def _look_at(self, record: Path, placement: Placement) -> Observation:
@@ -181,11 +188,20 @@ def _memory(hardware: Hardware | ServerHardware) -> list[str]:
     return [] if hardware.memory_gb is None else ["--memory-bytes", str(int(hardware.memory_gb * (1 << 30)))]
 
 
-def _start(replica: Replica, record: Path, locks: Sequence[int]) -> subprocess.Popen[bytes]:
+class _Agent(subprocess.Popen[bytes]):
+    """An agent. It may outlive the process that started it, so it is no mistake that it runs when this object is deleted."""
+
+    def __del__(self) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)
+            super().__del__()
+
+
+def _start(replica: Replica, record: Path, locks: Sequence[int]) -> _Agent:
     """Start the agent as the leader of a session. It inherits the locks."""
     agent_log = access.create(str(record / layout.AGENT_LOG), os.O_WRONLY | os.O_APPEND)
     with os.fdopen(agent_log, "ab") as log:
-        return subprocess.Popen(
+        return _Agent(
             replica.argv,
             stdin=subprocess.DEVNULL,
             stdout=log,
