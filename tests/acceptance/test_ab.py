@@ -60,7 +60,7 @@ def test_equal_code_is_unchanged(anubis, pair):
 def test_it_ends_with_its_budget_and_says_what_would_decide(anubis, pair):
     ended = anubis("ab", *pair(100, 120), "--max-time", "0s", "--fail-on", "undecided")
     assert ended.returncode == 4, ended.stderr
-    assert "About 6 rounds decide this" in ended.stdout
+    assert "About 6 rounds decide this: begin again with a longer --max-time." in ended.stdout
     assert "2 of at most 60 rounds: the time is spent." in ended.stdout
 
 

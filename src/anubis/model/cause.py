@@ -82,7 +82,7 @@ _REMEDIES = {
     Cause.START_TIMEOUT: "raise limits.start_timeout_s, or pull the image on the machine before",
     Cause.RUN_TIMEOUT: "raise limits.run_timeout_s, or measure fewer repeats",
     Cause.MAX_COST: "raise hardware.max_cost, or measure fewer repeats or on a cheaper machine",
-    Cause.BUDGET: "raise sweep.max_cost or sweep.max_run_s, then plan a new sweep; what was measured is stored",
+    Cause.BUDGET: "raise sweep.max_cost or sweep.max_run_s, then start a new sweep with anubis sweep run; what was measured is stored",
     Cause.METRIC_MISSING: "compare the pattern with the closest lines shown, or set required = false",
     Cause.METRIC_UNITS: "emit a metric in one unit, or in units of one quantity such as s and ms",
     Cause.CONTAMINATED: 'run on a quieter machine, or set measure.on_contamination = "keep"',

@@ -66,10 +66,10 @@ def read(text: str, file: Path) -> Prices:
     for name, prices in tables.items():
         problems += _read(name, tree.get(name, {}), prices)
     if problems:
-        named = ", ".join(problem.path for problem in problems)
+        named = "; ".join(f"{problem.path}: {problem.message}" for problem in problems)
         raise BadInputError(
             f"the price table {file} is not valid: {named}",
-            remedy="correct it",
+            remedy=problems[0].remedy,
             problems=problems,
             file=str(file),
         )

@@ -231,8 +231,10 @@ def without_price(path: str, limit: str, descriptor: Descriptor, table: PriceTab
     if prices.currency != currency:
         yield _refusal(
             path,
-            f"no price of a machine is known in {currency}, so the limit cannot be kept",
-            "add the machine to the price table (ANUBIS_PRICES), or remove the limit",
+            f"no price of a machine is known in {currency}, so the limit cannot be kept"
+            + (f": the price table is in {prices.currency}" if prices.currency else ""),
+            f"add the price of {descriptor.hardware.instance_type} to the price table (prices.toml in the home folder,"
+            " or ANUBIS_PRICES), or remove the limit",
         )
         return
     kinds = {descriptor.hardware.instance_type, *({server.hardware.instance_type} if server else ())}

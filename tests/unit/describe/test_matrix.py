@@ -102,6 +102,7 @@ WRONG = [
     ('"spec_version" = ["1.0"]', "matrix.spec_version", "a matrix cannot vary"),
     ('"" = [1]', 'matrix.""', "a matrix cannot vary"),
     ("hardware.gpus = [1, 2]", "matrix.hardware", "in quotes"),
+    ("env.vars.LEVEL = [1, 2]", "matrix.env", '"env.vars.LEVEL" = [...]'),
     ('"hardware.gpus" = 2', 'matrix."hardware.gpus"', "write [2]"),
     ('"hardware.gpus" = []', 'matrix."hardware.gpus"', "no value"),
     ('"hardware.gpus" = [1, 1]', 'matrix."hardware.gpus"[1]', "twice"),

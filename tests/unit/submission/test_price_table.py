@@ -54,6 +54,8 @@ def test_what_is_not_valid_is_named(tmp_path, text, path):
     with pytest.raises(BadInputError) as caught:
         PriceFile(tmp_path / "prices.toml").current()
     assert [problem.path for problem in caught.value.problems] == [path]
+    assert f"{path}: {caught.value.problems[0].message}" in caught.value.message
+    assert "for example" in caught.value.remedy or "machines" in caught.value.remedy
 
 
 @pytest.mark.parametrize("content", [b"currency = ", b"\xff\xfe"])
@@ -67,7 +69,7 @@ def test_a_file_that_is_not_toml_is_refused(tmp_path, content):
     ("prices", "said"),
     [
         (NO_PRICES, "USD"),
-        (Prices(currency="EUR", machines={"local": 1.0}), "USD"),
+        (Prices(currency="EUR", machines={"local": 1.0}), "the price table is in EUR"),
         (Prices(currency="USD", machines={"other": 1.0}), "local"),
     ],
 )

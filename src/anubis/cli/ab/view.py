@@ -72,6 +72,8 @@ def _decisive(verdict: Verdict, state: State) -> str:
             " rounds: make the benchmark quieter, or choose another --min-effect."
         )
     total = state.rounds + (verdict.more_runs or 0)
+    if state.end is End.TIME and total <= state.alternation.plan.rounds:
+        return f"About {units.counted(total, 'round')} decide this: begin again with a longer --max-time."
     even = max(total, state.alternation.plan.rounds) + total % 2
     return (
         f"About {units.counted(total, 'round')} decide this: begin again with --rounds {even}. The rounds of this"

@@ -105,13 +105,21 @@ def _axes(written: Mapping[str, Any], findings: Findings) -> dict[str, list[Any]
     return axes
 
 
+def _dotted(key: str, written: Any) -> str:
+    """The path that was written without quotes, which TOML reads as tables within tables."""
+    while isinstance(written, dict) and written:
+        inner, written = next(iter(written.items()))
+        key = f"{key}.{inner}"
+    return key
+
+
 def _axis(key: str, written: Any, findings: Findings) -> list[Any] | None:
     """The values of one axis; None, with the reason in ``findings``, if it is not valid."""
     at: Path = ("matrix", key)
     path = parsed(key)
     before = findings.errors
     if isinstance(written, dict) and written and not written.keys() & {"from", "to", "step", "times"}:
-        remedy = f'write it in quotes: "{key}.{next(iter(written))}" = [...]'
+        remedy = f'write it in quotes: "{_dotted(key, written)}" = [...]'
         findings.error(at, "the path of an axis must be one quoted key", remedy)
     elif path is None or path[0] in FIXED or kind_at(path) is UNKNOWN:
         findings.error(at, f"a matrix cannot vary {quoted(key)}", _path_remedy(path))
