@@ -50,8 +50,10 @@ def test_a_schedule_is_added_listed_shown_and_removed(anubis):
     text = anubis("schedule", "show", "nightly").stdout
     assert "NEXT (UTC)" in text
     assert "NEXT (LOCAL)" in text
-    assert anubis("schedule", "rm", "nightly").returncode == 0
+    (run_id,) = anubis("schedule", "trigger", "nightly").stdout.split()
+    assert f"anubis history --schedule {schedule_id}" in anubis("schedule", "rm", "nightly").stdout
     assert anubis.json("schedule", "ls") == []
+    assert [row["id"] for row in anubis.json("history", "--schedule", schedule_id)] == [run_id]
     missing = anubis("schedule", "show", "nightly")
     assert missing.returncode == 2
     assert "no schedule is named" in missing.stderr

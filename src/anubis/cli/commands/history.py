@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,6 +17,10 @@ from anubis.cli.views import json_output, tables, units
 from anubis.cli.views.status_text import status_cell, took, values_line
 from anubis.contracts.runs import RunQuery, RunRow
 from anubis.model.status import Status
+from anubis.record.layout import is_run_id
+
+if TYPE_CHECKING:
+    from anubis.client import Client
 
 _COLUMNS = (
     tables.Column(title="RUN"),
@@ -68,7 +73,7 @@ def history(
             metric=metric,
             statuses=statuses,
             family_id=refs.family_id(client, family) if family else None,
-            parent_id=client.schedules.get(schedule).id if schedule else None,
+            parent_id=_schedule_id(client, schedule) if schedule else None,
             since_s=since,
             until_s=until,
             limit=limit,
@@ -121,3 +126,8 @@ def _values(row: RunRow, metric: str | None) -> list[str]:
         return ["", ""]
     value, unit = row.values[metric]
     return [quantities.number(value), "" if unit == "none" else unit]
+
+
+def _schedule_id(client: "Client", schedule: str) -> str:
+    """The id of a schedule. A full id need not be stored: the runs of a deleted schedule remain."""
+    return schedule if is_run_id(schedule) else client.schedules.get(schedule).id

@@ -222,7 +222,8 @@ def rm(*, ref: str, as_json: bool) -> None:
     """Delete a schedule; its runs remain."""
     with open_client() as client:
         removed = client.schedules.remove(ref)
-    _show_changed(removed, f"deleted schedule {removed.name}", as_json=as_json)
+    text = f"deleted schedule {removed.name}; its runs: anubis history --schedule {removed.id}"
+    _show_changed(removed, text, as_json=as_json)
 
 
 def _show_changed(changed: Schedule, text: str, *, as_json: bool) -> None:
