@@ -31,6 +31,8 @@ COMMANDS = {
     "capture": ["bench_capture.py", "--rounds", "10"],
     "fetch": ["bench_fetch.py"],
     "slurm": ["bench_slurm.py"],
+    "sweep": ["bench_sweep.py"],
+    "schedules": ["bench_schedules.py"],
     "container": ["bench_container.py", "--runs", "40"],
 }
 WITH_PEERS = ("peers", "speed", "emit", "null_run")
