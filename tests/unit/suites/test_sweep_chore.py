@@ -214,6 +214,14 @@ def test_resume_after_a_stop_repeats_what_failed_under_new_ids(sweeps):
     assert [row.cell for row in sweeps.rows()] == [{"env.vars.A": "1"}, {"env.vars.A": "1", "try": 2}]
 
 
+def test_resume_leaves_a_running_sweep_as_it_is(sweeps):
+    sweep = sweeps.start(count=2)
+    sweeps.chore.turn()
+    running = sweeps.world.sweeps.get(sweep.id)
+    assert sweep_actions.resume(sweeps.world, running) == running
+    assert sweeps.world.sweeps.get(sweep.id) == running
+
+
 def test_resume_repeats_a_run_whose_cancellation_is_not_complete(sweeps):
     sweep = sweeps.start(count=2, rules="max_parallel = 2")
     sweeps.chore.turn()
