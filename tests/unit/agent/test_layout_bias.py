@@ -46,7 +46,7 @@ class Buffers:
 def sides(request, tmp_path):
     """Two copies of a program in folders whose paths have lengths that lead to different alignments."""
     built = []
-    for name in ("a", "a" * 9, "a" * 17, "a" * 30, "a" * 44):
+    for name in ("a" * length for length in (1, 9, 17, 30, 44, *range(60, 250, 10))):
         folder = tmp_path / name
         folder.mkdir()
         program = request.param(folder)
