@@ -1,4 +1,4 @@
--- Made by `python -m anubis.store.sql.compile` from schema.py, queries.py, bulk.py, outbox.py, scheduling.py, submissions.py, suites.py and statements.py: change those.
+-- Made by `python -m anubis.store.sql.compile` from schema.py, queries.py, bulk.py, joined.py, outbox.py, scheduling.py, submissions.py, suites.py and statements.py: change those.
 
 -- name: create
 CREATE TABLE alerts (
@@ -9,6 +9,17 @@ CREATE TABLE alerts (
 	body TEXT NOT NULL, 
 	version INTEGER DEFAULT '1' NOT NULL, 
 	PRIMARY KEY (id)
+);
+
+CREATE TABLE assignments (
+	run VARCHAR(36) NOT NULL, 
+	attempt INTEGER NOT NULL, 
+	worker TEXT, 
+	queued_s DOUBLE PRECISION NOT NULL, 
+	is_open SMALLINT NOT NULL, 
+	body BYTEA NOT NULL, 
+	version BIGINT NOT NULL, 
+	PRIMARY KEY (run, attempt)
 );
 
 CREATE TABLE descriptors (
@@ -25,6 +36,17 @@ CREATE TABLE descriptors (
 
 CREATE TABLE event_count (
 	seq BIGINT NOT NULL
+);
+
+CREATE TABLE joined_workers (
+	name TEXT NOT NULL, 
+	token TEXT, 
+	body BYTEA NOT NULL, 
+	seen_s DOUBLE PRECISION, 
+	beats BIGINT NOT NULL, 
+	version BIGINT NOT NULL, 
+	PRIMARY KEY (name), 
+	UNIQUE (token)
 );
 
 CREATE TABLE metrics (
@@ -230,6 +252,8 @@ CREATE TABLE alembic_version (
 );
 
 CREATE INDEX alerts_opened ON alerts (opened_s);
+
+CREATE INDEX assignments_open ON assignments (is_open, worker);
 
 CREATE INDEX descriptors_name ON descriptors (name);
 
@@ -744,6 +768,61 @@ FROM sweeps ORDER BY sweeps.created_s DESC, sweeps.id
 
 -- name: remove_sweeps
 DELETE FROM sweeps WHERE sweeps.id IN ({ids}) AND sweeps.running = 0 RETURNING sweeps.id
+
+-- name: add_joined_worker
+INSERT INTO joined_workers (name, token, body, seen_s, beats, version) VALUES (%(name)s::VARCHAR, %(token)s::VARCHAR, %(body)s, %(seen_s)s, %(beats)s::BIGINT, %(version)s::BIGINT) ON CONFLICT DO NOTHING RETURNING joined_workers.version
+
+-- name: change_joined_worker
+UPDATE joined_workers SET token=%(token)s::VARCHAR, body=%(body)s, version=(joined_workers.version + 1) WHERE joined_workers.name = %(name)s::VARCHAR AND joined_workers.version = %(expected)s::BIGINT RETURNING joined_workers.version
+
+-- name: beat_joined_worker
+UPDATE joined_workers SET body=%(body)s, seen_s=%(seen_s)s, beats=(joined_workers.beats + 1), version=(joined_workers.version + 1) WHERE joined_workers.name = %(name)s::VARCHAR AND joined_workers.token = %(token)s::VARCHAR RETURNING joined_workers.beats, joined_workers.version
+
+-- name: lock_joined_worker
+UPDATE joined_workers SET version=(joined_workers.version + 1) WHERE joined_workers.name = %(name)s::VARCHAR RETURNING joined_workers.beats
+
+-- name: joined_worker
+SELECT joined_workers.name, joined_workers.token, joined_workers.body, joined_workers.seen_s, joined_workers.beats, joined_workers.version 
+FROM joined_workers 
+WHERE joined_workers.name = %(name)s::VARCHAR
+
+-- name: joined_worker_of_token
+SELECT joined_workers.name, joined_workers.token, joined_workers.body, joined_workers.seen_s, joined_workers.beats, joined_workers.version 
+FROM joined_workers 
+WHERE joined_workers.token = %(token)s::VARCHAR
+
+-- name: joined_workers
+SELECT joined_workers.name, joined_workers.token, joined_workers.body, joined_workers.seen_s, joined_workers.beats, joined_workers.version 
+FROM joined_workers
+
+-- name: add_assignment
+INSERT INTO assignments (run, attempt, worker, queued_s, is_open, body, version) VALUES (%(run)s::VARCHAR, %(attempt)s::INTEGER, %(worker)s::VARCHAR, %(queued_s)s, %(is_open)s::SMALLINT, %(body)s, %(version)s::BIGINT) ON CONFLICT DO NOTHING
+
+-- name: change_assignment
+UPDATE assignments SET worker=%(worker)s::VARCHAR, is_open=%(is_open)s::SMALLINT, body=%(body)s, version=(assignments.version + 1) WHERE assignments.run = %(run)s::VARCHAR AND assignments.attempt = %(attempt)s::INTEGER AND assignments.version = %(expected)s::BIGINT AND assignments.is_open = 1 RETURNING assignments.version
+
+-- name: assignment
+SELECT assignments.body, assignments.version 
+FROM assignments 
+WHERE assignments.run = %(run)s::VARCHAR AND assignments.attempt = %(attempt)s::INTEGER
+
+-- name: assigned
+SELECT assignments.body, assignments.version 
+FROM assignments 
+WHERE assignments.is_open = 1 AND assignments.worker = %(worker)s::VARCHAR
+
+-- name: open_assignments
+SELECT assignments.body, assignments.version 
+FROM assignments 
+WHERE assignments.is_open = 1
+
+-- name: count_waiting
+SELECT count(assignments.run) AS count 
+FROM assignments 
+WHERE assignments.is_open = 1 AND assignments.worker IS NULL
+
+-- name: forget_assignments
+DELETE FROM assignments WHERE assignments.is_open = 0 AND assignments.queued_s < %(before_s)s
 
 -- name: measured_runs
 WITH starts AS MATERIALIZED 

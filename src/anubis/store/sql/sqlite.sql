@@ -1,4 +1,4 @@
--- Made by `python -m anubis.store.sql.compile` from schema.py, queries.py, bulk.py, outbox.py, scheduling.py, submissions.py, suites.py and statements.py: change those.
+-- Made by `python -m anubis.store.sql.compile` from schema.py, queries.py, bulk.py, joined.py, outbox.py, scheduling.py, submissions.py, suites.py and statements.py: change those.
 
 -- name: create
 CREATE TABLE alerts (
@@ -9,6 +9,17 @@ CREATE TABLE alerts (
 	body TEXT NOT NULL, 
 	version INTEGER DEFAULT '1' NOT NULL, 
 	PRIMARY KEY (id)
+);
+
+CREATE TABLE assignments (
+	run VARCHAR(36) NOT NULL, 
+	attempt INTEGER NOT NULL, 
+	worker TEXT, 
+	queued_s DOUBLE NOT NULL, 
+	is_open SMALLINT NOT NULL, 
+	body BLOB NOT NULL, 
+	version BIGINT NOT NULL, 
+	PRIMARY KEY (run, attempt)
 );
 
 CREATE TABLE descriptors (
@@ -25,6 +36,17 @@ CREATE TABLE descriptors (
 
 CREATE TABLE event_count (
 	seq BIGINT NOT NULL
+);
+
+CREATE TABLE joined_workers (
+	name TEXT NOT NULL, 
+	token TEXT, 
+	body BLOB NOT NULL, 
+	seen_s DOUBLE, 
+	beats BIGINT NOT NULL, 
+	version BIGINT NOT NULL, 
+	PRIMARY KEY (name), 
+	UNIQUE (token)
 );
 
 CREATE TABLE metrics (
@@ -233,6 +255,8 @@ CREATE TABLE alembic_version (
 );
 
 CREATE INDEX alerts_opened ON alerts (opened_s);
+
+CREATE INDEX assignments_open ON assignments (is_open, worker);
 
 CREATE INDEX descriptors_name ON descriptors (name);
 
@@ -747,6 +771,61 @@ FROM sweeps ORDER BY sweeps.created_s DESC, sweeps.id
 
 -- name: remove_sweeps
 DELETE FROM sweeps WHERE sweeps.id IN ({ids}) AND sweeps.running = 0 RETURNING id
+
+-- name: add_joined_worker
+INSERT INTO joined_workers (name, token, body, seen_s, beats, version) VALUES (:name, :token, :body, :seen_s, :beats, :version) ON CONFLICT DO NOTHING RETURNING version
+
+-- name: change_joined_worker
+UPDATE joined_workers SET token=:token, body=:body, version=(joined_workers.version + 1) WHERE joined_workers.name = :name AND joined_workers.version = :expected RETURNING version
+
+-- name: beat_joined_worker
+UPDATE joined_workers SET body=:body, seen_s=:seen_s, beats=(joined_workers.beats + 1), version=(joined_workers.version + 1) WHERE joined_workers.name = :name AND joined_workers.token = :token RETURNING beats, version
+
+-- name: lock_joined_worker
+UPDATE joined_workers SET version=(joined_workers.version + 1) WHERE joined_workers.name = :name RETURNING beats
+
+-- name: joined_worker
+SELECT joined_workers.name, joined_workers.token, joined_workers.body, joined_workers.seen_s, joined_workers.beats, joined_workers.version 
+FROM joined_workers 
+WHERE joined_workers.name = :name
+
+-- name: joined_worker_of_token
+SELECT joined_workers.name, joined_workers.token, joined_workers.body, joined_workers.seen_s, joined_workers.beats, joined_workers.version 
+FROM joined_workers 
+WHERE joined_workers.token = :token
+
+-- name: joined_workers
+SELECT joined_workers.name, joined_workers.token, joined_workers.body, joined_workers.seen_s, joined_workers.beats, joined_workers.version 
+FROM joined_workers
+
+-- name: add_assignment
+INSERT INTO assignments (run, attempt, worker, queued_s, is_open, body, version) VALUES (:run, :attempt, :worker, :queued_s, :is_open, :body, :version) ON CONFLICT DO NOTHING
+
+-- name: change_assignment
+UPDATE assignments SET worker=:worker, is_open=:is_open, body=:body, version=(assignments.version + 1) WHERE assignments.run = :run AND assignments.attempt = :attempt AND assignments.version = :expected AND assignments.is_open = 1 RETURNING version
+
+-- name: assignment
+SELECT assignments.body, assignments.version 
+FROM assignments 
+WHERE assignments.run = :run AND assignments.attempt = :attempt
+
+-- name: assigned
+SELECT assignments.body, assignments.version 
+FROM assignments 
+WHERE assignments.is_open = 1 AND assignments.worker = :worker
+
+-- name: open_assignments
+SELECT assignments.body, assignments.version 
+FROM assignments 
+WHERE assignments.is_open = 1
+
+-- name: count_waiting
+SELECT count(assignments.run) AS count 
+FROM assignments 
+WHERE assignments.is_open = 1 AND assignments.worker IS NULL
+
+-- name: forget_assignments
+DELETE FROM assignments WHERE assignments.is_open = 0 AND assignments.queued_s < :before_s
 
 -- name: measured_runs
 WITH starts AS 
