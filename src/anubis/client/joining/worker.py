@@ -22,8 +22,9 @@ from anubis.model.joined import Report
 
 log = logging.getLogger(__name__)
 
-#: Pauses after requests without an answer double between these, seconds.
-SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 10.0
+#: Pauses after requests without an answer double between these, seconds; but they are never longer than this share of the
+#: lease, so that a worker does not lose its attempts because it waits when the service is back.
+SHORTEST_PAUSE_S, LONGEST_PAUSE_S, PAUSE = 0.2, 10.0, 1 / 4
 #: Longest wait of the loop, seconds.
 LOOK_S = 60.0
 #: Share of the lease that a request may wait for orders.
@@ -129,6 +130,7 @@ class Joined:
             try:
                 newest = self._request(newest.lease_s * WAIT, newest.tag)
                 pauses.reset()
+                pauses.longest_s = min(LONGEST_PAUSE_S, newest.lease_s * PAUSE)
             except FATAL as error:
                 self._fail(error)
                 return
@@ -214,6 +216,7 @@ class Pauses:
 
     def __init__(self, stopped: threading.Event) -> None:
         self._stopped = stopped
+        self.longest_s = LONGEST_PAUSE_S
         self.reset()
 
     def reset(self) -> None:
@@ -226,4 +229,4 @@ class Pauses:
             self._said = str(error.message)
             log.warning("%s; trying again", error.message)
         self._stopped.wait(self._pause_s * random.uniform(0.5, 1.0))
-        self._pause_s = min(2 * self._pause_s, LONGEST_PAUSE_S)
+        self._pause_s = min(2 * self._pause_s, self.longest_s)

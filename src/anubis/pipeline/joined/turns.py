@@ -23,14 +23,14 @@ def beat(
 ) -> JoinedWorker:
     """Store what a worker reports about itself. ``known``: the worker before.
 
-    Raises ConflictError if the same token is in use in another home folder.
+    Raises BadInputError if the same token is in use in another home folder.
     """
     if not 0 < reported.slots <= MOST_SLOTS or not reported.place:
         raise BadInputError("the worker did not report its home folder and its slots", remedy="upgrade it")
     is_alive = known.seen_s is not None and abs(now_s - known.seen_s) < lease_s
     if known.place and known.place != reported.place:
         if is_alive:
-            raise ConflictError(
+            raise BadInputError(
                 f"worker {known.name} is active in another home folder, on {known.host}",
                 remedy="end it, or make a token with another name for this machine: anubis worker token NAME",
             )
