@@ -60,7 +60,7 @@ def test_a_run_waits_for_a_worker_with_its_labels(site):
     site.wait_status(waiting, "it waits", lambda run: "the label h200" in run.reason)
     site.client.runs.cancel([waiting])
     assert site.wait_final(waiting).cause is Cause.CANCELLED
-    late = site.submit(label="h200\"\nmax_wait_s = 0.5\n#")
+    late = site.submit(label='h200"\nmax_wait_s = 0.5\n#')
     assert site.wait_final(late).cause is Cause.NO_CAPACITY
 
 

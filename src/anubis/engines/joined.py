@@ -207,4 +207,4 @@ def _placement(run: Run) -> Placement:
 
 def _attempt_of(placement: Placement) -> tuple[str, int]:
     run_id, _, attempt = placement.name.rpartition(".")
-    return run_id, int(attempt)
+    return (run_id, int(attempt)) if attempt.isdecimal() else (placement.name, 0)
