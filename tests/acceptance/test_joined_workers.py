@@ -276,6 +276,23 @@ def test_a_revoked_worker_ends_and_its_run_is_lost(site):
     assert site.found("one").worker.revoked_s
 
 
+def test_doctor_checks_the_service_that_a_worker_has_joined(site, monkeypatch):
+    worker = site.worker()
+    monkeypatch.setattr(site.service, "home", worker.home)
+
+    def check():
+        checks = json.loads(site.anubis("doctor", "--json").stdout)["checks"]
+        (found,) = [each for each in checks if each["name"] == "joined service"]
+        return found["state"], found["found"]
+
+    state, found = check()
+    assert state == "ok"
+    assert found.startswith(f"{site.service.url} answers")
+    assert found.endswith("joined as one")
+    site.service.stop()
+    assert check()[0] == "warn"
+
+
 def test_joined_workers_are_listed_and_shown(site):
     site.worker("one", "--label", "a100")
     site.token("two")

@@ -43,10 +43,11 @@ LEASE_S = "2"
 class JoinedWorker:
     """``anubis worker --join`` in a home folder."""
 
-    def __init__(self, folder, name, token, *words, **environ):
+    def __init__(self, folder, name, token, *words, prefix=(), **environ):
+        """``prefix``: words before the command, for example those of a network namespace."""
         self.name, self.home = name, folder / name
         self.log = folder / f"{name}.log"
-        self._token, self._words, self._environ = token, words, environ
+        self._token, self._words, self._environ, self._prefix = token, words, environ, prefix
         self.process = None
 
     def start(self, url):
@@ -60,7 +61,7 @@ class JoinedWorker:
         """Start it without waiting."""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [BIN / "anubis", "worker", "--join", url, *self._words],
+                [*self._prefix, BIN / "anubis", "worker", "--join", url, *self._words],
                 env={
                     **os.environ,
                     "ANUBIS_HOME": str(self.home),

@@ -271,3 +271,17 @@ def test_what_is_not_possible_is_said_with_the_remedy(client, kind, tmp_path):
     assert not client.workers.start()
     assert not client.workers.pick_up()
     assert json.dumps(client.runs.engines())
+
+
+def test_joined_workers_are_found(client, embedded, kind):
+    name = f"machine-{kind}"
+    assert embedded.workers.make_token(name).startswith("anubis-worker-")
+    (found,) = [each for each in client.workers.find() if each.worker.name == name]
+    assert (found.worker.seen_s, found.attempts) == (None, [])
+    assert client.workers.get(name) == found
+    assert embedded.workers.revoke(name).worker.revoked_s
+    assert client.workers.get(name).worker.revoked_s
+    with pytest.raises(NotFoundError):
+        client.workers.get("none")
+    with pytest.raises(BadInputError):
+        client.workers.make_token("not a name")
