@@ -307,5 +307,5 @@ def test_joined_workers_are_listed_and_shown(site):
     assert site.anubis("worker", "show", "none").returncode == 2
     assert site.anubis("worker", "token", "not a name").returncode == 2
     out = site.folder / "token"
-    assert site.anubis("worker", "token", "three", "--out", out).returncode == 0
+    assert site.anubis("worker", "token", "three", "--output", out).returncode == 0
     assert out.stat().st_mode & 0o777 == 0o600

@@ -17,7 +17,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 MOST_BYTES = 16 << 20
 #: Paths of the routes that stream archives to the disk, and the largest of these bodies.
 ARCHIVES, MOST_ARCHIVE_BYTES = ("/api/v1/scripts/", "/api/v1/archives"), 64 << 30
-#: In the paths of the routes that receive records, whose replaced files have a limit of their own.
+#: In the paths of the routes that receive records, whose replaced files have a separate limit.
 RECORD = "/record/"
 #: Names under which this machine alone reaches the service.
 LOOPBACK = ("localhost", "127.0.0.1", "::1")

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from anubis.api import joined as messages
+from anubis.api.machines import joined as messages
 from anubis.api.runs import run_details_to_json, run_from_json
 from anubis.model.cause import Cause
 from anubis.model.errors import BadInputError
-from anubis.model.joined import Report
+from anubis.model.machines.joined import Report
 from anubis.model.run import Seen
 from anubis.testing import a_run
 from anubis.testing.builders import NOW_S, a_descriptor
