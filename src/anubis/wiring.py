@@ -23,7 +23,7 @@ from anubis.sealing.sealer import Sealer
 from anubis.settings import Settings, load
 from anubis.store import FolderObjects, FolderRecords, Store, open_store
 from anubis.submission.environment.handover import HomeEnvironments
-from anubis.submission.price_table import PriceFile
+from anubis.submission.price_table import of_installation as price_table_of
 
 
 class WallClock:
@@ -83,7 +83,7 @@ def build(settings: Settings | None = None) -> Installation:
         environments=HomeEnvironments(settings, surroundings.environ),
         datasets=datasets(surroundings),
         clock=clock,
-        prices=PriceFile(settings.prices),
+        prices=price_table_of(settings),
         session_pause_s=settings.session_pause_s,
     )
     relay = Relay(store.deliveries, store.alerts, world.notifiers, clock)
