@@ -58,6 +58,7 @@ def test_a_sweep_has_means_and_intervals_over_its_seeds(anubis):
     assert "env.vars.A down, env.vars.B across" in turned
     unknown = anubis("sweep", "status", "--rows", "C")
     assert (unknown.returncode, "it has: env.vars.A" in unknown.stderr) == (2, True)
+    assert "grid env.vars.A=3, env.vars.B=2, env.vars.SEED=1" in anubis("history").stdout
     assert "\u00b7" in ended.stdout  # the excluded combination is a gap
     found = anubis.json("sweep", "status")
     best = next(each for each in found["combinations"] if each["cell"]["env.vars.A"] == "3")
