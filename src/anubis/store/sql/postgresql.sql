@@ -824,6 +824,11 @@ WHERE words.word = %(family)s::VARCHAR)
 -- name: where_parent
 runs.parent = %(parent)s
 
+-- name: where_owner
+runs.client = (SELECT words.id 
+FROM words 
+WHERE words.word = %(owner)s::VARCHAR)
+
 -- name: where_metric
 runs.no + 0 IN (SELECT points.run 
 FROM points 

@@ -827,6 +827,11 @@ WHERE words.word = :family)
 -- name: where_parent
 runs.parent = :parent
 
+-- name: where_owner
+runs.client = (SELECT words.id 
+FROM words 
+WHERE words.word = :owner)
+
 -- name: where_metric
 runs.no + 0 IN (SELECT points.run 
 FROM points 
