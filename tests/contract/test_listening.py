@@ -79,16 +79,15 @@ def test_what_is_rolled_back_is_not_announced(stored, postgresql_url):
 def test_a_listener_reconnects_and_then_announces_everything():
     if not (folder := binaries()):
         pytest.skip("PostgreSQL server binaries not installed")
-    with cluster(folder) as server:
-        with listening(server.url) as (news, listener):
-            server.stop()
-            until(lambda: not listener.connected, "it is known that announcements are missed")
-            server.start()
-            assert heard(news) == {EVENTS, WORK}
-            store = open_store(server.url)
-            store.runs.add([(a_run(), "text")], [])
-            assert heard(news) == {WORK}
-            store.close()
+    with cluster(folder) as server, listening(server.url) as (news, listener):
+        server.stop()
+        until(lambda: not listener.connected, "it is known that announcements are missed")
+        server.start()
+        assert heard(news) == {EVENTS, WORK}
+        store = open_store(server.url)
+        store.runs.add([(a_run(), "text")], [])
+        assert heard(news) == {WORK}
+        store.close()
 
 
 def test_sqlite_announces_nothing(tmp_path):
