@@ -23,11 +23,12 @@ PATIENCE_S = 60
 class Service:
     """``anubis serve`` in a home folder. After a kill it can be started again at the same address."""
 
-    def __init__(self, home, *words):
+    def __init__(self, home, *words, name="service", **environ):
         self.home = Path(home)
-        self.log = self.home.parent / f"{self.home.name}-service.log"
+        self.log = self.home.parent / f"{self.home.name}-{name}.log"
         self.url = ""
         self._words = words
+        self._environ = environ
         self._process = None
 
     def start(self):
@@ -36,7 +37,7 @@ class Service:
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 [BIN / "anubis", "serve", "--listen", listen, "--log-format", "json", *self._words],
-                env={**os.environ, "ANUBIS_HOME": str(self.home), "ANUBIS_LEASE_S": "5"},
+                env={**os.environ, "ANUBIS_HOME": str(self.home), "ANUBIS_LEASE_S": "5", **self._environ},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,

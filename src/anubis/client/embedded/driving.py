@@ -10,6 +10,7 @@ from anubis.model.errors import FullError, ReadOnlyError
 from anubis.model.run import Run
 from anubis.pipeline import worker
 from anubis.pipeline.completion import Waiting
+from anubis.pipeline.held_runs import LOOK_EVERY_S
 from anubis.pipeline.lease_owner import new_owner
 from anubis.pipeline.reconciler import Reconciler
 from anubis.suites.sweep_chore import SweepChore
@@ -72,10 +73,11 @@ def reconciler(
     patience_s: float = math.inf,
     keeps_schedules: bool = False,
     sweeps: SweepChore | None = None,
+    look_every_s: Callable[[], float] = lambda: LOOK_EVERY_S,
 ) -> Reconciler:
     """A reconciler of this process. ``patience_s`` is how long it waits for a database that does not answer.
 
-    ``sweeps`` is the chore that submits the cells of sweeps, if the caller observes it.
+    ``sweeps`` is the chore that submits the cells of sweeps, if the caller observes it. ``look_every_s`` as in ``Reconciler``.
     """
     installation.store.keep_room()
     chores: list[Chore] = [installation.relay, installation.sealer, sweeps or SweepChore(installation.world)]
@@ -100,4 +102,5 @@ def reconciler(
         changed=note,
         chores=chores,
         patience_s=patience_s,
+        look_every_s=look_every_s,
     )

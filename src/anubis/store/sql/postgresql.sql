@@ -434,6 +434,11 @@ WHERE points.metric = metrics.id)
 SELECT DISTINCT labels.name, labels.value 
 FROM labels
 
+-- name: next_ready
+SELECT min(runs.ready_s) AS ready_s 
+FROM runs 
+WHERE runs.status < 100 AND runs.ready_s > %(now_s)s AND (runs.holder IS NULL OR runs.holder != %(owner)s::VARCHAR)
+
 -- name: unfinished
 SELECT count(*) AS runs 
 FROM runs 

@@ -257,6 +257,11 @@ def _reading() -> dict[str, Executable]:
         .distinct()
         .where(select(points.c.run).where(points.c.metric == metrics.c.id).correlate(metrics).exists()),
         "label_names": select(labels.c.name, labels.c.value).distinct(),
+        "next_ready": select(func.min(runs.c.ready_s).label("ready_s")).where(
+            _unfinished,
+            runs.c.ready_s > given("now_s"),
+            or_(runs.c.holder.is_(None), runs.c.holder != given("owner")),
+        ),
         "unfinished": select(func.count().label("runs")).select_from(runs).where(_unfinished),
         "events": some_events,
         "events_of_run": some_events.where(runs.c.id == given("run_id")),

@@ -98,7 +98,7 @@ def submit(
         if key and (stored := runs.submission(key[0])):  # the same request arrived twice at the same time
             return Answer(_repeated(installation, stored, digest), 200)
         raise
-    service_of(request).changes.note()
+    service_of(request).wrote()
     return Answer({"runs": list(map(run_details_to_json, submitted)), "warnings": problems}, 201)
 
 
@@ -187,7 +187,7 @@ def short_ids(body: IdsBody, client: Asking) -> Response:
 def cancel(body: CancelBody, request: Request, client: Asking) -> Response:
     """Ask for the cancellation of runs; the answer contains those that were not final and had not been asked before."""
     cancelled = client.runs.cancel(body.refs, why=body.why, cascade=body.cascade)
-    service_of(request).changes.note()
+    service_of(request).wrote()
     return Answer({"runs": list(map(run_details_to_json, cancelled))})
 
 
@@ -240,7 +240,7 @@ def replay(ref: str, body: ReplayBody, request: Request, client: Asking) -> Resp
     """Store a run that repeats another: the same descriptor with its overrides, the same script archive."""
     folder = Path(body.folder) if body.folder else None
     replayed = client.runs.replay(ref, overrides=body.overrides, folder=folder)
-    service_of(request).changes.note()
+    service_of(request).wrote()
     return Answer(_replayed_to_json(replayed), 201)
 
 
