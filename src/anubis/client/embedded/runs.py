@@ -49,6 +49,7 @@ class Runs(protocol.Runs):
         control: bool = False,
         warned: Callable[[Path, Problem], None] | None = None,
         overlays: Sequence[Path] = (),
+        needs: Sequence[str] = (),
     ) -> list[Run]:
         return submission.submit(
             self._installation,
@@ -59,6 +60,7 @@ class Runs(protocol.Runs):
             control=control,
             warned=warned,
             overlays=overlays,
+            needs=needs,
         )
 
     def replay(

@@ -183,6 +183,15 @@ def _leases() -> dict[str, Executable]:
         .where(runs.c.id == given("run_id"), held)
         .values(written | {"ready_s": null(), "holder": null()})
         .returning(runs.c.no, runs.c.cancel),
+        "wake_waiting": update(runs)
+        .where(
+            runs.c.phase == literal_column("'needs'"),
+            runs.c.needs.contains(given("run_id"), autoescape=False),
+        )
+        .values(
+            due_s=runs.c.created_s,
+            ready_s=case((runs.c.holder.is_(None), runs.c.created_s), else_=runs.c.ready_s),
+        ),
         "request_cancel": update(runs)
         .where(_unfinished, runs.c.cancel == literal_column("0"), among(runs.c.id, "ids"))
         .values(
@@ -223,6 +232,7 @@ def _run_rows() -> Select[Any]:
             runs.c.phase_s,
             runs.c.cost,
             runs.c.currency,
+            runs.c.needs,
         )
         .join_from(runs, descriptors, descriptors.c.id == runs.c.descriptor)
         .join(_series_key, _series_key.c.id == descriptors.c.series_key)

@@ -38,6 +38,12 @@ class SubmitBody(Strict):
     script: str | None = Field(None, description="Key of a stored script archive.")
     rounds: int = Field(1, ge=1, le=1000)
     control: bool = Field(False, description="Measure each descriptor as both sides of an A/A control.")
+    needs: list[str] = Field(
+        [],
+        max_length=1000,
+        description="RUN or BENCHMARK=RUN: the runs start only after these have succeeded. RUN is a reference or a benchmark "
+        "of this submission.",
+    )
 
 
 class ReplayBody(Strict):
@@ -91,6 +97,7 @@ def submit(
             script=descriptors.script_of(body.script, installation),
             rounds=body.rounds,
             control=body.control,
+            needs=body.needs,
             warned=lambda file, problem: problems.append(_warning(file, problem)),
             key=key,
         )
