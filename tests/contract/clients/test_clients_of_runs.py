@@ -3,6 +3,7 @@
 import io
 import json
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +13,7 @@ from anubis.describe.drafting import DescriptorText
 from anubis.model.errors import AnubisError, BadInputError, NotFoundError
 from anubis.model.status import Status
 from anubis.record.reading import Record
+from anubis.search.query import LogQuery
 from support.git import git
 from support.processes import until
 
@@ -271,3 +273,37 @@ def test_what_is_not_possible_is_said_with_the_remedy(client, kind, tmp_path):
     assert not client.workers.start()
     assert not client.workers.pick_up()
     assert json.dumps(client.runs.engines())
+
+
+def test_the_output_of_runs_is_searched(client, embedded, bench):
+    file = bench("sh -c 'for i in 1 2 3; do echo find needle $i; done; echo other needle >&2; echo score=1'")
+    name = file.stem
+    (run,) = client.runs.wait([run.id for run in client.runs.submit([file])])
+    first = client.records.search(LogQuery(pattern="needle", benchmark=name, limit=2, context=1))
+    assert [(line.line, line.text) for line in first.lines] == [(1, "find needle 1"), (2, "find needle 2")]
+    assert first.lines[0].after == ("find needle 2",)
+    rest = client.records.search(LogQuery(pattern="needle", benchmark=name, after=first.next))
+    assert [(line.stream, line.text) for line in rest.lines] == [
+        ("stdout", "find needle 3"),
+        ("stderr", "other needle"),
+    ]
+    assert rest.next is None
+    query = LogQuery(
+        pattern="NEEDLE [2-9]$",
+        regex=True,
+        ignore_case=True,
+        run_ids=(run.id,),
+        statuses=(Status.SUCCEEDED,),
+        streams=("stdout",),
+        role="benchmark",
+        rank=0,
+        since_s=run.created_s - 60,
+        until_s=run.created_s + 600,
+    )
+    found = client.records.search(query)
+    assert [line.text[slice(*line.highlights[0])] for line in found.lines] == ["needle 2", "needle 3"]
+    assert client.records.index(run.id) == len("find needle 1\n" * 3 + "score=1\n" + "other needle\n")
+    assert client.records.search(query) == embedded.records.search(query)
+    assert client.records.search(replace(query, labels={"no": "such"})).lines == ()
+    with pytest.raises(BadInputError, match="not a regular expression"):
+        client.records.search(LogQuery(pattern="(", regex=True))

@@ -22,10 +22,14 @@ from anubis.wiring import Installation
 
 if TYPE_CHECKING:
     from anubis.pipeline import rank_values
+    from anubis.search import indexing, searching
+    from anubis.search.query import LogPage, LogQuery
     from anubis.transfer import run_transfer
 else:  # archives need tarfile and zstandard, and few commands read samples
     run_transfer = late("anubis.transfer.run_transfer")
     rank_values = late("anubis.pipeline.rank_values")
+    indexing = late("anubis.search.indexing")
+    searching = late("anubis.search.searching")
 
 
 class Records(protocol.Records):
@@ -35,6 +39,7 @@ class Records(protocol.Records):
         self._world = installation.world
         self._home = installation.settings.home
         self._sealer = installation.sealer
+        self._log_index = installation.store.log_index
 
     def folder(self, ref: str) -> Path:
         run = find_run(self._world.runs, ref)
@@ -83,6 +88,14 @@ class Records(protocol.Records):
             )
         self._world.runs.replace_samples(run.id, found.blocks)
         return [block.metric for block in found.blocks]
+
+    def search(self, query: "LogQuery") -> "LogPage":
+        world = self._world
+        return searching.Searcher(world.runs, world.records, self._log_index, world.clock).page(query)
+
+    def index(self, ref: str) -> int:
+        indexer = indexing.Indexer(self._world.records, self._log_index)
+        return indexer.rebuild(find_run(self._world.runs, ref))
 
     def export(self, ref: str, out: BinaryIO) -> Run:
         run = find_run(self._world.runs, ref)

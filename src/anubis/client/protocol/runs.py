@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from anubis.describe.drafting import DescriptorText
     from anubis.sealing.chain import Head
     from anubis.sealing.sealer import ChainReport
+    from anubis.search.query import LogPage, LogQuery
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +167,18 @@ class Records(Protocol):
         Raises BadInputError if the run is not final or its record does not contain all samples, and NotFoundError without
         a record.
         """
+        ...
+
+    def search(self, query: "LogQuery") -> "LogPage":
+        """One page of the lines in the output of runs that match, newest runs first.
+
+        The next page is that of the same query with ``next`` of the page as ``after``. Raises BadInputError for a pattern
+        that is not valid, or takes too long.
+        """
+        ...
+
+    def index(self, ref: str) -> int:
+        """Index the output of a final run again, for searches; the number of bytes. Raises BadInputError."""
         ...
 
     def export(self, ref: str, out: BinaryIO) -> Run:

@@ -7,6 +7,7 @@ from typing import Any, BinaryIO
 from urllib.parse import quote
 
 from anubis.api.runs import run_from_json
+from anubis.api.search.found import page_from_json, query_to_params
 from anubis.client.protocol import runs as protocol
 from anubis.client.remote.connection import ServiceConnection
 from anubis.client.remote.unavailable import unavailable
@@ -17,6 +18,7 @@ from anubis.record.files import FileState
 from anubis.record.layout import BENCHMARK, FIRST_RANK
 from anubis.sealing.chain import Head
 from anubis.sealing.sealer import ChainReport
+from anubis.search.query import LogPage, LogQuery
 
 #: Most bytes that are read with one request.
 _PIECE = 4 << 20
@@ -82,6 +84,13 @@ class Records(protocol.Records):
     def extract(self, ref: str) -> list[str]:
         found: list[str] = self._connection.post(f"runs/{quote(ref, safe='')}/extraction", {})["metrics"]
         return found
+
+    def search(self, query: LogQuery) -> LogPage:
+        return page_from_json(self._connection.get("logs", list(query_to_params(query))))
+
+    def index(self, ref: str) -> int:
+        done: int = self._connection.post(f"runs/{quote(ref, safe='')}/index", {})["bytes"]
+        return done
 
     def export(self, ref: str, out: BinaryIO) -> Run:
         headers = self._connection.download(f"runs/{quote(ref, safe='')}/archive", out)

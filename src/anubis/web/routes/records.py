@@ -188,6 +188,12 @@ def extract(ref: str, client: Asking) -> Response:
     return Answer({"metrics": client.records.extract(ref)})
 
 
+@router.post("/runs/{ref}/index", summary="Index the output of a run again")
+def index(ref: str, client: Asking) -> Response:
+    """Index the output of a final run for searches; the number of its bytes. The service does this when a run ends."""
+    return Answer({"bytes": client.records.index(ref)})
+
+
 @router.get("/runs/{ref}/archive", summary="Archive of a run", response_class=StreamingResponse)
 def export(ref: str, client: Asking) -> Response:
     """A final run with its record, rows and script as one archive."""

@@ -144,7 +144,7 @@ def find(
     query = RunQuery(
         ids=tuple(id),
         statuses=tuple(status),
-        labels=dict(map(_label, label)),
+        labels=dict(map(label_of, label)),
         name=benchmark,
         subject=commit,
         family_id=family,
@@ -160,7 +160,8 @@ def find(
     return Answer({"runs": list(map(row_to_json, page.rows)), "next": page.next})
 
 
-def _label(text: str) -> tuple[str, str]:
+def label_of(text: str) -> tuple[str, str]:
+    """Name and value of a label. Raises BadInputError."""
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise BadInputError(f"expected a label as NAME=VALUE, got {text!r}", remedy="use label=NAME=VALUE")
