@@ -385,15 +385,16 @@ def test_logs_are_followed_to_the_end_and_resumed(service, gated, anubis):
     (run_id,) = anubis("submit", gated.file).stdout.split()
     until(lambda: any(gated.stdouts()), "it has printed")
     path = f"/api/v1/runs/{run_id}/logs?stream=stdout"
-    ((number, kind, line),) = events_of(service, path, most=1)
-    assert (number, kind, line["line"]) == ("1.1", "line", "first")
+    ((number, kind, data),) = events_of(service, path, most=1)
+    assert (kind, data["attempt"], [line["line"] for line in data["lines"]]) == ("lines", 1, ["first"])
     rest = []
     following_thread = threading.Thread(target=lambda: rest.extend(events_of(service, path, last_id=number)))
     following_thread.start()
     gated.open_gate()
     following_thread.join()
-    *lines, end = rest
-    assert [each["line"] for _, _, each in lines] == [*map(str, range(1, 20001)), "rate=0.5"]
+    *parts, end = rest
+    lines = [line["line"] for _, _, data in parts for line in data["lines"]]
+    assert lines == [*map(str, range(1, 20001)), "rate=0.5"]
     assert (end[1], end[2]) == ("end", {"status": "succeeded"})
     page = ask(service, "GET", f"{path}&after=1&limit=3")[2]
     assert [each["line"] for each in page["lines"]] == ["1", "2", "3"]

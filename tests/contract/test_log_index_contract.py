@@ -27,7 +27,7 @@ def a_chunk(run_id, start=0, **changes):
         "entry": 1 << 40,
         "first_s": NOW_S,
         "last_s": NOW_S + 0.5,
-        "trigrams": bytes(range(64)),
+        "bitmap": bytes(range(64)),
     }
     return LogChunk(**{**given, **changes})
 

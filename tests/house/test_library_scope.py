@@ -18,7 +18,7 @@ SCOPE = {
     "click": {"cli"},
     "cronsim": {"describe/check/schedules.py"},
     "fastapi": {"web"},
-    "numpy": {"analysis", "search/trigrams.py", "store/columns.py", "store/samples.py"},
+    "numpy": {"analysis", "search/bitmaps.py", "store/columns.py", "store/samples.py"},
     "prometheus_client": {"web"},
     "psycopg": {"store/sql/drivers.py"},
     "pytest": {"testing/contracts"},

@@ -123,7 +123,7 @@ def blocks_of(samples: "Mapping[str, Columns]") -> list[SampleBlock]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogChunk:
-    """Some lines of one stream of a final run, with the trigrams that occur in them."""
+    """Some lines of one stream of a final run, with a bitmap of what occurs in them."""
 
     key: RecordKey
     stream: str
@@ -137,8 +137,8 @@ class LogChunk:
     #: Earliest and latest arrival of a line; UTC seconds.
     first_s: float
     last_s: float
-    #: Bitmap of trigrams (``search.trigrams``).
-    trigrams: bytes
+    #: See ``search.bitmaps``.
+    bitmap: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,9 +7,9 @@ from anubis.contracts.records import LogChunk, LogIndex, Records, RoleFiles
 from anubis.model.errors import AnubisError, BadInputError, StoreError
 from anubis.model.run import Run
 from anubis.record.validation import DamagedError
+from anubis.search.bitmaps import bitmap
 from anubis.search.pieces import Arrivals, Piece, pieces
 from anubis.search.searching import streams_of
-from anubis.search.trigrams import bitmap
 
 log = logging.getLogger(__name__)
 
@@ -96,7 +96,7 @@ def chunks_of(records: Records, run_id: str) -> list[LogChunk]:
                 entry=entry,
                 first_s=first_s,
                 last_s=last_s,
-                trigrams=bitmap(piece.data),
+                bitmap=bitmap(piece.data),
             )
             found.append(chunk)
     return found

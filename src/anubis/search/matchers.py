@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from anubis.model.errors import AnubisError, BadInputError
-from anubis.search import trigrams
+from anubis.search import bitmaps
 from anubis.search.regex_process import MOST_HIGHLIGHTS, decoded, lines_with
 
 #: Most CPU time of a regular expression for one piece, seconds.
@@ -42,7 +42,7 @@ class Matcher(Protocol):
 
     @property
     def needed(self) -> Sequence[int]:
-        """Hashes of the trigrams that every matching line contains."""
+        """What bitmaps must contain (``bitmaps.hashes``) for a line to match."""
         ...
 
     def hits(self, data: bytes) -> list[Hit]:
@@ -72,7 +72,7 @@ class TextMatcher:
     def __init__(self, pattern: str, ignore_case: bool) -> None:
         self._text = pattern.encode("utf-8", "surrogateescape")
         self._ignore_case = ignore_case
-        self.needed: Sequence[int] = trigrams.hashes([self._text])
+        self.needed: Sequence[int] = bitmaps.hashes([self._text])
 
     def hits(self, data: bytes) -> list[Hit]:
         """See ``Matcher``."""
@@ -125,7 +125,7 @@ class RegexMatcher:
             self.close()
             raise
         literal = answer["literal"]
-        self.needed: Sequence[int] = trigrams.hashes([literal.encode()] if literal else [])
+        self.needed: Sequence[int] = bitmaps.hashes([literal.encode()] if literal else [])
 
     def hits(self, data: bytes) -> list[Hit]:
         """See ``Matcher``. Raises BadInputError for a pattern that takes too long."""

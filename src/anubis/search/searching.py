@@ -12,7 +12,7 @@ from anubis.model.errors import StoreError
 from anubis.record import layout
 from anubis.record.layout import STREAMS
 from anubis.record.validation import DamagedError
-from anubis.search import trigrams
+from anubis.search import bitmaps
 from anubis.search.lines import around, shown
 from anubis.search.matchers import Hit, Matcher, matcher
 from anubis.search.pieces import Arrivals, Piece, pieces
@@ -172,7 +172,7 @@ class _Page:
     def _of_index(self, chunks: Sequence[LogChunk]) -> Iterator[_Part]:
         for chunk in chunks:
             if (
-                trigrams.may_contain(chunk.trigrams, self._matching.needed)
+                bitmaps.may_contain(chunk.bitmap, self._matching.needed)
                 and self._wanted(chunk.key, chunk.stream)
                 and self._in_time(chunk.first_s, chunk.last_s)
             ):

@@ -307,3 +307,22 @@ def test_the_output_of_runs_is_searched(client, embedded, bench):
     assert client.records.search(replace(query, labels={"no": "such"})).lines == ()
     with pytest.raises(BadInputError, match="not a regular expression"):
         client.records.search(LogQuery(pattern="(", regex=True))
+
+
+def test_the_output_of_a_run_is_followed_to_its_end(client, bench):
+    command = "sh -c 'for i in 1 2 3; do echo out $i; echo err $i >&2; done; printf rest; echo score=1'"
+    (run,) = client.runs.submit([bench(command)])
+    waiting = threading.Thread(target=lambda: client.runs.wait([run.id]))
+    waiting.start()
+    lines = [line for batch in client.records.follow(run.id) for line in batch]
+    waiting.join()
+    assert {(line.attempt, line.role, line.rank) for line in lines} == {(1, "benchmark", 0)}
+    assert [line.line for line in lines if line.stream == "stdout"] == [
+        b"out 1",
+        b"out 2",
+        b"out 3",
+        b"restscore=1",
+    ]
+    again = [line for batch in client.records.follow(run.id, streams=["stderr"], rank=0) for line in batch]
+    assert [line.line for line in again] == [b"err 1", b"err 2", b"err 3"]
+    assert list(client.records.follow(run.id, role="worker")) == []

@@ -1,7 +1,8 @@
 """Records of runs of this installation."""
 
 import os
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 from urllib.parse import unquote_to_bytes, urlsplit
@@ -14,7 +15,7 @@ from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.run import Run
 from anubis.record import liveness
 from anubis.record.environment import RecordedEnvironment, recorded
-from anubis.record.layout import BENCHMARK, FIRST_RANK
+from anubis.record.layout import BENCHMARK, FIRST_RANK, STDERR, STDOUT
 from anubis.sealing import sealer
 from anubis.sealing.chain import Head, Kind
 from anubis.sealing.sealer import ChainReport
@@ -22,14 +23,20 @@ from anubis.wiring import Installation
 
 if TYPE_CHECKING:
     from anubis.pipeline import rank_values
-    from anubis.search import indexing, searching
+    from anubis.search import following, indexing, searching
+    from anubis.search.following import OutputLine
     from anubis.search.query import LogPage, LogQuery
     from anubis.transfer import run_transfer
 else:  # archives need tarfile and zstandard, and few commands read samples
     run_transfer = late("anubis.transfer.run_transfer")
     rank_values = late("anubis.pipeline.rank_values")
+    following = late("anubis.search.following")
     indexing = late("anubis.search.indexing")
     searching = late("anubis.search.searching")
+
+
+#: Interval between looks at a record that is followed, seconds.
+LOOK_EVERY_S = 0.1
 
 
 class Records(protocol.Records):
@@ -88,6 +95,38 @@ class Records(protocol.Records):
             )
         self._world.runs.replace_samples(run.id, found.blocks)
         return [block.metric for block in found.blocks]
+
+    def follow(
+        self,
+        ref: str,
+        *,
+        streams: Sequence[str] = (STDOUT, STDERR),
+        role: str | None = None,
+        rank: int | None = None,
+    ) -> "Iterator[Sequence[OutputLine]]":
+        run = find_run(self._world.runs, ref)
+        while True:
+            attempt = run.attempt
+            follower = self._follower(run.id, attempt, streams)
+            while True:
+                over = run.status.final or run.attempt != attempt
+                listed = self._world.records.list(run.id, attempt)
+                keys = {(each.key.role, each.key.rank) for each in listed}
+                follower.add([key for key in keys if role in {None, key[0]} and rank in {None, key[1]}])
+                while found := follower.batch(last=over):
+                    yield found
+                if over:
+                    break
+                time.sleep(LOOK_EVERY_S)
+                run = self._world.runs.get(run.id)
+            if run.attempt == attempt:
+                return
+
+    def _follower(self, run_id: str, attempt: int, streams: Sequence[str]) -> "following.RunFollower":
+        def files(attempt: int, role: str, rank: int) -> RoleFiles:
+            return RoleFiles(self._world.records, RecordKey(run_id, attempt, role, rank))
+
+        return following.RunFollower(files, following.Place(attempt), streams)
 
     def search(self, query: "LogQuery") -> "LogPage":
         world = self._world

@@ -1,6 +1,6 @@
 """Runs, their values and their records."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from anubis.describe.drafting import DescriptorText
     from anubis.sealing.chain import Head
     from anubis.sealing.sealer import ChainReport
+    from anubis.search.following import OutputLine
     from anubis.search.query import LogPage, LogQuery
 
 
@@ -166,6 +167,21 @@ class Records(Protocol):
 
         Raises BadInputError if the run is not final or its record does not contain all samples, and NotFoundError without
         a record.
+        """
+        ...
+
+    def follow(
+        self,
+        ref: str,
+        *,
+        streams: Sequence[str] = ("stdout", "stderr"),
+        role: str | None = None,
+        rank: int | None = None,
+    ) -> "Iterator[Sequence[OutputLine]]":
+        """The lines of all replicas of a run as they are written, in batches, until the run is final.
+
+        Begins with the first line of the current attempt, and continues with later attempts. A line appears when it is
+        complete. A client of a service continues after the service was started again, without losing or repeating a line.
         """
         ...
 

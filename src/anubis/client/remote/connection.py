@@ -96,15 +96,17 @@ class ServiceConnection:
             answer.release_conn()
         return answer.headers
 
-    def follow(self, path: str, params: Params) -> Generator[tuple[str, Any] | None, None, None]:
-        """(id, data) of server-sent events as they arrive; None for a sign of life.
+    def follow(
+        self, path: str, params: Params, *, last_id: str | None = None
+    ) -> Generator[tuple[str, Any] | None, None, None]:
+        """(id, data) of server-sent events as they arrive, after the event with ``last_id``; None for a sign of life.
 
         Raises StoreError when the connection ends.
         """
         answer = self._answer(
             "GET",
             self._address(path, params),
-            headers={"Accept": "text/event-stream"},
+            headers={"Accept": "text/event-stream", **({"Last-Event-ID": last_id} if last_id else {})},
             preload_content=False,
             timeout=urllib3.Timeout(connect=CONNECT_S, read=STREAM_S),
         )

@@ -1,6 +1,6 @@
 """Records of runs of a service."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -9,15 +9,17 @@ from urllib.parse import quote
 from anubis.api.runs import run_from_json
 from anubis.api.search.found import page_from_json, query_to_params
 from anubis.client.protocol import runs as protocol
+from anubis.client.remote import following
 from anubis.client.remote.connection import ServiceConnection
 from anubis.client.remote.unavailable import unavailable
 from anubis.model.errors import NotFoundError
 from anubis.model.run import Run
 from anubis.record.environment import RecordedEnvironment, recorded
 from anubis.record.files import FileState
-from anubis.record.layout import BENCHMARK, FIRST_RANK
+from anubis.record.layout import BENCHMARK, FIRST_RANK, STDERR, STDOUT
 from anubis.sealing.chain import Head
 from anubis.sealing.sealer import ChainReport
+from anubis.search.following import OutputLine, line_from_json
 from anubis.search.query import LogPage, LogQuery
 
 #: Most bytes that are read with one request.
@@ -84,6 +86,22 @@ class Records(protocol.Records):
     def extract(self, ref: str) -> list[str]:
         found: list[str] = self._connection.post(f"runs/{quote(ref, safe='')}/extraction", {})["metrics"]
         return found
+
+    def follow(
+        self,
+        ref: str,
+        *,
+        streams: Sequence[str] = (STDOUT, STDERR),
+        role: str | None = None,
+        rank: int | None = None,
+    ) -> Iterator[Sequence[OutputLine]]:
+        run_id = run_from_json(self._connection.get(f"runs/{quote(ref, safe='')}")).id
+        params = [("stream", stream) for stream in streams]
+        params += [("role", role)] if role is not None else []
+        params += [("rank", str(rank))] if rank is not None else []
+        for data in following.resumed(self._connection, f"runs/{run_id}/logs", params):
+            if "lines" in data:
+                yield [line_from_json(data["attempt"], each) for each in data["lines"]]
 
     def search(self, query: LogQuery) -> LogPage:
         return page_from_json(self._connection.get("logs", list(query_to_params(query))))

@@ -43,7 +43,7 @@ class StoredLogIndex:
             for row in self._database.rows("log_chunks", ids=list(ids)):
                 run_id = id_text(row.id)
                 chunks = found.setdefault(run_id, [])
-                if row.trigrams is not None:  # else the run has no output
+                if row.bitmap is not None:  # else the run has no output
                     chunks.append(_chunk(run_id, row))
         return found
 
@@ -78,7 +78,7 @@ def _values(chunk: LogChunk) -> dict[str, object]:
         "entry": chunk.entry,
         "first_s": chunk.first_s,
         "last_s": chunk.last_s,
-        "trigrams": chunk.trigrams,
+        "bitmap": chunk.bitmap,
     }
 
 
@@ -92,5 +92,5 @@ def _chunk(run_id: str, row: Row) -> LogChunk:
         entry=row.entry,
         first_s=row.first_s,
         last_s=row.last_s,
-        trigrams=bytes(row.trigrams),
+        bitmap=bytes(row.bitmap),
     )

@@ -199,7 +199,7 @@ CREATE TABLE log_chunks (
 	entry BIGINT NOT NULL, 
 	first_s DOUBLE PRECISION NOT NULL, 
 	last_s DOUBLE PRECISION NOT NULL, 
-	trigrams BYTEA NOT NULL, 
+	bitmap BYTEA NOT NULL, 
 	PRIMARY KEY (run, attempt, role, rank, stream, start), 
 	FOREIGN KEY(run) REFERENCES runs (no) ON DELETE CASCADE
 );
@@ -786,10 +786,10 @@ UPDATE runs SET indexed=NULL WHERE runs.id IN ({ids})
 DELETE FROM log_chunks WHERE log_chunks.run IN ({numbers})
 
 -- name: add_log_chunk
-INSERT INTO log_chunks (run, attempt, role, rank, stream, start, "end", line, entry, first_s, last_s, trigrams) VALUES (%(run)s::INTEGER, %(attempt)s::INTEGER, %(role)s::VARCHAR, %(rank)s::INTEGER, %(stream)s::SMALLINT, %(start)s::BIGINT, %(end)s::BIGINT, %(line)s::BIGINT, %(entry)s::BIGINT, %(first_s)s, %(last_s)s, %(trigrams)s)
+INSERT INTO log_chunks (run, attempt, role, rank, stream, start, "end", line, entry, first_s, last_s, bitmap) VALUES (%(run)s::INTEGER, %(attempt)s::INTEGER, %(role)s::VARCHAR, %(rank)s::INTEGER, %(stream)s::SMALLINT, %(start)s::BIGINT, %(end)s::BIGINT, %(line)s::BIGINT, %(entry)s::BIGINT, %(first_s)s, %(last_s)s, %(bitmap)s)
 
 -- name: log_chunks
-SELECT runs.id, log_chunks.attempt, log_chunks.role, log_chunks.rank, log_chunks.stream, log_chunks.start, log_chunks."end", log_chunks.line, log_chunks.entry, log_chunks.first_s, log_chunks.last_s, log_chunks.trigrams 
+SELECT runs.id, log_chunks.attempt, log_chunks.role, log_chunks.rank, log_chunks.stream, log_chunks.start, log_chunks."end", log_chunks.line, log_chunks.entry, log_chunks.first_s, log_chunks.last_s, log_chunks.bitmap 
 FROM runs LEFT OUTER JOIN log_chunks ON runs.no = log_chunks.run 
 WHERE runs.id IN ({ids}) AND runs.indexed IS NOT NULL ORDER BY runs.no, log_chunks.attempt, log_chunks.role, log_chunks.rank, log_chunks.stream, log_chunks.start
 

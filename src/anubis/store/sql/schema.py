@@ -251,7 +251,7 @@ log_chunks = Table(
     Column("entry", BigInteger, nullable=False),
     Column("first_s", Double, nullable=False),
     Column("last_s", Double, nullable=False),
-    Column("trigrams", LargeBinary, nullable=False),
+    Column("bitmap", LargeBinary, nullable=False),
 )
 
 #: Submissions that can be repeated (``KeyedSubmission``).

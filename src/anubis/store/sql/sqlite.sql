@@ -200,7 +200,7 @@ CREATE TABLE log_chunks (
 	entry BIGINT NOT NULL, 
 	first_s DOUBLE NOT NULL, 
 	last_s DOUBLE NOT NULL, 
-	trigrams BLOB NOT NULL, 
+	bitmap BLOB NOT NULL, 
 	PRIMARY KEY (run, attempt, role, rank, stream, start), 
 	FOREIGN KEY(run) REFERENCES runs (no) ON DELETE CASCADE
 );
@@ -789,10 +789,10 @@ UPDATE runs SET "indexed"=NULL WHERE runs.id IN ({ids})
 DELETE FROM log_chunks WHERE log_chunks.run IN ({numbers})
 
 -- name: add_log_chunk
-INSERT INTO log_chunks (run, attempt, role, rank, stream, start, "end", line, entry, first_s, last_s, trigrams) VALUES (:run, :attempt, :role, :rank, :stream, :start, :end, :line, :entry, :first_s, :last_s, :trigrams)
+INSERT INTO log_chunks (run, attempt, role, rank, stream, start, "end", line, entry, first_s, last_s, bitmap) VALUES (:run, :attempt, :role, :rank, :stream, :start, :end, :line, :entry, :first_s, :last_s, :bitmap)
 
 -- name: log_chunks
-SELECT runs.id, log_chunks.attempt, log_chunks.role, log_chunks.rank, log_chunks.stream, log_chunks.start, log_chunks."end", log_chunks.line, log_chunks.entry, log_chunks.first_s, log_chunks.last_s, log_chunks.trigrams 
+SELECT runs.id, log_chunks.attempt, log_chunks.role, log_chunks.rank, log_chunks.stream, log_chunks.start, log_chunks."end", log_chunks.line, log_chunks.entry, log_chunks.first_s, log_chunks.last_s, log_chunks.bitmap 
 FROM runs LEFT OUTER JOIN log_chunks ON runs.no = log_chunks.run 
 WHERE runs.id IN ({ids}) AND runs."indexed" IS NOT NULL ORDER BY runs.no, log_chunks.attempt, log_chunks.role, log_chunks.rank, log_chunks.stream, log_chunks.start
 

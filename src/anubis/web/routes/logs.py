@@ -1,26 +1,94 @@
-"""Search in the output of all runs."""
+"""The output of runs: of one run, followed, and searched over all."""
 
+import itertools
 from functools import partial
 from typing import Annotated
 
 from anyio import CapacityLimiter, to_thread
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from anubis.api.search.found import page_to_json, place_of
+from anubis.client import Client
+from anubis.model.errors import BadInputError
+from anubis.model.run import Run
 from anubis.model.status import Status
-from anubis.record.layout import STDERR, STDOUT
+from anubis.record.files import Files
+from anubis.record.layout import BENCHMARK, FIRST_RANK, STDERR, STDOUT, check_role
+from anubis.record.log_stream import LogStream
+from anubis.search.following import Place
 from anubis.search.matchers import LONGEST_PATTERN
 from anubis.search.query import MOST_CONTEXT, MOST_LINES, LogQuery
+from anubis.web import following, streams
 from anubis.web.answers import Answer, NounRoute
 from anubis.web.descriptors import MOST_NUMBER
 from anubis.web.routes.runs import label_of
-from anubis.web.service import Asking
+from anubis.web.service import Asked, Asking
 
 router = APIRouter(route_class=NounRoute, tags=["logs"])
 
 #: Searches at the same time; others wait without a thread, so that they delay no other request.
 MOST_SEARCHES = 4
 _searches = CapacityLimiter(MOST_SEARCHES)
+#: Most lines of one page of the output of a run.
+MOST_PRINTED = 10_000
+#: Largest rank.
+MOST_REPLICAS = 1_000_000
+
+
+@router.get("/runs/{ref}/logs", summary="Output of a run")
+def logs(
+    *,
+    ref: str,
+    request: Request,
+    client: Asking,
+    installation: Asked,
+    stream: Annotated[list[str], Query(description="stdout, stderr; both by default.")] = [STDOUT, STDERR],  # noqa: B006
+    role: Annotated[str | None, Query(description="Only replicas of this role.")] = None,
+    rank: Annotated[
+        int | None, Query(ge=0, le=MOST_REPLICAS, description="Only replicas of this rank.")
+    ] = None,
+    after: Annotated[int, Query(ge=0, le=MOST_NUMBER, description="Number of lines that are known.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=MOST_PRINTED)] = MOST_PRINTED,
+) -> Response:
+    """One page of the lines of one replica (by default rank 0 of the benchmark) in the current attempt, in the order of arrival.
+
+    With the header Accept: text/event-stream, the lines of all replicas as events that follow the run to its end: ``lines``
+    with an attempt and its next lines, and ``end``. The id of an event is the place after its lines: with it in the header
+    Last-Event-ID, the stream continues there. A line that is not UTF-8 also has its bytes in ``base64``.
+    """
+    if unknown := set(stream) - {STDOUT, STDERR}:
+        raise BadInputError(f"{min(unknown)!r} is not a stream", remedy="use stdout or stderr")
+    run = client.runs.get(ref)
+    if streams.is_wanted(request):
+        last_id = streams.resumed_at(request)
+        return streams.answer(
+            following.output(
+                installation,
+                request.app.state.watches,
+                run.id,
+                wanted=following.Wanted(streams=tuple(stream), role=role, rank=rank),
+                place=Place.of(last_id) if last_id else None,
+            )
+        )
+    files = _files_of(client, run, role or BENCHMARK, FIRST_RANK if rank is None else rank)
+    lines = LogStream(files, stream).lines(last=True)
+    page = list(itertools.islice(lines, after, after + limit))
+    return Answer(
+        {"attempt": run.attempt, "lines": [_line(*each) for each in page], "after": after + len(page)}
+    )
+
+
+def _files_of(client: Client, run: Run, role: str, rank: int) -> Files:
+    """The files of a replica. Raises BadInputError for a role that no replica can have."""
+    try:
+        check_role(run.attempt, role, rank)
+    except ValueError as error:
+        raise BadInputError(str(error), remedy="use a role and a rank of the run") from error
+    return client.records.files(run, role, rank)
+
+
+def _line(time_ns: int, stream: str, line: bytes) -> dict[str, object]:
+    return {"time_s": time_ns / 1e9, "stream": stream, "line": line.decode("utf-8", "replace")}
 
 
 @router.get("/logs", summary="Search in the output of runs")

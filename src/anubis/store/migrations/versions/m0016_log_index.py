@@ -31,5 +31,5 @@ def upgrade() -> None:
         sa.Column("entry", sa.BigInteger, nullable=False),
         sa.Column("first_s", sa.Double, nullable=False),
         sa.Column("last_s", sa.Double, nullable=False),
-        sa.Column("trigrams", sa.LargeBinary, nullable=False),
+        sa.Column("bitmap", sa.LargeBinary, nullable=False),
     )
