@@ -30,7 +30,7 @@ SCOPE = {
     "starlette": {"web"},
     "urllib3": {"client/remote", "notifiers", "sources/web.py", "transfer/http_json.py"},
     "uvicorn": {"web"},
-    "zstandard": {"store", "transfer"},
+    "zstandard": {"client/remote", "store", "transfer", "web"},
 }
 
 

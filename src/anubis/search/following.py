@@ -202,9 +202,9 @@ def line_from_json(attempt: int, plain: Mapping[str, Any]) -> OutputLine:
     )
 
 
-def line_to_json(line: OutputLine) -> Mapping[str, object]:
+def line_to_json(line: OutputLine) -> dict[str, Any]:
     """A line; ``base64`` is given if it is not UTF-8."""
-    plain: dict[str, object] = {
+    plain: dict[str, Any] = {
         "time_s": line.time_ns / 1e9,
         "stream": line.stream,
         "role": line.role,

@@ -326,3 +326,24 @@ def test_the_output_of_a_run_is_followed_to_its_end(client, bench):
     again = [line for batch in client.records.follow(run.id, streams=["stderr"], rank=0) for line in batch]
     assert [line.line for line in again] == [b"err 1", b"err 2", b"err 3"]
     assert list(client.records.follow(run.id, role="worker")) == []
+
+
+def test_the_samples_of_a_run_are_read_together_and_followed(client, bench):
+    more = "[[output.metrics]]\nname = \"loss\"\nunits = \"s\"\npattern = 'loss=(\\S+)'\n"
+    command = "sh -c 'for i in $(seq 2000); do echo score=$i; echo loss=0.$i; done'"
+    (run,) = client.runs.submit([bench(command, more=more)])
+    waiting = threading.Thread(target=lambda: client.runs.wait([run.id]))
+    waiting.start()
+    followed = [each for batch in client.results.follow(run.id, ["score"]) for each in batch]
+    waiting.join()
+    assert {(each.attempt, each.role, each.rank, each.samples.metric) for each in followed} == {
+        (1, "benchmark", 0, "score")
+    }
+    values = [value for each in followed for value in each.samples.values]
+    assert values == [float(number) for number in range(1, 2001)]
+    assert list(client.results.samples(run.id, "score").values) == values
+    blocks = {block.metric: block for block in client.results.samples_of(run.id, ["loss", "score"])}
+    assert list(blocks["score"].values) == values
+    assert len(blocks["loss"].values) == 2000
+    assert {"loss", "score"} <= {block.metric for block in client.results.samples_of(run.id, most=2)}
+    assert len(client.results.samples_of(run.id, ["loss"], most=2)[0].values) == 2

@@ -1,7 +1,6 @@
 """Records of runs of this installation."""
 
 import os
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -23,7 +22,7 @@ from anubis.wiring import Installation
 
 if TYPE_CHECKING:
     from anubis.pipeline import rank_values
-    from anubis.search import following, indexing, searching
+    from anubis.search import following, indexing, looking, searching
     from anubis.search.following import OutputLine
     from anubis.search.query import LogPage, LogQuery
     from anubis.transfer import run_transfer
@@ -32,11 +31,8 @@ else:  # archives need tarfile and zstandard, and few commands read samples
     rank_values = late("anubis.pipeline.rank_values")
     following = late("anubis.search.following")
     indexing = late("anubis.search.indexing")
+    looking = late("anubis.search.looking")
     searching = late("anubis.search.searching")
-
-
-#: Interval between looks at a record that is followed, seconds.
-LOOK_EVERY_S = 0.1
 
 
 class Records(protocol.Records):
@@ -104,29 +100,17 @@ class Records(protocol.Records):
         role: str | None = None,
         rank: int | None = None,
     ) -> "Iterator[Sequence[OutputLine]]":
-        run = find_run(self._world.runs, ref)
-        while True:
-            attempt = run.attempt
-            follower = self._follower(run.id, attempt, streams)
-            while True:
-                over = run.status.final or run.attempt != attempt
-                listed = self._world.records.list(run.id, attempt)
-                keys = {(each.key.role, each.key.rank) for each in listed}
-                follower.add([key for key in keys if role in {None, key[0]} and rank in {None, key[1]}])
-                while found := follower.batch(last=over):
-                    yield found
-                if over:
-                    break
-                time.sleep(LOOK_EVERY_S)
-                run = self._world.runs.get(run.id)
-            if run.attempt == attempt:
-                return
+        def start(files: "looking.FilesOf", attempt: int) -> "following.RunFollower":
+            return following.RunFollower(files, following.Place(attempt), streams)
 
-    def _follower(self, run_id: str, attempt: int, streams: Sequence[str]) -> "following.RunFollower":
-        def files(attempt: int, role: str, rank: int) -> RoleFiles:
-            return RoleFiles(self._world.records, RecordKey(run_id, attempt, role, rank))
-
-        return following.RunFollower(files, following.Place(attempt), streams)
+        return looking.followed(
+            self._world.runs,
+            self._world.records,
+            find_run(self._world.runs, ref),
+            start,
+            role=role,
+            rank=rank,
+        )
 
     def search(self, query: "LogQuery") -> "LogPage":
         world = self._world

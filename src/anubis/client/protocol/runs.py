@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from anubis.sealing.sealer import ChainReport
     from anubis.search.following import OutputLine
     from anubis.search.query import LogPage, LogQuery
+    from anubis.search.samples import FollowedSamples
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +133,20 @@ class Results(Protocol):
 
     def samples(self, ref: str, metric: str, *, most: int | None = None) -> SampleBlock:
         """The samples of one metric, thinned to at most ``most``."""
+        ...
+
+    def samples_of(
+        self, ref: str, metrics: Sequence[str] = (), *, most: int | None = None
+    ) -> Sequence[SampleBlock]:
+        """The samples of several metrics (none: of all), each thinned to at most ``most``."""
+        ...
+
+    def follow(self, ref: str, metrics: Sequence[str] = ()) -> "Iterator[Sequence[FollowedSamples]]":
+        """The samples of all replicas of a run as they are measured, in batches, until the run is final.
+
+        Begins with the first sample of the current attempt. A client of a service continues after the service was started
+        again, without losing or repeating a sample.
+        """
         ...
 
 

@@ -15,7 +15,7 @@ from anubis.model.status import Status
 from anubis.record.files import Files
 from anubis.record.layout import BENCHMARK, FIRST_RANK, STDERR, STDOUT, check_role
 from anubis.record.log_stream import LogStream
-from anubis.search.following import Place
+from anubis.search.following import Place, RunFollower, line_to_json
 from anubis.search.matchers import LONGEST_PATTERN
 from anubis.search.query import MOST_CONTEXT, MOST_LINES, LogQuery
 from anubis.web import following, streams
@@ -61,15 +61,18 @@ def logs(
     run = client.runs.get(ref)
     if streams.is_wanted(request):
         last_id = streams.resumed_at(request)
-        return streams.answer(
-            following.output(
-                installation,
-                request.app.state.watches,
-                run.id,
-                wanted=following.Wanted(streams=tuple(stream), role=role, rank=rank),
-                place=Place.of(last_id) if last_id else None,
-            )
+        place = Place.of(last_id) if last_id else None
+        wanted = following.Wanted(
+            installation=installation,
+            run_id=run.id,
+            role=role,
+            rank=rank,
+            start=lambda files, attempt: RunFollower(files, Place(attempt), stream),
+            resume=(lambda files: RunFollower(files, place, stream)) if place else None,
+            kind="lines",
+            to_json=line_to_json,
         )
+        return streams.answer(following.followed(request.app.state.watches, wanted))
     files = _files_of(client, run, role or BENCHMARK, FIRST_RANK if rank is None else rank)
     lines = LogStream(files, stream).lines(last=True)
     page = list(itertools.islice(lines, after, after + limit))
