@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from anubis.client.protocol.runs import SubmitRequest
 from anubis.client.remote import runs as remote_runs
 from anubis.contracts.runs import RunQuery
 from anubis.describe.drafting import DescriptorText
@@ -329,7 +330,7 @@ def test_the_output_of_a_run_is_followed_to_its_end(client, bench):
 
 
 def test_the_samples_of_a_run_are_read_together_and_followed(client, bench):
-    more = "[[output.metrics]]\nname = \"loss\"\nunits = \"s\"\npattern = 'loss=(\\S+)'\n"
+    more = '[[output.metrics]]\nname = "loss"\nunits = "s"\npattern = \'loss=(\\S+)\'\n'
     command = "sh -c 'for i in $(seq 2000); do echo score=$i; echo loss=0.$i; done'"
     (run,) = client.runs.submit([bench(command, more=more)])
     waiting = threading.Thread(target=lambda: client.runs.wait([run.id]))
@@ -347,3 +348,30 @@ def test_the_samples_of_a_run_are_read_together_and_followed(client, bench):
     assert len(blocks["loss"].values) == 2000
     assert {"loss", "score"} <= {block.metric for block in client.results.samples_of(run.id, most=2)}
     assert len(client.results.samples_of(run.id, ["loss"], most=2)[0].values) == 2
+
+
+def test_many_submissions_are_stored_together_or_not_at_all(client, bench):
+    family, single = bench(more=MATRIX), bench()
+    ids = client.runs.submit_all(
+        [
+            SubmitRequest(files=[family]),
+            SubmitRequest(files=[single], overrides={"info.labels": "{batch = 'yes'}"}),
+            SubmitRequest(files=[single, family], rounds=2),
+        ]
+    )
+    assert [len(each) for each in ids] == [2, 1, 6]
+    assert {row.id for row in client.runs.family(ids[0][0])} == set(ids[0])
+    assert client.runs.get(ids[1][0]).family_id is None
+    before = len(client.runs.find(RunQuery(limit=1000)))
+    with pytest.raises(BadInputError) as refused:
+        client.runs.submit_all(
+            [
+                SubmitRequest(files=[single]),
+                SubmitRequest(files=[bench(info="nothing = 1")]),
+                SubmitRequest(files=[bench(info="neither = 1")]),
+            ]
+        )
+    named = " ".join(map(str, refused.value.problems)) + str(refused.value)
+    assert "nothing" in named
+    assert len(client.runs.find(RunQuery(limit=1000))) == before
+    client.runs.wait([run_id for each in ids for run_id in each])

@@ -1,7 +1,7 @@
 """Runs, their values and their records."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
@@ -33,6 +33,17 @@ class Replayed:
     differences: tuple[Problem, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmitRequest:
+    """One of several submissions that are stored together; see ``Runs.submit``."""
+
+    files: "Sequence[Path | DescriptorText]"
+    overrides: Mapping[str, str] = field(default_factory=dict)
+    script: Path | str | None = None
+    rounds: int = 1
+    control: bool = False
+
+
 class Runs(Protocol):
     """Submit, find, wait for, cancel and purge runs."""
 
@@ -52,6 +63,18 @@ class Runs(Protocol):
         Several files, several rounds or a ``[matrix]`` make a family. ``control``: each file is measured as both sides of
         an A/A control, which no series, alert or baseline contains. ``warned`` is called with every old spelling
         and every field that the engine only records. ``script`` is a file or folder, or the key of a stored archive. ``overlays`` are files that change every descriptor. Raises BadInputError with every problem found.
+        """
+        ...
+
+    def submit_all(
+        self,
+        requests: Sequence[SubmitRequest],
+        *,
+        warned: Callable[[Path, Problem], None] | None = None,
+    ) -> list[list[str]]:
+        """Store the runs of many submissions in one transaction, all or none; the ids of each submission.
+
+        Raises BadInputError with the problems of all of them; the path of each begins with its position.
         """
         ...
 
