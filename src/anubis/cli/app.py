@@ -33,6 +33,7 @@ SECTIONS = {
     "Look": {
         "status": "commands.status:status",
         "logs": "commands.logs:logs",
+        "search": "search.command:search",
         "results": "commands.results:results",
         "show": "commands.show:show",
         "descriptor": "commands.show:descriptor",

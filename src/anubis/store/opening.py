@@ -14,6 +14,7 @@ from anubis.store.deliveries import StoredDeliveries
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import StoredEvents
 from anubis.store.leases import StoredLeases
+from anubis.store.logs.index import StoredLogIndex
 from anubis.store.points import StoredPoints
 from anubis.store.runs import StoredRuns
 from anubis.store.schedules.stored import StoredSchedules
@@ -28,7 +29,7 @@ else:  # Alembic takes 0.4 s
     migrations = late("anubis.store.migrations.upgrade")
 
 #: The newest revision in ``migrations/versions``; what ``create`` in the ``.sql`` files makes. Revisions count up.
-VERSION = "0015"
+VERSION = "0016"
 #: Pause before a refused statement is executed again, seconds.
 _AGAIN_S = 0.01
 
@@ -45,6 +46,7 @@ class Store:
     deliveries: StoredDeliveries
     schedules: StoredSchedules
     sweeps: StoredSweeps
+    log_index: StoredLogIndex
     database: Database
 
     def keep_room(self) -> None:
@@ -83,6 +85,7 @@ def open_store(url: str, *, session_pause_s: float = SESSION_PAUSE_S) -> Store:
         deliveries=StoredDeliveries(database, dictionaries),
         schedules=StoredSchedules(database, dictionaries),
         sweeps=StoredSweeps(database),
+        log_index=StoredLogIndex(database),
         database=database,
     )
 

@@ -14,6 +14,7 @@ from anubis.web.guard import Guard
 from anubis.web.legacy import routes as legacy
 from anubis.web.peers import Peers
 from anubis.web.service import Service
+from anubis.web.watching import Watches
 
 _ABOUT = """The interface of the command line and of `anubis.Client`: the same verbs with the same words.
 
@@ -43,6 +44,7 @@ def application(service: Service) -> FastAPI:
     """The application of a running service."""
     app, registry = description(), measuring.registry_of(service)
     app.state.service = service
+    app.state.watches = Watches(service.changes)
     for kind in answers.ERRORS:
         app.add_exception_handler(kind, answers.of_error)
     _add_operations(app, service, lambda: measuring.text_of(registry))

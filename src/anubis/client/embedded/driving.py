@@ -18,9 +18,11 @@ from anubis.wiring import Installation
 
 if TYPE_CHECKING:
     from anubis.pipeline.chores import scheduler
+    from anubis.search import indexing
     from anubis.suites.sweep_state import SweepState
-else:  # only the worker that keeps schedules reads descriptors
+else:  # only a worker that does not end reads descriptors, and needs numpy for the index of the output
     scheduler = late("anubis.pipeline.chores.scheduler")
+    indexing = late("anubis.search.indexing")
 
 #: How long a run in the foreground waits for a database that does not answer, seconds.
 PATIENCE_S = 120.0
@@ -82,6 +84,7 @@ def reconciler(
     installation.store.keep_room()
     chores: list[Chore] = [installation.relay, installation.sealer, sweeps or SweepChore(installation.world)]
     if keeps_schedules:
+        chores.append(indexing.Indexer(installation.world.records, installation.store.log_index))
         chores.append(
             scheduler.Scheduler(
                 installation.store.schedules,

@@ -63,6 +63,14 @@ class Runs(protocol.Runs):
             needs=needs,
         )
 
+    def submit_all(
+        self,
+        requests: Sequence[protocol.SubmitRequest],
+        *,
+        warned: Callable[[Path, Problem], None] | None = None,
+    ) -> list[list[str]]:
+        return submission.submit_all(self._installation, requests, warned=warned)
+
     def replay(
         self, ref: str, *, overrides: Mapping[str, str] | None = None, folder: Path | None = None
     ) -> protocol.Replayed:

@@ -1,4 +1,4 @@
--- Made by `python -m anubis.store.sql.compile` from schema.py, queries.py, bulk.py, outbox.py, scheduling.py, submissions.py, suites.py and statements.py: change those.
+-- Made by `python -m anubis.store.sql.compile` from schema.py, queries.py, bulk.py, logs.py, outbox.py, scheduling.py, submissions.py, suites.py and statements.py: change those.
 
 -- name: create
 CREATE TABLE alerts (
@@ -68,6 +68,7 @@ CREATE TABLE runs (
 	cost DOUBLE PRECISION, 
 	currency TEXT, 
 	needs TEXT, 
+	indexed SMALLINT, 
 	PRIMARY KEY (no), 
 	UNIQUE (id)
 );
@@ -187,6 +188,23 @@ CREATE TABLE labels (
 	FOREIGN KEY(descriptor) REFERENCES descriptors (id) ON DELETE CASCADE
 );
 
+CREATE TABLE log_chunks (
+	run INTEGER NOT NULL, 
+	attempt INTEGER NOT NULL, 
+	role TEXT NOT NULL, 
+	rank INTEGER NOT NULL, 
+	stream SMALLINT NOT NULL, 
+	start BIGINT NOT NULL, 
+	"end" BIGINT NOT NULL, 
+	line BIGINT NOT NULL, 
+	entry BIGINT NOT NULL, 
+	first_s DOUBLE PRECISION NOT NULL, 
+	last_s DOUBLE PRECISION NOT NULL, 
+	bitmap BYTEA NOT NULL, 
+	PRIMARY KEY (run, attempt, role, rank, stream, start), 
+	FOREIGN KEY(run) REFERENCES runs (no) ON DELETE CASCADE
+);
+
 CREATE TABLE points (
 	run INTEGER NOT NULL, 
 	metric INTEGER NOT NULL, 
@@ -243,6 +261,8 @@ CREATE INDEX runs_parent ON runs (parent) WHERE parent IS NOT NULL;
 CREATE INDEX runs_ready ON runs (priority DESC, ready_s) WHERE status < 100;
 
 CREATE INDEX runs_series ON runs (series, coalesce(order_s, created_s)) WHERE series IS NOT NULL;
+
+CREATE INDEX runs_unindexed ON runs (no) WHERE status >= 100 AND indexed IS NULL;
 
 CREATE INDEX runs_waiting ON runs (no) WHERE phase = 'needs';
 
@@ -755,6 +775,34 @@ FROM sweeps ORDER BY sweeps.created_s DESC, sweeps.id
 
 -- name: remove_sweeps
 DELETE FROM sweeps WHERE sweeps.id IN ({ids}) AND sweeps.running = 0 RETURNING sweeps.id
+
+-- name: unindexed
+SELECT runs.id, runs.no, runs.placed_s 
+FROM runs 
+WHERE runs.status >= 100 AND runs.indexed IS NULL AND runs.no < %(before)s::INTEGER ORDER BY runs.no DESC 
+ LIMIT %(most)s
+
+-- name: final_numbers
+SELECT runs.id, runs.no 
+FROM runs 
+WHERE runs.id IN ({ids}) AND runs.status >= 100
+
+-- name: note_indexed
+UPDATE runs SET indexed=1 WHERE runs.no IN ({numbers})
+
+-- name: forget_indexes
+UPDATE runs SET indexed=NULL WHERE runs.id IN ({ids})
+
+-- name: forget_log_chunks
+DELETE FROM log_chunks WHERE log_chunks.run IN ({numbers})
+
+-- name: add_log_chunk
+INSERT INTO log_chunks (run, attempt, role, rank, stream, start, "end", line, entry, first_s, last_s, bitmap) VALUES (%(run)s::INTEGER, %(attempt)s::INTEGER, %(role)s::VARCHAR, %(rank)s::INTEGER, %(stream)s::SMALLINT, %(start)s::BIGINT, %(end)s::BIGINT, %(line)s::BIGINT, %(entry)s::BIGINT, %(first_s)s, %(last_s)s, %(bitmap)s)
+
+-- name: log_chunks
+SELECT runs.id, log_chunks.attempt, log_chunks.role, log_chunks.rank, log_chunks.stream, log_chunks.start, log_chunks."end", log_chunks.line, log_chunks.entry, log_chunks.first_s, log_chunks.last_s, log_chunks.bitmap 
+FROM runs LEFT OUTER JOIN log_chunks ON runs.no = log_chunks.run 
+WHERE runs.id IN ({ids}) AND runs.indexed IS NOT NULL ORDER BY runs.no, log_chunks.attempt, log_chunks.role, log_chunks.rank, log_chunks.stream, log_chunks.start
 
 -- name: measured_runs
 WITH starts AS MATERIALIZED 

@@ -24,7 +24,7 @@ from sqlalchemy import (
     update,
 )
 
-from anubis.store.sql import outbox, scheduling, submissions, suites
+from anubis.store.sql import logs, outbox, scheduling, submissions, suites
 from anubis.store.sql.codes import FIRST_FINAL
 from anubis.store.sql.queries import among, event_rows, given
 from anubis.store.sql.schema import (
@@ -70,6 +70,7 @@ def statements(upsert: Callable[..., Any]) -> dict[str, Executable]:
         | scheduling.statements(upsert)
         | submissions.statements(upsert)
         | suites.statements(upsert)
+        | logs.statements()
     )
 
 
@@ -98,7 +99,7 @@ def _dictionaries(upsert: Callable[..., Any]) -> dict[str, Executable]:
 
 
 def _adding(upsert: Callable[..., Any]) -> dict[str, Executable]:
-    run_columns = [column.name for column in runs.c if column.name not in {"no", "holder"}]
+    run_columns = [column.name for column in runs.c if column.name not in {"no", "holder", "indexed"}]
     new = {name: given(name) for name in ("digest", "series_key", "name", "subject", "labels", "body")}
     no = select(runs.c.no).where(runs.c.id == given("run_id")).scalar_subquery()
     return {

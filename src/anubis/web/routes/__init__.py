@@ -11,6 +11,7 @@ NOUNS = (
     "runs",
     "results",
     "records",
+    "logs",
     "events",
     "gate",
     "alerts",
