@@ -101,7 +101,7 @@ class Family:
 class Execution:
     """Runs the command once. ``facts`` becomes its entry in exit.json."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0917  called once
         self,
         capture: Capture,
         family: Family,

@@ -72,9 +72,8 @@ class ControlGroup:
             return f"this machine has no control groups with {controller}"
         place = f"{base}/anubis-{os.getpid()}"
         try:
-            if version == 2:
-                if controller not in read(f"{base}/cgroup.subtree_control").split():
-                    _write(f"{base}/cgroup.subtree_control", f"+{controller}")
+            if version == 2 and controller not in read(f"{base}/cgroup.subtree_control").split():
+                _write(f"{base}/cgroup.subtree_control", f"+{controller}")
             os.makedirs(place, exist_ok=True)
             if place not in self._folders:
                 self._folders.append(place)

@@ -59,7 +59,7 @@ class Sandbox:
     ) -> Sandboxed:
         """Start the command. ``wake`` is a pipe that gets a byte when a process has ended. Raises CannotStartError."""
         for path in self._writable if self._user else ():
-            os.chown(path, *self._user)  # type: ignore[misc]
+            os.chown(path, *self._user)
         given = {
             "command": command,
             "environment": {**environment, **self._environment},

@@ -29,10 +29,29 @@ REMEDY = (
 #: Folders of the system, as folders or as links to /usr.
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/sys")
 #: What programs need of /etc. The rest may contain secrets that the user of the service can read.
-_ETC = (
-    "alternatives ca-certificates ca-certificates.conf group host.conf hosts ld.so.cache ld.so.conf ld.so.conf.d"
-    " localtime mime.types nsswitch.conf OpenCL os-release passwd pki protocols resolv.conf services ssl timezone"
-).split()
+_ETC = [
+    "alternatives",
+    "ca-certificates",
+    "ca-certificates.conf",
+    "group",
+    "host.conf",
+    "hosts",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "localtime",
+    "mime.types",
+    "nsswitch.conf",
+    "OpenCL",
+    "os-release",
+    "passwd",
+    "pki",
+    "protocols",
+    "resolv.conf",
+    "services",
+    "ssl",
+    "timezone",
+]
 #: Where the agent's modules are in a sandbox.
 _AGENT = "/anubis-agent"
 _START = f"import sys; sys.path.insert(0, {_AGENT!r}); from anubis.agent.sandbox.inside import main; main()"
@@ -147,7 +166,7 @@ def _command(
     memory_bytes: int,
     gpus: bool,
 ) -> list[str]:
-    """bubblewrap with its options, and the first process of the sandbox. Later options hide what earlier ones show."""
+    """Bubblewrap with its options, and the first process of the sandbox. Later options hide what earlier ones show."""
     size = str(memory_bytes // 2)
     isolation = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--unshare-net"]
     words = [program, *isolation, "--as-pid-1", "--die-with-parent"]
@@ -174,7 +193,7 @@ def _command(
 
 
 def sys_python() -> str:
-    """This interpreter, without the links of a virtual environment."""
+    """Path of this interpreter, without the links of a virtual environment."""
     return os.path.realpath(sys.executable)
 
 
@@ -201,9 +220,9 @@ def _user(name: str) -> list[int] | None:
 
 def _system() -> Iterator[str]:
     for path in _SYSTEM:
-        if os.path.islink(path):
-            yield from ("--symlink", os.readlink(path), path)
-        elif os.path.isdir(path):
+        if Path(path).is_symlink():
+            yield from ("--symlink", str(Path(path).readlink()), path)
+        elif Path(path).is_dir():
             yield from ("--ro-bind", path, path)
     yield from ("--perms", "0755", "--dir", "/etc")
     for name in _ETC:
@@ -224,9 +243,9 @@ def _hiding(hidden: Sequence[str], shown: Sequence[str]) -> Iterator[str]:
         real = os.path.realpath(path)
         if not _is_within(real, [*map(os.path.realpath, shown), *_SYSTEM, sys.base_prefix]):
             continue
-        if os.path.isdir(real):
+        if Path(real).is_dir():
             yield from ("--tmpfs", real)
-        elif os.path.exists(real):
+        elif Path(real).exists():
             yield from ("--ro-bind", "/dev/null", real)
 
 
