@@ -130,7 +130,7 @@ def enclosed(
     scripts = replica.environment.get("BAI_SCRIPTS_PATH")
     if scripts:
         Path(scripts).chmod(0o755)  # its parent is private
-    _check_folder(options["cwd"], [work, *([scripts] if scripts else []), *shown])
+    folder = _folder(options["cwd"], scripts, [work, *shown])
     _check_data([target for _, target in data], shown)
     command = _command(
         str(shutil.which(PROGRAM)),
@@ -153,7 +153,9 @@ def enclosed(
     path = f"{record}/{layout.SANDBOX}"
     files = {**replica.files, path: LaunchFile(content=json.dumps(content).encode())}
     folders = tuple({*replica.folders, work})
-    return replace(replica, files=files, folders=folders).with_options("--sandbox", path)
+    return replace(replica, files=files, folders=folders).with_options(
+        "--sandbox", path, "--cwd", folder
+    )
 
 
 def _command(
@@ -260,13 +262,17 @@ def _is_within(path: str, folders: Sequence[str]) -> bool:
     return any(f"{path}/".startswith(f"{folder}/") for folder in folders)
 
 
-def _check_folder(folder: str, visible: Sequence[str]) -> None:
+def _folder(folder: str, scripts: str | None, visible: Sequence[str]) -> str:
+    """The working folder: that of the descriptor if the sandbox shows it, else that of the scripts. Raises StageError."""
     if not _is_within(os.path.normpath(folder), visible):
+        if scripts:
+            return scripts
         raise StageError(
             f"the benchmark runs in a sandbox, which does not show the folder {folder}",
             cause=Cause.USER_ERROR,
             remedy="submit it with --script, or let the operator add the folder to ANUBIS_SANDBOX_PATHS",
         )
+    return folder
 
 
 def _check_data(targets: Sequence[str], shown: Sequence[str]) -> None:
