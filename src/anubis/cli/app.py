@@ -56,6 +56,7 @@ SECTIONS = {
         "serve": "service.serve:serve",
         "register": "service.connection:register",
         "unregister": "service.connection:unregister",
+        "webhook": "webhooks.command:webhook",
         "ping": "service.connection:ping",
         "whoami": "service.connection:whoami",
     },

@@ -78,7 +78,12 @@ def reconciler(
     ``sweeps`` is the chore that submits the cells of sweeps, if the caller observes it.
     """
     installation.store.keep_room()
-    chores: list[Chore] = [installation.relay, installation.sealer, sweeps or SweepChore(installation.world)]
+    chores: list[Chore] = [
+        installation.relay,
+        installation.event_relay,
+        installation.sealer,
+        sweeps or SweepChore(installation.world),
+    ]
     if keeps_schedules:
         chores.append(
             scheduler.Scheduler(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from anubis.api.garbage import garbage_from_json
+from anubis.api.operations import garbage_from_json
 from anubis.client.protocol import tools as protocol
 from anubis.client.remote.connection import ServiceConnection
 from anubis.contracts.garbage import Garbage

@@ -19,6 +19,7 @@ NOUNS = (
     "schedules",
     "datasets",
     "storage",
+    "webhooks",
 )
 
 

@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Response
 from pydantic import Field
 
-from anubis.api.garbage import garbage_to_json
+from anubis.api.operations import garbage_to_json
 from anubis.web.answers import Answer, NounRoute
 from anubis.web.descriptors import Strict
 from anubis.web.service import Asking
