@@ -6,7 +6,8 @@ from typing import Any
 
 from anubis.api.json_values import Json
 from anubis.contracts.events import Sink, SinkState
-from anubis.contracts.garbage import Garbage, Hold
+from anubis.contracts.garbage import Expired, Garbage, Hold
+from anubis.contracts.runs import Part
 from anubis.model.delivery import redacted
 
 
@@ -48,3 +49,17 @@ def hold_to_json(hold: Hold) -> Json:
 
 def hold_from_json(plain: Mapping[str, Any]) -> Hold:
     return Hold(**plain)
+
+
+def expired_to_json(expired: Expired) -> Json:
+    """What retention deletes; without parts: the run with everything."""
+    return {
+        "run_id": expired.run_id,
+        "name": expired.name,
+        "ended_s": expired.ended_s,
+        "parts": [part.value for part in expired.parts],
+    }
+
+
+def expired_from_json(plain: Mapping[str, Any]) -> Expired:
+    return Expired(**{**plain, "parts": tuple(map(Part, plain["parts"]))})

@@ -67,6 +67,8 @@ SECTIONS = {
         "import": "commands.exchange:import_",
         "export": "commands.exchange:export",
         "purge": "commands.purge:purge",
+        "hold": "keeping.hold:hold",
+        "expire": "keeping.expire:expire",
         "gc": "commands.gc:gc",
         "backup": "doctor.backup:backup",
         "completion": "commands.completion:completion",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from anubis.contracts.runs import Part
 from anubis.model.run import Event
 
 
@@ -28,6 +29,19 @@ class Hold:
     actor: str
     #: UTC seconds.
     created_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expired:
+    """A run that retention deletes, or parts of it."""
+
+    run_id: str
+    #: Name of the benchmark.
+    name: str
+    #: UTC seconds.
+    ended_s: float
+    #: Parts that are deleted; empty: the run with everything.
+    parts: tuple[Part, ...] = ()
 
 
 class Holds(Protocol):

@@ -16,10 +16,14 @@ from anubis.suites.sweep_chore import SweepChore
 from anubis.wiring import Installation
 
 if TYPE_CHECKING:
+    from anubis.pipeline.chores import retention as retention_chore
     from anubis.pipeline.chores import scheduler
+    from anubis.submission import retention_rules
     from anubis.suites.sweep_state import SweepState
 else:  # only the worker that keeps schedules reads descriptors
     scheduler = late("anubis.pipeline.chores.scheduler")
+    retention_chore = late("anubis.pipeline.chores.retention")
+    retention_rules = late("anubis.submission.retention_rules")
 
 #: How long a run in the foreground waits for a database that does not answer, seconds.
 PATIENCE_S = 120.0
@@ -65,6 +69,16 @@ def _drive(installation: Installation, driver: Reconciler, until: Callable[[], b
         worker.start(installation.settings.home)
 
 
+def retention(installation: Installation) -> "retention_chore.Retention":
+    """The chore that deletes what the retention rules no longer keep."""
+    return retention_chore.Retention(
+        installation.world,
+        installation.store.holds,
+        lambda: retention_rules.of_installation(installation.settings),
+        installation.sealer.note_purged,
+    )
+
+
 def reconciler(
     installation: Installation,
     changed: Callable[[Run], None] | None = None,
@@ -92,6 +106,7 @@ def reconciler(
                 default_engine=installation.settings.engine,
             )
         )
+        chores.append(retention(installation))
 
     def note(run: Run) -> None:
         installation.sealer.note(run)
