@@ -24,7 +24,7 @@ from sqlalchemy import (
     update,
 )
 
-from anubis.store.sql import logs, outbox, scheduling, submissions, suites
+from anubis.store.sql import logs, outbox, scheduling, sink_statements, submissions, suites
 from anubis.store.sql.codes import FIRST_FINAL
 from anubis.store.sql.queries import among, event_rows, given
 from anubis.store.sql.schema import (
@@ -68,6 +68,7 @@ def statements(upsert: Callable[..., Any]) -> dict[str, Executable]:
         | _sessions()
         | outbox.statements(upsert)
         | scheduling.statements(upsert)
+        | sink_statements.statements(upsert)
         | submissions.statements(upsert)
         | suites.statements(upsert)
         | logs.statements()
@@ -246,7 +247,6 @@ def _run_rows() -> Select[Any]:
 
 def _reading() -> dict[str, Executable]:
     some_events = event_rows().where(events.c.seq > given("after_seq")).limit(given("most"))
-    gone = and_(runs.c.status >= _first_final, among(runs.c.id, "ids"))
     return {
         "claimed": _run_rows()
         .where(among(runs.c.no, "numbers"))
@@ -276,8 +276,7 @@ def _reading() -> dict[str, Executable]:
         "unfinished": select(func.count().label("runs")).select_from(runs).where(_unfinished),
         "events": some_events,
         "events_of_run": some_events.where(runs.c.id == given("run_id")),
-        "dropped": select(runs.c.descriptor, runs.c.text).where(gone),
-        "remove": delete(runs).where(gone),
+        "remove": delete(runs).where(among(runs.c.no, "numbers")),
         "remove_descriptors": delete(descriptors).where(
             among(descriptors.c.id, "numbers"), descriptors.c.id.not_in(select(runs.c.descriptor))
         ),
@@ -361,6 +360,7 @@ def _samples() -> dict[str, Executable]:
     )  # fmt: skip
     return {
         "forget_samples": delete(samples).where(samples.c.run == given("run")),
+        "remove_samples": delete(samples).where(among(samples.c.run, "numbers")),
         "forget_summaries": delete(summaries).where(summaries.c.run == given("run")),
         "remove_segments": delete(samples).where(one(samples)),
         "extent": select(extent.label("extent")).where(one(samples)),

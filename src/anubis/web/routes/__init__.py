@@ -20,6 +20,7 @@ NOUNS = (
     "schedules",
     "datasets",
     "storage",
+    "webhooks",
 )
 
 
