@@ -180,6 +180,8 @@ class Settings:
     lease_s: float = setting("ANUBIS_LEASE_S", default=30.0, least=1)
     #: Longest pause between two measurements of one session: what is measured on one machine without a longer pause shares its state; seconds
     session_pause_s: float = setting("ANUBIS_SESSION_PAUSE_S", default=SESSION_PAUSE_S)
+    #: Most bytes of the record of one attempt that a joined worker may ship; bytes
+    record_bytes: int = setting("ANUBIS_RECORD_BYTES", default=64 << 30)
     #: Free space under the home folder below which no run is placed; bytes
     min_free_bytes: int = setting("ANUBIS_MIN_FREE_BYTES", default=256 << 20)
 

@@ -5,7 +5,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -78,7 +78,7 @@ def build(settings: Settings | None = None) -> Installation:
             remedy="choose another folder with --home or ANUBIS_HOME",
         ) from error
     store = open_store(settings.database_url, session_pause_s=settings.session_pause_s)
-    surroundings = surroundings_of(settings)
+    surroundings = replace(surroundings_of(settings), joined=store.joined)
     clock = WallClock()
     world = World(
         engines=engines(surroundings),

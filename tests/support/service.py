@@ -24,13 +24,13 @@ class Service:
     """``anubis serve`` in a home folder. After a kill it can be started again at the same address."""
 
     def __init__(self, home, *words, name="service", sandbox="off", **environ):
-        """``sandbox``: ANUBIS_SANDBOX; most tests run commands in folders of the machine."""
+        """``sandbox``: ANUBIS_SANDBOX; most tests run commands in folders of the machine. ``environ``: further variables."""
         self._sandbox = sandbox
         self.home = Path(home)
         self.log = self.home.parent / f"{self.home.name}-{name}.log"
         self.url = ""
         self._words = words
-        self._environ = environ
+        self._environ = {"ANUBIS_LEASE_S": "5", **environ}
         self._process = None
 
     def start(self):
@@ -42,7 +42,6 @@ class Service:
                 env={
                     **os.environ,
                     "ANUBIS_HOME": str(self.home),
-                    "ANUBIS_LEASE_S": "5",
                     "ANUBIS_SANDBOX": self._sandbox,
                     **self._environ,
                 },

@@ -27,7 +27,7 @@ SECTIONS = {
         "sweep": "sweeps.command:sweep",
         "watch": "commands.status:watch",
         "cancel": "commands.cancel:cancel",
-        "worker": "commands.submit:worker",
+        "worker": "workers.command:worker",
         "schedule": "schedules.command:schedule",
     },
     "Look": {

@@ -13,6 +13,7 @@ from anubis.store.alerts import StoredAlerts
 from anubis.store.deliveries import StoredDeliveries
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import StoredEvents
+from anubis.store.joined.stored import StoredJoinedWorkers
 from anubis.store.leases import StoredLeases
 from anubis.store.logs.index import StoredLogIndex
 from anubis.store.points import StoredPoints
@@ -50,6 +51,7 @@ class Store:
     log_index: StoredLogIndex
     sinks: StoredSinks
     holds: StoredHolds
+    joined: StoredJoinedWorkers
     database: Database
 
     def keep_room(self) -> None:
@@ -91,6 +93,7 @@ def open_store(url: str, *, session_pause_s: float = SESSION_PAUSE_S) -> Store:
         log_index=StoredLogIndex(database),
         sinks=StoredSinks(database),
         holds=StoredHolds(database, dictionaries),
+        joined=StoredJoinedWorkers(database),
         database=database,
     )
 

@@ -8,7 +8,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from anubis import __version__
 from anubis.model.errors import AnubisError
-from anubis.web import answers, measuring, openapi, routes
+from anubis.web import answers, joined, measuring, openapi, routes
 from anubis.web.answers import Answer
 from anubis.web.guard import Guard
 from anubis.web.legacy import routes as legacy
@@ -47,6 +47,7 @@ def application(service: Service) -> FastAPI:
     app.state.watches = Watches(service.changes)
     for kind in answers.ERRORS:
         app.add_exception_handler(kind, answers.of_error)
+    app.router.routes.extend(joined.routes())
     _add_operations(app, service, lambda: measuring.text_of(registry))
     app.include_router(legacy.router)
     app.add_middleware(Guard, peers=Peers(service.installation.settings.home_group))

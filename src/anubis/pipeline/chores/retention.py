@@ -65,7 +65,9 @@ class Retention:
         try:
             if next(self._pages, None) is not None:
                 return 0.0
-        except AnubisError as error:  # for example rules that are not valid; no worker waits for their correction
+        except (
+            AnubisError
+        ) as error:  # for example rules that are not valid; no worker waits for their correction
             log.warning("retention deletes nothing now: %s", error)
         self._pages = None
         return None
@@ -104,8 +106,12 @@ class Retention:
     def _gone(self, run_id: str) -> set[str]:
         """The parts that were deleted before. A record that is still there was not: the deletion was interrupted."""
         events = self._world.events.read(run_id)
-        gone = {part for event in events if event.kind == EXPIRED_EVENT for part in event.data.get("parts", ())}
-        return gone - {Part.RECORD.value} if self._world.records.attempts(run_id) else gone | {Part.RECORD.value}
+        gone = {
+            part for event in events if event.kind == EXPIRED_EVENT for part in event.data.get("parts", ())
+        }
+        return (
+            gone - {Part.RECORD.value} if self._world.records.attempts(run_id) else gone | {Part.RECORD.value}
+        )
 
     def _deleted(self, due: Sequence[Expired], now_s: float) -> Sequence[Expired]:
         """Delete; without the runs that are held since they were found."""

@@ -153,9 +153,7 @@ def enclosed(
     path = f"{record}/{layout.SANDBOX}"
     files = {**replica.files, path: LaunchFile(content=json.dumps(content).encode())}
     folders = tuple({*replica.folders, work})
-    return replace(replica, files=files, folders=folders).with_options(
-        "--sandbox", path, "--cwd", folder
-    )
+    return replace(replica, files=files, folders=folders).with_options("--sandbox", path, "--cwd", folder)
 
 
 def _command(

@@ -24,7 +24,7 @@ from sqlalchemy import (
     update,
 )
 
-from anubis.store.sql import logs, outbox, scheduling, sink_statements, submissions, suites
+from anubis.store.sql import joined, logs, outbox, scheduling, sink_statements, submissions, suites
 from anubis.store.sql.codes import FIRST_FINAL
 from anubis.store.sql.queries import among, event_rows, given
 from anubis.store.sql.schema import (
@@ -72,6 +72,7 @@ def statements(upsert: Callable[..., Any]) -> dict[str, Executable]:
         | submissions.statements(upsert)
         | suites.statements(upsert)
         | logs.statements()
+        | joined.statements(upsert)
     )
 
 

@@ -21,6 +21,7 @@ NOUNS = (
     "datasets",
     "storage",
     "webhooks",
+    "workers",
 )
 
 
