@@ -17,6 +17,8 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 MOST_BYTES = 16 << 20
 #: Paths of the routes that stream archives to the disk, and the largest of these bodies.
 ARCHIVES, MOST_ARCHIVE_BYTES = ("/api/v1/scripts/", "/api/v1/archives"), 64 << 30
+#: Path of submissions by old clients, whose script archives are not read into memory, and the largest of these bodies.
+OLD_SUBMISSIONS, MOST_SUBMISSION_BYTES = "/api/job/descriptor", 3 << 30
 #: In the paths of the routes that receive records, whose replaced files have a separate limit.
 RECORD = "/record/"
 #: Names under which this machine alone reaches the service.
@@ -57,9 +59,11 @@ class Guard:
 
 
 def _most(path: str) -> int:
-    """The largest body that a path takes."""
+    """The largest body of a request to this path."""
     if path.startswith(ARCHIVES):
         return MOST_ARCHIVE_BYTES
+    if path == OLD_SUBMISSIONS:
+        return MOST_SUBMISSION_BYTES
     return MOST_REPLACED_BYTES if RECORD in path else MOST_BYTES
 
 

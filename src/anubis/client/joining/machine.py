@@ -67,6 +67,10 @@ class FetchedEvents:
         del after_seq
         return self.known.get(run_id or "", [])[:limit]
 
+    def read_all(self, *, after_seq: int = 0, limit: int = 1000) -> Sequence[Event]:
+        del after_seq
+        return [event for events in self.known.values() for event in events][:limit]
+
     def last(self) -> int:
         return 0
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from anubis.contracts.datasets import StoredDataset
-from anubis.contracts.garbage import Garbage
+from anubis.contracts.garbage import Expired, Garbage, Hold
 from anubis.contracts.runs import RunQuery
 from anubis.model.machines.joined import Assignment, JoinedWorker
 from anubis.model.problem import Problem
@@ -111,6 +111,22 @@ class Storage(Protocol):
 
     def pack(self, *, before_s: float, dry_run: bool = False) -> Sequence[Garbage]:
         """Compress the records of runs that ended before ``before_s``; the bytes freed of each (or, dry, its size)."""
+        ...
+
+    def hold(self, refs: Sequence[str], *, why: str) -> Sequence[Hold]:
+        """Hold runs: no command and no rule deletes them until the hold ends. Raises NotFoundError."""
+        ...
+
+    def holds(self) -> Sequence[Hold]:
+        """All holds, the oldest first."""
+        ...
+
+    def release(self, refs: Sequence[str]) -> Sequence[str]:
+        """End holds; the ids of the runs that were held."""
+        ...
+
+    def expire(self, *, dry_run: bool = False) -> Sequence[Expired]:
+        """Delete what the retention rules no longer keep; what was (or would be) deleted. Raises BadInputError."""
         ...
 
 

@@ -11,6 +11,7 @@ NOUNS = (
     "runs",
     "results",
     "records",
+    "logs",
     "events",
     "gate",
     "alerts",
@@ -19,6 +20,7 @@ NOUNS = (
     "schedules",
     "datasets",
     "storage",
+    "webhooks",
     "workers",
 )
 
