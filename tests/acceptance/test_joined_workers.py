@@ -327,7 +327,7 @@ def test_kills_at_several_moments_lose_and_double_nothing(tmp_path, target):
             worker.start(site.service.url)
 
         again()
-        until(lambda: site.starts(), "an execution has started")
+        until(site.starts, "an execution has started")
         again()
         until(lambda: any(site.shipped(run_id, "stdout") for run_id in ids), "there is output")
         site.open_gate(10)
