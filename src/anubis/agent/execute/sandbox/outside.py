@@ -13,7 +13,7 @@ from signal import SIGKILL
 
 from anubis.agent.execute.child import CannotStartError
 from anubis.agent.execute.prctl import die_with_parent
-from anubis.agent.sandbox.control_group import ControlGroup
+from anubis.agent.execute.sandbox.control_group import ControlGroup
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
