@@ -23,13 +23,14 @@ PATIENCE_S = 60
 class Service:
     """``anubis serve`` in a home folder. After a kill it can be started again at the same address."""
 
-    def __init__(self, home, *words, sandbox="off"):
-        """``sandbox``: ANUBIS_SANDBOX; most tests run commands in folders of the machine."""
+    def __init__(self, home, *words, name="service", sandbox="off", **environ):
+        """``sandbox``: ANUBIS_SANDBOX; most tests run commands in folders of the machine. ``environ``: further variables."""
         self._sandbox = sandbox
         self.home = Path(home)
-        self.log = self.home.parent / f"{self.home.name}-service.log"
+        self.log = self.home.parent / f"{self.home.name}-{name}.log"
         self.url = ""
         self._words = words
+        self._environ = {"ANUBIS_LEASE_S": "5", **environ}
         self._process = None
 
     def start(self):
@@ -41,8 +42,8 @@ class Service:
                 env={
                     **os.environ,
                     "ANUBIS_HOME": str(self.home),
-                    "ANUBIS_LEASE_S": "5",
                     "ANUBIS_SANDBOX": self._sandbox,
+                    **self._environ,
                 },
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,

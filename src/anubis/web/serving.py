@@ -13,8 +13,10 @@ from urllib.parse import urlsplit
 import uvicorn
 
 from anubis.model.errors import AnubisError, BadInputError
+from anubis.pipeline import held_runs
 from anubis.settings import Settings
 from anubis.web import log_lines
+from anubis.web.announced import Announced
 from anubis.web.app import application
 from anubis.web.changes import Changes
 from anubis.web.drivers import Drivers
@@ -57,14 +59,21 @@ def serve(settings: Settings, asked: Serving, started: Callable[[str], None]) ->
     log_lines.set_up(asked.log_format)
     settings = sandboxed(settings, os.environ)
     with contextlib.closing(listener), contextlib.closing(build(settings)) as installation:
-        changes = Changes(installation.world.events.last)
+        announced = Announced(settings.database_url)
+        changes = Changes(installation.world.events.last, announced.look_every_s)
         servers: list[_Server] = []
 
         def failed() -> None:
             for server in servers:
                 _end(server, changes)
 
-        drivers = Drivers(settings, asked.workers, changed=lambda _run: changes.note(), failed=failed)
+        drivers = Drivers(
+            settings,
+            asked.workers,
+            changed=lambda _run: changes.note(),
+            failed=failed,
+            look_every_s=lambda: announced.look_every_s(held_runs.LOOK_EVERY_S),
+        )
         app = application(Service(installation, changes, drivers))
         server = _Server(
             uvicorn.Config(
@@ -77,7 +86,11 @@ def serve(settings: Settings, asked: Serving, started: Callable[[str], None]) ->
             )
         )
         servers.append(server)
-        with _ended_by_signal(server, changes, drivers), drivers.driving():
+        with (
+            _ended_by_signal(server, changes, drivers),
+            announced.waking(changes, drivers),
+            drivers.driving(),
+        ):
             started(address_of(listener))
             server.run(sockets=[listener])
             changes.close()
