@@ -34,6 +34,7 @@ COMMANDS = {
     "sweep": ["bench_sweep.py"],
     "schedules": ["bench_schedules.py"],
     "container": ["bench_container.py", "--runs", "40"],
+    "sandbox": ["bench_sandbox.py"],
 }
 WITH_PEERS = ("peers", "speed", "emit", "null_run")
 
