@@ -68,6 +68,7 @@ SECTIONS = {
         "purge": "commands.purge:purge",
         "gc": "commands.gc:gc",
         "backup": "doctor.backup:backup",
+        "restore": "doctor.restore:restore",
         "completion": "commands.completion:completion",
     },
 }

@@ -5,7 +5,7 @@ import ipaddress
 import signal
 import socket
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FrameType
 from urllib.parse import urlsplit
 
@@ -14,6 +14,7 @@ import uvicorn
 from anubis.model.errors import AnubisError, BadInputError
 from anubis.pipeline import held_runs
 from anubis.settings import Settings
+from anubis.submission.person import person
 from anubis.web import log_lines
 from anubis.web.announced import Announced
 from anubis.web.app import application
@@ -55,6 +56,7 @@ def serve(settings: Settings, asked: Serving, started: Callable[[str], None]) ->
     """
     listener = listening(asked.listen)
     log_lines.set_up(asked.log_format)
+    settings = replace(settings, client_id=person(settings))  # asks git once, not at each request
     with contextlib.closing(listener), contextlib.closing(build(settings)) as installation:
         announced = Announced(settings.database_url)
         changes = Changes(installation.world.events.last, announced.look_every_s)
