@@ -116,6 +116,8 @@ def test_what_is_restored_is_what_was_backed_up(home, new_home, tmp_path):
     other.check(ids)
     assert other.ids() == set(ids)
     assert (other.settings.home / "objects" / "a.tar").read_bytes() == b"script"
+    with other.installation.store.database.session() as session:
+        assert [row[0] for row in session.ask("PRAGMA journal_mode", {})] == ["wal"]
     events = [(event.seq, event.run_id, event.kind) for event in home.installation.world.events.read()]
     assert [(e.seq, e.run_id, e.kind) for e in other.installation.world.events.read()] == events
     other.finish()

@@ -78,7 +78,9 @@ def test_the_image_serves_a_run_and_ends_in_time(podman, served, anubis):  # noq
     assert ask(served, "GET", "/healthz")[0] == 200
     assert anubis("register", served.url).returncode == 0
     anubis.write(
-        "a.toml", "echo score=1", more='[[output.metrics]]\nname = "score"\npattern = "score=(.*)"\n'
+        "a.toml",
+        "echo score=1",
+        more='[[output.metrics]]\nname = "score"\nunits = "1"\npattern = "score=(.*)"\n',
     )
     text = (anubis.folder / "a.toml").read_text()
     status, _, body = ask(served, "POST", "/api/v1/runs", {"descriptors": [{"text": text, "folder": "/tmp"}]})

@@ -8,10 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from anubis.model.errors import BadInputError
-from anubis.record import access, packing
+from anubis.record import access, layout, packing
+from anubis.sealing.chain import FILE as CHAIN
 
 #: The list of all files of a backup, as sha256sum writes it. A folder without it is not a complete backup.
 SUMS = "SHA256SUMS"
+#: The files and folders of a backup.
+DATABASE, OBJECTS, PRICES = "anubis.db", "objects", "prices.toml"
+_PARTS = {DATABASE, OBJECTS, PRICES, CHAIN, layout.RECORDS}
 _CHUNK = 1 << 20
 #: How often a record is copied again because it was packed or unpacked meanwhile.
 _TRIES = 10
@@ -102,7 +106,7 @@ def checked(folder: Path) -> dict[str, str]:
     found = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
     for name, digest in found.items():
         path = folder / name
-        if not name or name.startswith("/") or ".." in path.parts:
+        if name.partition("/")[0] not in _PARTS or ".." in path.parts:
             raise BadInputError(
                 f"{folder} is not a backup: it names the file {name!r}", remedy="give another folder"
             )

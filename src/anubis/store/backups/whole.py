@@ -22,13 +22,12 @@ from anubis.sealing.chain import FILE as CHAIN
 from anubis.sealing.chain import Addition, Kind, RecordChain
 from anubis.settings import Settings
 from anubis.store.backups import tables
-from anubis.store.backups.copying import Copied, checked
+from anubis.store.backups.copying import DATABASE, OBJECTS, PRICES, Copied, checked
 from anubis.store.opening import open_store
 from anubis.store.sql.codes import FIRST_FINAL
 from anubis.store.sql.database import chunked
 from anubis.store.sql.drivers import driver_for
 
-DATABASE, OBJECTS, PRICES = "anubis.db", "objects", "prices.toml"
 #: Owner of the leases of a restore, and their duration, seconds.
 _OWNER, _LEASE_S, _ALL = "restore", 60.0, 10_000_000
 _BATCH = 500
@@ -162,8 +161,9 @@ def restore(settings: Settings, folder: Path, *, now_s: float) -> Restored:
         part.unlink(missing_ok=True)
         shutil.copyfile(folder / DATABASE, part)
         restored = _ended(part, now_s)
-        os.sync()
         if driver.name == "sqlite":
+            _in_mode("WAL", part)
+            os.sync()
             part.rename(path)
         else:
             tables.load(part, settings.database_url)
@@ -202,5 +202,9 @@ def _ended(database: Path, now_s: float) -> Restored:
 
 def _as_one_file(database: Path) -> None:
     """Without a log beside it."""
+    _in_mode("DELETE", database)
+
+
+def _in_mode(mode: str, database: Path) -> None:
     with contextlib.closing(sqlite3.connect(database)) as connection:
-        connection.execute("PRAGMA journal_mode = DELETE")
+        connection.execute(f"PRAGMA journal_mode = {mode}")
