@@ -22,7 +22,7 @@ from anubis.contracts.world import World
 from anubis.model.cause import Cause
 from anubis.model.errors import ConflictError, LeaseLostError, NoCapacityError, StoreError
 from anubis.model.run import Event, Run, Step
-from anubis.model.status import Status
+from anubis.model.status import Phase, Status
 from anubis.pipeline.chore_turns import ChoreTurns
 from anubis.pipeline.held_runs import LOOK_EVERY_S, SOON_S, Held, HeldRuns
 from anubis.pipeline.run_environment import is_needed_no_more
@@ -300,7 +300,8 @@ class Reconciler:
         now_s, pool = self._clock.monotonic_s(), self._pool(asked.engine)
         self._refused.pop(asked.id, None)
         if isinstance(answer, Step):
-            self._apply(held, answer)
+            if self._apply(held, answer) and held.run.phase is Phase.NEEDS:
+                self.held.release(held)  # it would take the place of a run that can start
             if asked.status is Status.WATCH and held.run.status is not Status.WATCH:
                 self._free(pool, asked.engine, now_s)
             return

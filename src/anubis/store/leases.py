@@ -93,6 +93,8 @@ class StoredLeases:
             measured.write(session, rows[0].no)
             if step.period is not None:
                 assign_sessions(session, {rows[0].no: step.period}, self._session_pause_s)
+            if after.status.final:
+                session.write("wake_waiting", run_id=run.id)
             write_events(session, step.events, words)
             write_deliveries(session, step.deliveries)
             return bool(rows[0].cancel)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from anubis.model.errors import LeaseLostError
 from anubis.model.run import LONGEST_PAUSE_S, Run, Step, longest_lease_s, stepped
+from anubis.model.status import Phase
 from anubis.testing.memory_state import Lease, MemoryState
 
 
@@ -92,6 +93,9 @@ class FakeLeases:
             self._shelf.runs[run.id] = after
             if after.status.final:
                 del self._shelf.leases[run.id]
+                for other in list(self._shelf.runs.values()):
+                    if other.phase is Phase.NEEDS and run.id in other.needs:
+                        self._shelf.runs[other.id] = replace(other, due_s=other.created_s)
             return after
 
     def _holds(self, owner: str, run_id: str) -> bool:

@@ -2,6 +2,7 @@
 
 import contextlib
 import ipaddress
+import os
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from anubis.web.announced import Announced
 from anubis.web.app import application
 from anubis.web.changes import Changes
 from anubis.web.drivers import Drivers
+from anubis.web.sandboxing import sandboxed
 from anubis.web.service import Service
 from anubis.wiring import build
 
@@ -52,11 +54,11 @@ def serve(settings: Settings, asked: Serving, started: Callable[[str], None]) ->
     """Serve until SIGTERM or SIGINT; ``started`` is called with the address when requests are accepted.
 
     Requests in progress and reconcilers then end; runs continue without the service. Raises BadInputError for an address
-    that other machines can reach, and the error that ended a reconciler.
+    that other machines can reach, and for a sandbox that does not work, and the error that ended a reconciler.
     """
     listener = listening(asked.listen)
     log_lines.set_up(asked.log_format)
-    settings = replace(settings, client_id=person(settings))  # asks git once, not at each request
+    settings = replace(sandboxed(settings, os.environ), client_id=person(settings))  # asks git once
     with contextlib.closing(listener), contextlib.closing(build(settings)) as installation:
         announced = Announced(settings.database_url)
         changes = Changes(installation.world.events.last, announced.look_every_s)

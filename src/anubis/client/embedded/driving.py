@@ -17,10 +17,16 @@ from anubis.suites.sweep_chore import SweepChore
 from anubis.wiring import Installation
 
 if TYPE_CHECKING:
+    from anubis.pipeline.chores import retention as retention_chore
     from anubis.pipeline.chores import scheduler
+    from anubis.search import indexing
+    from anubis.submission import retention_rules
     from anubis.suites.sweep_state import SweepState
-else:  # only the worker that keeps schedules reads descriptors
+else:  # only a worker that does not end reads descriptors, and needs numpy for the index of the output
     scheduler = late("anubis.pipeline.chores.scheduler")
+    indexing = late("anubis.search.indexing")
+    retention_chore = late("anubis.pipeline.chores.retention")
+    retention_rules = late("anubis.submission.retention_rules")
 
 #: How long a run in the foreground waits for a database that does not answer, seconds.
 PATIENCE_S = 120.0
@@ -66,6 +72,16 @@ def _drive(installation: Installation, driver: Reconciler, until: Callable[[], b
         worker.start(installation.settings.home)
 
 
+def retention(installation: Installation) -> "retention_chore.Retention":
+    """The chore that deletes what the retention rules no longer keep."""
+    return retention_chore.Retention(
+        installation.world,
+        installation.store.holds,
+        lambda: retention_rules.of_installation(installation.settings),
+        installation.sealer.note_purged,
+    )
+
+
 def reconciler(
     installation: Installation,
     changed: Callable[[Run], None] | None = None,
@@ -80,8 +96,14 @@ def reconciler(
     ``sweeps`` is the chore that submits the cells of sweeps, if the caller observes it. ``look_every_s`` as in ``Reconciler``.
     """
     installation.store.keep_room()
-    chores: list[Chore] = [installation.relay, installation.sealer, sweeps or SweepChore(installation.world)]
+    chores: list[Chore] = [
+        installation.relay,
+        installation.event_relay,
+        installation.sealer,
+        sweeps or SweepChore(installation.world),
+    ]
     if keeps_schedules:
+        chores.append(indexing.Indexer(installation.world.records, installation.store.log_index))
         chores.append(
             scheduler.Scheduler(
                 installation.store.schedules,
@@ -89,6 +111,7 @@ def reconciler(
                 default_engine=installation.settings.engine,
             )
         )
+        chores.append(retention(installation))
 
     def note(run: Run) -> None:
         installation.sealer.note(run)

@@ -44,6 +44,21 @@ class LeaseContract:
         assert store.leases.claim("one", without=["fake", "never seen"], **times) == [other]
         assert store.leases.claim("one", without=["other"], **times) == [full]
 
+    @pytest.mark.parametrize("status", [Status.SUCCEEDED, Status.FAILED, Status.CANCELLED])
+    def test_a_run_that_waits_for_another_is_due_when_that_is_final(self, store: Any, status: Status) -> None:
+        needed = added(store, a_run(created_s=NOW_S - 9, due_s=NOW_S - 9))
+        waiting, other = a_run(needs=(needed.id,)), a_run(needs=(a_run().id,))
+        added(store, waiting, other)
+        assert store.runs.get(waiting.id).needs == (needed.id,)
+        for run in claimed(store):
+            if run.needs:
+                step = Step(status=run.status, phase=Phase.NEEDS, again_after_s=60.0)
+                store.leases.apply("one", run, step, now_s=NOW_S)
+        store.leases.release("one", [waiting.id, other.id])
+        assert claimed(store, "two") == []
+        store.leases.apply("one", needed, Step(status=status), now_s=NOW_S)
+        assert [run.id for run in claimed(store, "two")] == [waiting.id]
+
     def test_a_lease_that_ran_out_goes_to_the_next(self, store: Any) -> None:
         run = added(store, a_run())
         claimed(store, "one")

@@ -11,6 +11,7 @@ NOUNS = (
     "runs",
     "results",
     "records",
+    "logs",
     "events",
     "gate",
     "alerts",
@@ -19,6 +20,8 @@ NOUNS = (
     "schedules",
     "datasets",
     "storage",
+    "webhooks",
+    "workers",
 )
 
 
