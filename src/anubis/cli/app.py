@@ -29,6 +29,7 @@ SECTIONS = {
         "cancel": "commands.cancel:cancel",
         "worker": "commands.submit:worker",
         "schedule": "schedules.command:schedule",
+        "trigger": "triggers.command:trigger",
     },
     "Look": {
         "status": "commands.status:status",

@@ -21,6 +21,7 @@ from anubis.store.sql.database import Database, Session, statements_of
 from anubis.store.sql.drivers import BUSY_S, driver_for
 from anubis.store.sql.sqlite_reading import may_be_readable
 from anubis.store.suites.sweeps import StoredSweeps
+from anubis.store.suites.triggers import StoredTriggers
 
 if TYPE_CHECKING:
     from anubis.store.migrations import upgrade as migrations
@@ -45,6 +46,7 @@ class Store:
     deliveries: StoredDeliveries
     schedules: StoredSchedules
     sweeps: StoredSweeps
+    triggers: StoredTriggers
     database: Database
 
     def keep_room(self) -> None:
@@ -83,6 +85,7 @@ def open_store(url: str, *, session_pause_s: float = SESSION_PAUSE_S) -> Store:
         deliveries=StoredDeliveries(database, dictionaries),
         schedules=StoredSchedules(database, dictionaries),
         sweeps=StoredSweeps(database),
+        triggers=StoredTriggers(database),
         database=database,
     )
 

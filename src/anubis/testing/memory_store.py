@@ -10,6 +10,7 @@ from anubis.testing.memory_runs import FakeRuns
 from anubis.testing.memory_schedules import FakeSchedules
 from anubis.testing.memory_state import MemoryState
 from anubis.testing.memory_sweeps import FakeSweeps
+from anubis.testing.memory_triggers import FakeTriggers
 
 
 class FakeStore:
@@ -25,6 +26,7 @@ class FakeStore:
         self.deliveries = FakeDeliveries(shelf)
         self.schedules = FakeSchedules(shelf)
         self.sweeps = FakeSweeps(shelf)
+        self.triggers = FakeTriggers()
 
     def close(self) -> None:
         """Do nothing; the store has no resources to release."""

@@ -11,6 +11,7 @@ from anubis.model.errors import AnubisError
 from anubis.web import answers, measuring, openapi, routes
 from anubis.web.answers import Answer
 from anubis.web.guard import Guard
+from anubis.web.hooks import routes as hooks
 from anubis.web.legacy import routes as legacy
 from anubis.web.peers import Peers
 from anubis.web.service import Service
@@ -47,6 +48,7 @@ def application(service: Service) -> FastAPI:
         app.add_exception_handler(kind, answers.of_error)
     _add_operations(app, service, lambda: measuring.text_of(registry))
     app.include_router(legacy.router)
+    app.router.routes.append(hooks.ROUTE)
     app.add_middleware(Guard, peers=Peers(service.installation.settings.home_group))
     app.add_middleware(measuring.Measuring, registry=registry)
     return app

@@ -18,11 +18,16 @@ class Storage(protocol.Storage):
     def __init__(self, installation: Installation) -> None:
         self._home = installation.settings.home
         self._world = installation.world
+        self._store = installation.store
 
     def collect(self, *, before_s: float, dry_run: bool = False) -> Sequence[Garbage]:
         stored = self._world.sweeps.find(limit=_ALL)
         sweeps = [sweep for sweep in stored if sweep.phase is not SweepPhase.ENDED]
-        files = list(garbage.find(self._home, self._world.runs, before_s=before_s, sweeps=sweeps))
+        submitters = (*self._store.schedules.find(), *self._store.triggers.find())
+        scripts = {each.script for each in submitters if each.script}
+        files = list(
+            garbage.find(self._home, self._world.runs, before_s=before_s, sweeps=sweeps, scripts=scripts)
+        )
         if not dry_run:
             for each in files:
                 garbage.remove(each)

@@ -62,3 +62,9 @@ class Workers(protocol.Workers):
             reconciler.drive(until=idle)
 
         return worker.work(home, drive, unfinished)
+
+
+def deliver(installation: Installation) -> None:
+    """Deliver the notices of alerts that are due; a background worker retries what cannot be delivered at the moment."""
+    if installation.relay.turn() is not None:
+        worker.start(installation.settings.home)

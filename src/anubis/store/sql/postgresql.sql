@@ -1,4 +1,4 @@
--- Made by `python -m anubis.store.sql.compile` from schema.py, queries.py, bulk.py, outbox.py, scheduling.py, submissions.py, suites.py and statements.py: change those.
+-- Made by `python -m anubis.store.sql.compile` from schema.py, queries.py, bulk.py, outbox.py, scheduling.py, submissions.py, suites.py, triggers.py and statements.py: change those.
 
 -- name: create
 CREATE TABLE alerts (
@@ -129,6 +129,12 @@ CREATE TABLE texts (
 	UNIQUE (digest)
 );
 
+CREATE TABLE triggers (
+	name TEXT NOT NULL, 
+	body BYTEA NOT NULL, 
+	PRIMARY KEY (name)
+);
+
 CREATE TABLE words (
 	id SERIAL NOT NULL, 
 	word TEXT NOT NULL, 
@@ -223,6 +229,16 @@ CREATE TABLE summaries (
 	sum DOUBLE PRECISION, 
 	PRIMARY KEY (run, metric), 
 	FOREIGN KEY(run) REFERENCES runs (no) ON DELETE CASCADE
+);
+
+CREATE TABLE trigger_deliveries (
+	trigger TEXT NOT NULL, 
+	delivery TEXT NOT NULL, 
+	received_s DOUBLE PRECISION NOT NULL, 
+	failed SMALLINT NOT NULL, 
+	body BYTEA NOT NULL, 
+	PRIMARY KEY (trigger, delivery), 
+	FOREIGN KEY(trigger) REFERENCES triggers (name) ON DELETE CASCADE
 );
 
 CREATE TABLE alembic_version (
@@ -750,6 +766,38 @@ FROM sweeps ORDER BY sweeps.created_s DESC, sweeps.id
 
 -- name: remove_sweeps
 DELETE FROM sweeps WHERE sweeps.id IN ({ids}) AND sweeps.running = 0 RETURNING sweeps.id
+
+-- name: add_trigger
+INSERT INTO triggers (name, body) VALUES (%(name)s::VARCHAR, %(body)s) ON CONFLICT DO NOTHING RETURNING triggers.name
+
+-- name: trigger
+SELECT triggers.body 
+FROM triggers 
+WHERE triggers.name = %(name)s::VARCHAR
+
+-- name: triggers
+SELECT triggers.body 
+FROM triggers
+
+-- name: remove_trigger
+DELETE FROM triggers WHERE triggers.name = %(name)s::VARCHAR
+
+-- name: note_trigger_delivery
+INSERT INTO trigger_deliveries (trigger, delivery, received_s, failed, body) VALUES (%(trigger)s::VARCHAR, %(delivery)s::VARCHAR, %(received_s)s, %(failed)s::SMALLINT, %(body)s) ON CONFLICT (trigger, delivery) DO UPDATE SET received_s = excluded.received_s, failed = excluded.failed, body = excluded.body WHERE trigger_deliveries.failed = 1
+
+-- name: trigger_delivery
+SELECT trigger_deliveries.body 
+FROM trigger_deliveries 
+WHERE trigger_deliveries.trigger = %(trigger)s::VARCHAR AND trigger_deliveries.delivery = %(delivery)s::VARCHAR
+
+-- name: trigger_deliveries
+SELECT trigger_deliveries.body 
+FROM trigger_deliveries 
+WHERE trigger_deliveries.trigger = %(trigger)s::VARCHAR ORDER BY trigger_deliveries.received_s DESC, trigger_deliveries.delivery 
+ LIMIT %(most)s
+
+-- name: forget_trigger_deliveries
+DELETE FROM trigger_deliveries WHERE trigger_deliveries.trigger = %(trigger)s::VARCHAR AND trigger_deliveries.received_s < %(before_s)s
 
 -- name: measured_runs
 WITH starts AS MATERIALIZED 

@@ -1,4 +1,4 @@
--- Made by `python -m anubis.store.sql.compile` from schema.py, queries.py, bulk.py, outbox.py, scheduling.py, submissions.py, suites.py and statements.py: change those.
+-- Made by `python -m anubis.store.sql.compile` from schema.py, queries.py, bulk.py, outbox.py, scheduling.py, submissions.py, suites.py, triggers.py and statements.py: change those.
 
 -- name: create
 CREATE TABLE alerts (
@@ -129,6 +129,12 @@ CREATE TABLE texts (
 	UNIQUE (digest)
 );
 
+CREATE TABLE triggers (
+	name TEXT NOT NULL, 
+	body BLOB NOT NULL, 
+	PRIMARY KEY (name)
+);
+
 CREATE TABLE words (
 	id INTEGER NOT NULL, 
 	word TEXT NOT NULL, 
@@ -227,6 +233,16 @@ CREATE TABLE summaries (
 	FOREIGN KEY(run) REFERENCES runs (no) ON DELETE CASCADE
 )
  WITHOUT ROWID;
+
+CREATE TABLE trigger_deliveries (
+	"trigger" TEXT NOT NULL, 
+	delivery TEXT NOT NULL, 
+	received_s DOUBLE NOT NULL, 
+	failed SMALLINT NOT NULL, 
+	body BLOB NOT NULL, 
+	PRIMARY KEY ("trigger", delivery), 
+	FOREIGN KEY("trigger") REFERENCES triggers (name) ON DELETE CASCADE
+);
 
 CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL, 
@@ -753,6 +769,38 @@ FROM sweeps ORDER BY sweeps.created_s DESC, sweeps.id
 
 -- name: remove_sweeps
 DELETE FROM sweeps WHERE sweeps.id IN ({ids}) AND sweeps.running = 0 RETURNING id
+
+-- name: add_trigger
+INSERT INTO triggers (name, body) VALUES (:name, :body) ON CONFLICT DO NOTHING RETURNING name
+
+-- name: trigger
+SELECT triggers.body 
+FROM triggers 
+WHERE triggers.name = :name
+
+-- name: triggers
+SELECT triggers.body 
+FROM triggers
+
+-- name: remove_trigger
+DELETE FROM triggers WHERE triggers.name = :name
+
+-- name: note_trigger_delivery
+INSERT INTO trigger_deliveries ("trigger", delivery, received_s, failed, body) VALUES (:trigger, :delivery, :received_s, :failed, :body) ON CONFLICT ("trigger", delivery) DO UPDATE SET received_s = excluded.received_s, failed = excluded.failed, body = excluded.body WHERE trigger_deliveries.failed = 1
+
+-- name: trigger_delivery
+SELECT trigger_deliveries.body 
+FROM trigger_deliveries 
+WHERE trigger_deliveries."trigger" = :trigger AND trigger_deliveries.delivery = :delivery
+
+-- name: trigger_deliveries
+SELECT trigger_deliveries.body 
+FROM trigger_deliveries 
+WHERE trigger_deliveries."trigger" = :trigger ORDER BY trigger_deliveries.received_s DESC, trigger_deliveries.delivery
+ LIMIT :most OFFSET 0
+
+-- name: forget_trigger_deliveries
+DELETE FROM trigger_deliveries WHERE trigger_deliveries."trigger" = :trigger AND trigger_deliveries.received_s < :before_s
 
 -- name: measured_runs
 WITH starts AS 

@@ -24,7 +24,7 @@ from sqlalchemy import (
     update,
 )
 
-from anubis.store.sql import outbox, scheduling, submissions, suites
+from anubis.store.sql import outbox, scheduling, submissions, suites, triggers
 from anubis.store.sql.codes import FIRST_FINAL
 from anubis.store.sql.queries import among, event_rows, given
 from anubis.store.sql.schema import (
@@ -70,6 +70,7 @@ def statements(upsert: Callable[..., Any]) -> dict[str, Executable]:
         | scheduling.statements(upsert)
         | submissions.statements(upsert)
         | suites.statements(upsert)
+        | triggers.statements(upsert)
     )
 
 

@@ -17,6 +17,7 @@ NOUNS = (
     "series",
     "sweeps",
     "schedules",
+    "triggers",
     "datasets",
     "storage",
 )
