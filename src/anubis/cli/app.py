@@ -59,6 +59,7 @@ SECTIONS = {
         "unregister": "service.connection:unregister",
         "ping": "service.connection:ping",
         "whoami": "service.connection:whoami",
+        "mcp": "service.assistants:mcp",
     },
     "Maintenance": {
         "doctor": "doctor.command:doctor",

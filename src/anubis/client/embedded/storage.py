@@ -23,8 +23,8 @@ class Storage(protocol.Storage):
     def collect(self, *, before_s: float, dry_run: bool = False) -> Sequence[Garbage]:
         stored = self._world.sweeps.find(limit=_ALL)
         sweeps = [sweep for sweep in stored if sweep.phase is not SweepPhase.ENDED]
-        submitters = (*self._store.schedules.find(), *self._store.triggers.find())
-        scripts = {each.script for each in submitters if each.script}
+        scripts = {each.script for each in self._store.schedules.find() if each.script}
+        scripts |= {each.script for each in self._store.triggers.find() if each.script}
         files = list(
             garbage.find(self._home, self._world.runs, before_s=before_s, sweeps=sweeps, scripts=scripts)
         )

@@ -408,9 +408,6 @@ UPDATE runs SET status=%(status)s::SMALLINT, cause=%(cause)s::SMALLINT, attempt=
 -- name: apply_final
 UPDATE runs SET status=%(status)s::SMALLINT, cause=%(cause)s::SMALLINT, attempt=%(attempt)s::SMALLINT, due_s=%(due_s)s, placed_s=%(placed_s)s, ended_s=%(ended_s)s, reason=%(reason)s::VARCHAR, placement=%(placement)s::VARCHAR, holder=NULL, ready_s=NULL, phase=%(phase)s::VARCHAR, phase_s=%(phase_s)s, cost=%(cost)s, currency=%(currency)s::VARCHAR WHERE runs.id = %(run_id)s AND runs.status < 100 AND runs.holder = %(owner)s::VARCHAR RETURNING runs.no, runs.cancel
 
--- name: wake_waiting
-UPDATE runs SET due_s=runs.created_s, ready_s=CASE WHEN (runs.holder IS NULL) THEN runs.created_s ELSE runs.ready_s END WHERE runs.phase = 'needs' AND (runs.needs LIKE '%%' || %(run_id)s::VARCHAR || '%%')
-
 -- name: request_cancel
 UPDATE runs SET cancel=1, due_s=runs.created_s, ready_s=CASE WHEN (runs.holder IS NULL) THEN runs.created_s ELSE runs.ready_s END WHERE runs.status < 100 AND runs.cancel = 0 AND runs.id IN ({ids}) RETURNING runs.id
 
@@ -741,6 +738,9 @@ DELETE FROM submissions WHERE submissions.created_s < %(before_s)s
 -- name: last_event
 SELECT event_count.seq 
 FROM event_count
+
+-- name: wake_waiting
+UPDATE runs SET due_s=runs.created_s, ready_s=CASE WHEN (runs.holder IS NULL) THEN runs.created_s ELSE runs.ready_s END WHERE runs.phase = 'needs' AND (runs.needs LIKE '%%' || %(run_id)s::VARCHAR || '%%')
 
 -- name: put_sweep
 INSERT INTO sweeps (id, running, created_s, body, version) VALUES (%(id)s::VARCHAR, %(running)s::SMALLINT, %(created_s)s, %(body)s, %(version)s::INTEGER) ON CONFLICT DO NOTHING RETURNING sweeps.version

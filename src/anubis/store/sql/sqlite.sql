@@ -411,9 +411,6 @@ UPDATE runs SET status=:status, cause=:cause, attempt=:attempt, due_s=:due_s, pl
 -- name: apply_final
 UPDATE runs SET status=:status, cause=:cause, attempt=:attempt, due_s=:due_s, placed_s=:placed_s, ended_s=:ended_s, reason=:reason, placement=:placement, holder=NULL, ready_s=NULL, phase=:phase, phase_s=:phase_s, cost=:cost, currency=:currency WHERE runs.id = :run_id AND runs.status < 100 AND runs.holder = :owner RETURNING no, cancel
 
--- name: wake_waiting
-UPDATE runs SET due_s=runs.created_s, ready_s=CASE WHEN (runs.holder IS NULL) THEN runs.created_s ELSE runs.ready_s END WHERE runs.phase = 'needs' AND (runs.needs LIKE '%' || :run_id || '%')
-
 -- name: request_cancel
 UPDATE runs SET cancel=1, due_s=runs.created_s, ready_s=CASE WHEN (runs.holder IS NULL) THEN runs.created_s ELSE runs.ready_s END WHERE runs.status < 100 AND runs.cancel = 0 AND runs.id IN ({ids}) RETURNING id
 
@@ -744,6 +741,9 @@ DELETE FROM submissions WHERE submissions.created_s < :before_s
 -- name: last_event
 SELECT event_count.seq 
 FROM event_count
+
+-- name: wake_waiting
+UPDATE runs SET due_s=runs.created_s, ready_s=CASE WHEN (runs.holder IS NULL) THEN runs.created_s ELSE runs.ready_s END WHERE runs.phase = 'needs' AND (runs.needs LIKE '%' || :run_id || '%')
 
 -- name: put_sweep
 INSERT INTO sweeps (id, running, created_s, body, version) VALUES (:id, :running, :created_s, :body, :version) ON CONFLICT DO NOTHING RETURNING version

@@ -1,4 +1,4 @@
-"""Checks that a report was sent by somebody who knows the secret of a trigger."""
+"""The signatures of reports: their senders know the secret of the trigger."""
 
 import base64
 import binascii
