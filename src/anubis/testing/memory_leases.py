@@ -54,6 +54,15 @@ class FakeLeases:
         with self._shelf.lock:
             return sorted({lease.owner for lease in self._shelf.leases.values()})
 
+    def next_ready_s(self, owner: str, *, now_s: float) -> float | None:
+        with self._shelf.lock:
+            others = [
+                run
+                for run in self._shelf.runs.values()
+                if not run.status.final and not self._holds(owner, run.id)
+            ]
+            return min((at_s for at_s in map(self._ready_s, others) if at_s > now_s), default=None)
+
     def drivers(self, *, now_s: float, lease_s: float) -> Sequence[str]:
         latest_s = now_s + longest_lease_s(lease_s)
         with self._shelf.lock:

@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from anubis.api.errors import BLANK
+from anubis.record.replication import MOST_REPLACED_BYTES
 from anubis.web.answers import ProblemAnswer
 from anubis.web.peers import Peers
 
@@ -18,6 +19,8 @@ MOST_BYTES = 16 << 20
 ARCHIVES, MOST_ARCHIVE_BYTES = ("/api/v1/scripts/", "/api/v1/archives"), 64 << 30
 #: Path of submissions by old clients, whose script archives are not read into memory, and the largest of these bodies.
 OLD_SUBMISSIONS, MOST_SUBMISSION_BYTES = "/api/job/descriptor", 3 << 30
+#: In the paths of the routes that receive records, whose replaced files have a limit of their own.
+RECORD = "/record/"
 #: Paths of signed reports, which proxies forward from other machines, and the largest of these bodies.
 HOOKS, MOST_HOOK_BYTES = "/api/v1/hooks/", 8 << 20
 #: Names under which this machine alone reaches the service.
@@ -64,7 +67,9 @@ def _most(path: str) -> int:
         return MOST_ARCHIVE_BYTES
     if path.startswith(HOOKS):
         return MOST_HOOK_BYTES
-    return MOST_SUBMISSION_BYTES if path == OLD_SUBMISSIONS else MOST_BYTES
+    if path == OLD_SUBMISSIONS:
+        return MOST_SUBMISSION_BYTES
+    return MOST_REPLACED_BYTES if RECORD in path else MOST_BYTES
 
 
 def _site(headers: dict[str, str]) -> tuple[int, str, str] | None:

@@ -24,7 +24,16 @@ from sqlalchemy import (
     update,
 )
 
-from anubis.store.sql import outbox, scheduling, submissions, suites, triggers
+from anubis.store.sql import (
+    joined,
+    logs,
+    outbox,
+    scheduling,
+    sink_statements,
+    submissions,
+    suites,
+    triggers,
+)
 from anubis.store.sql.codes import FIRST_FINAL
 from anubis.store.sql.queries import among, event_rows, given
 from anubis.store.sql.schema import (
@@ -68,8 +77,11 @@ def statements(upsert: Callable[..., Any]) -> dict[str, Executable]:
         | _sessions()
         | outbox.statements(upsert)
         | scheduling.statements(upsert)
+        | sink_statements.statements(upsert)
         | submissions.statements(upsert)
         | suites.statements(upsert)
+        | logs.statements()
+        | joined.statements(upsert)
         | triggers.statements(upsert)
     )
 
@@ -99,7 +111,7 @@ def _dictionaries(upsert: Callable[..., Any]) -> dict[str, Executable]:
 
 
 def _adding(upsert: Callable[..., Any]) -> dict[str, Executable]:
-    run_columns = [column.name for column in runs.c if column.name not in {"no", "holder"}]
+    run_columns = [column.name for column in runs.c if column.name not in {"no", "holder", "indexed"}]
     new = {name: given(name) for name in ("digest", "series_key", "name", "subject", "labels", "body")}
     no = select(runs.c.no).where(runs.c.id == given("run_id")).scalar_subquery()
     return {
@@ -237,7 +249,6 @@ def _run_rows() -> Select[Any]:
 
 def _reading() -> dict[str, Executable]:
     some_events = event_rows().where(events.c.seq > given("after_seq")).limit(given("most"))
-    gone = and_(runs.c.status >= _first_final, among(runs.c.id, "ids"))
     return {
         "claimed": _run_rows()
         .where(among(runs.c.no, "numbers"))
@@ -259,11 +270,15 @@ def _reading() -> dict[str, Executable]:
         .distinct()
         .where(select(points.c.run).where(points.c.metric == metrics.c.id).correlate(metrics).exists()),
         "label_names": select(labels.c.name, labels.c.value).distinct(),
+        "next_ready": select(func.min(runs.c.ready_s).label("ready_s")).where(
+            _unfinished,
+            runs.c.ready_s > given("now_s"),
+            or_(runs.c.holder.is_(None), runs.c.holder != given("owner")),
+        ),
         "unfinished": select(func.count().label("runs")).select_from(runs).where(_unfinished),
         "events": some_events,
         "events_of_run": some_events.where(runs.c.id == given("run_id")),
-        "dropped": select(runs.c.descriptor, runs.c.text).where(gone),
-        "remove": delete(runs).where(gone),
+        "remove": delete(runs).where(among(runs.c.no, "numbers")),
         "remove_descriptors": delete(descriptors).where(
             among(descriptors.c.id, "numbers"), descriptors.c.id.not_in(select(runs.c.descriptor))
         ),
@@ -347,6 +362,7 @@ def _samples() -> dict[str, Executable]:
     )  # fmt: skip
     return {
         "forget_samples": delete(samples).where(samples.c.run == given("run")),
+        "remove_samples": delete(samples).where(among(samples.c.run, "numbers")),
         "forget_summaries": delete(summaries).where(summaries.c.run == given("run")),
         "remove_segments": delete(samples).where(one(samples)),
         "extent": select(extent.label("extent")).where(one(samples)),

@@ -73,6 +73,17 @@ class LeaseContract:
         assert claimed(store, "one", now_s=NOW_S - 3600) == [held, waiting]
         assert claimed(store, "two", now_s=NOW_S - 3600) == []
 
+    def test_the_next_time_at_which_a_run_of_others_is_ready(self, store: Any) -> None:
+        assert store.leases.next_ready_s("one", now_s=NOW_S) is None
+        added(store, a_run())
+        assert store.leases.next_ready_s("one", now_s=NOW_S) is None, "it is ready already"
+        claimed(store, "one")
+        assert store.leases.next_ready_s("one", now_s=NOW_S) is None
+        assert store.leases.next_ready_s("two", now_s=NOW_S) == NOW_S + LEASE_S
+        later = added(store, a_run(due_s=NOW_S + 10))
+        assert store.leases.next_ready_s("two", now_s=NOW_S) == NOW_S + 10
+        assert claimed(store, "two", now_s=NOW_S + 10) == [later]
+
     def test_a_renewed_lease_lasts_longer(self, store: Any) -> None:
         run = added(store, a_run())
         claimed(store, "one")
