@@ -974,6 +974,38 @@ FROM sweeps ORDER BY sweeps.created_s DESC, sweeps.id
 -- name: remove_sweeps
 DELETE FROM sweeps WHERE sweeps.id IN ({ids}) AND sweeps.running = 0 RETURNING sweeps.id
 
+-- name: add_trigger
+INSERT INTO triggers (name, body) VALUES (%(name)s::VARCHAR, %(body)s) ON CONFLICT DO NOTHING RETURNING triggers.name
+
+-- name: trigger
+SELECT triggers.body 
+FROM triggers 
+WHERE triggers.name = %(name)s::VARCHAR
+
+-- name: triggers
+SELECT triggers.body 
+FROM triggers
+
+-- name: remove_trigger
+DELETE FROM triggers WHERE triggers.name = %(name)s::VARCHAR
+
+-- name: note_trigger_delivery
+INSERT INTO trigger_deliveries (trigger, delivery, received_s, failed, body) VALUES (%(trigger)s::VARCHAR, %(delivery)s::VARCHAR, %(received_s)s, %(failed)s::SMALLINT, %(body)s) ON CONFLICT (trigger, delivery) DO UPDATE SET received_s = excluded.received_s, failed = excluded.failed, body = excluded.body WHERE trigger_deliveries.failed = 1
+
+-- name: trigger_delivery
+SELECT trigger_deliveries.body 
+FROM trigger_deliveries 
+WHERE trigger_deliveries.trigger = %(trigger)s::VARCHAR AND trigger_deliveries.delivery = %(delivery)s::VARCHAR
+
+-- name: trigger_deliveries
+SELECT trigger_deliveries.body 
+FROM trigger_deliveries 
+WHERE trigger_deliveries.trigger = %(trigger)s::VARCHAR ORDER BY trigger_deliveries.received_s DESC, trigger_deliveries.delivery 
+ LIMIT %(most)s
+
+-- name: forget_trigger_deliveries
+DELETE FROM trigger_deliveries WHERE trigger_deliveries.trigger = %(trigger)s::VARCHAR AND trigger_deliveries.received_s < %(before_s)s
+
 -- name: unindexed
 SELECT runs.id, runs.no, runs.placed_s 
 FROM runs 
@@ -1056,38 +1088,6 @@ WHERE assignments.is_open = 1 AND assignments.worker IS NULL
 
 -- name: forget_assignments
 DELETE FROM assignments WHERE assignments.is_open = 0 AND assignments.queued_s < %(before_s)s
-
--- name: add_trigger
-INSERT INTO triggers (name, body) VALUES (%(name)s::VARCHAR, %(body)s) ON CONFLICT DO NOTHING RETURNING triggers.name
-
--- name: trigger
-SELECT triggers.body 
-FROM triggers 
-WHERE triggers.name = %(name)s::VARCHAR
-
--- name: triggers
-SELECT triggers.body 
-FROM triggers
-
--- name: remove_trigger
-DELETE FROM triggers WHERE triggers.name = %(name)s::VARCHAR
-
--- name: note_trigger_delivery
-INSERT INTO trigger_deliveries (trigger, delivery, received_s, failed, body) VALUES (%(trigger)s::VARCHAR, %(delivery)s::VARCHAR, %(received_s)s, %(failed)s::SMALLINT, %(body)s) ON CONFLICT (trigger, delivery) DO UPDATE SET received_s = excluded.received_s, failed = excluded.failed, body = excluded.body WHERE trigger_deliveries.failed = 1
-
--- name: trigger_delivery
-SELECT trigger_deliveries.body 
-FROM trigger_deliveries 
-WHERE trigger_deliveries.trigger = %(trigger)s::VARCHAR AND trigger_deliveries.delivery = %(delivery)s::VARCHAR
-
--- name: trigger_deliveries
-SELECT trigger_deliveries.body 
-FROM trigger_deliveries 
-WHERE trigger_deliveries.trigger = %(trigger)s::VARCHAR ORDER BY trigger_deliveries.received_s DESC, trigger_deliveries.delivery 
- LIMIT %(most)s
-
--- name: forget_trigger_deliveries
-DELETE FROM trigger_deliveries WHERE trigger_deliveries.trigger = %(trigger)s::VARCHAR AND trigger_deliveries.received_s < %(before_s)s
 
 -- name: measured_runs
 WITH starts AS MATERIALIZED 

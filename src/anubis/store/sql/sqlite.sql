@@ -976,6 +976,38 @@ FROM sweeps ORDER BY sweeps.created_s DESC, sweeps.id
 -- name: remove_sweeps
 DELETE FROM sweeps WHERE sweeps.id IN ({ids}) AND sweeps.running = 0 RETURNING id
 
+-- name: add_trigger
+INSERT INTO triggers (name, body) VALUES (:name, :body) ON CONFLICT DO NOTHING RETURNING name
+
+-- name: trigger
+SELECT triggers.body 
+FROM triggers 
+WHERE triggers.name = :name
+
+-- name: triggers
+SELECT triggers.body 
+FROM triggers
+
+-- name: remove_trigger
+DELETE FROM triggers WHERE triggers.name = :name
+
+-- name: note_trigger_delivery
+INSERT INTO trigger_deliveries ("trigger", delivery, received_s, failed, body) VALUES (:trigger, :delivery, :received_s, :failed, :body) ON CONFLICT ("trigger", delivery) DO UPDATE SET received_s = excluded.received_s, failed = excluded.failed, body = excluded.body WHERE trigger_deliveries.failed = 1
+
+-- name: trigger_delivery
+SELECT trigger_deliveries.body 
+FROM trigger_deliveries 
+WHERE trigger_deliveries."trigger" = :trigger AND trigger_deliveries.delivery = :delivery
+
+-- name: trigger_deliveries
+SELECT trigger_deliveries.body 
+FROM trigger_deliveries 
+WHERE trigger_deliveries."trigger" = :trigger ORDER BY trigger_deliveries.received_s DESC, trigger_deliveries.delivery
+ LIMIT :most OFFSET 0
+
+-- name: forget_trigger_deliveries
+DELETE FROM trigger_deliveries WHERE trigger_deliveries."trigger" = :trigger AND trigger_deliveries.received_s < :before_s
+
 -- name: unindexed
 SELECT runs.id, runs.no, runs.placed_s 
 FROM runs 
@@ -1058,38 +1090,6 @@ WHERE assignments.is_open = 1 AND assignments.worker IS NULL
 
 -- name: forget_assignments
 DELETE FROM assignments WHERE assignments.is_open = 0 AND assignments.queued_s < :before_s
-
--- name: add_trigger
-INSERT INTO triggers (name, body) VALUES (:name, :body) ON CONFLICT DO NOTHING RETURNING name
-
--- name: trigger
-SELECT triggers.body 
-FROM triggers 
-WHERE triggers.name = :name
-
--- name: triggers
-SELECT triggers.body 
-FROM triggers
-
--- name: remove_trigger
-DELETE FROM triggers WHERE triggers.name = :name
-
--- name: note_trigger_delivery
-INSERT INTO trigger_deliveries ("trigger", delivery, received_s, failed, body) VALUES (:trigger, :delivery, :received_s, :failed, :body) ON CONFLICT ("trigger", delivery) DO UPDATE SET received_s = excluded.received_s, failed = excluded.failed, body = excluded.body WHERE trigger_deliveries.failed = 1
-
--- name: trigger_delivery
-SELECT trigger_deliveries.body 
-FROM trigger_deliveries 
-WHERE trigger_deliveries."trigger" = :trigger AND trigger_deliveries.delivery = :delivery
-
--- name: trigger_deliveries
-SELECT trigger_deliveries.body 
-FROM trigger_deliveries 
-WHERE trigger_deliveries."trigger" = :trigger ORDER BY trigger_deliveries.received_s DESC, trigger_deliveries.delivery
- LIMIT :most OFFSET 0
-
--- name: forget_trigger_deliveries
-DELETE FROM trigger_deliveries WHERE trigger_deliveries."trigger" = :trigger AND trigger_deliveries.received_s < :before_s
 
 -- name: measured_runs
 WITH starts AS 

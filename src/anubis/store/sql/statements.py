@@ -32,7 +32,6 @@ from anubis.store.sql import (
     sink_statements,
     submissions,
     suites,
-    triggers,
 )
 from anubis.store.sql.codes import FIRST_FINAL
 from anubis.store.sql.queries import among, event_rows, given
@@ -82,7 +81,6 @@ def statements(upsert: Callable[..., Any]) -> dict[str, Executable]:
         | suites.statements(upsert)
         | logs.statements()
         | joined.statements(upsert)
-        | triggers.statements(upsert)
     )
 
 
