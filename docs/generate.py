@@ -30,6 +30,7 @@ PUBLIC = [
     "anubis.client.protocol.judging",
     "anubis.client.protocol.tools",
     "anubis.client.protocol.schedules",
+    "anubis.client.protocol.triggers",
     "anubis.agent.emit",
     "anubis.contracts",
     "anubis.transfer.history_formats",

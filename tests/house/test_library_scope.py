@@ -18,6 +18,7 @@ SCOPE = {
     "click": {"cli"},
     "cronsim": {"describe/check/schedules.py"},
     "fastapi": {"web"},
+    "mcp": {"mcp"},
     "numpy": {"analysis", "search/bitmaps.py", "store/columns.py", "store/samples.py"},
     "prometheus_client": {"web"},
     "psycopg": {"store/sql/drivers.py"},

@@ -1,4 +1,4 @@
-"""Schedules and their due times."""
+"""Schedules and their due times, triggers and their deliveries."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -6,6 +6,7 @@ from typing import Any
 
 from anubis.api.json_values import Json
 from anubis.contracts.schedules import DueTime, Schedule
+from anubis.contracts.service.triggers import Trigger, TriggerDelivery
 from anubis.model.plain import from_plain, to_plain
 
 #: Fields with a meaning only for the store and the scheduler.
@@ -32,3 +33,21 @@ def due_time_to_json(due: DueTime) -> Json:
 
 def due_time_from_json(plain: Mapping[str, Any]) -> DueTime:
     return from_plain(DueTime, dict(plain))
+
+
+def trigger_to_json(trigger: Trigger) -> Json:
+    """A trigger; ``secret`` is the name of its secret."""
+    return {spec.name: to_plain(getattr(trigger, spec.name)) for spec in fields(Trigger)}
+
+
+def trigger_from_json(plain: Mapping[str, Any]) -> Trigger:
+    return from_plain(Trigger, dict(plain))
+
+
+def delivery_to_json(delivery: TriggerDelivery) -> Json:
+    """What happened to a report."""
+    return {spec.name: to_plain(getattr(delivery, spec.name)) for spec in fields(TriggerDelivery)}
+
+
+def delivery_from_json(plain: Mapping[str, Any]) -> TriggerDelivery:
+    return from_plain(TriggerDelivery, dict(plain))

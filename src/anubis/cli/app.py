@@ -29,6 +29,7 @@ SECTIONS = {
         "cancel": "commands.cancel:cancel",
         "worker": "workers.command:worker",
         "schedule": "schedules.command:schedule",
+        "trigger": "triggers.command:trigger",
     },
     "Look": {
         "status": "commands.status:status",
@@ -60,6 +61,7 @@ SECTIONS = {
         "webhook": "webhooks.command:webhook",
         "ping": "service.connection:ping",
         "whoami": "service.connection:whoami",
+        "mcp": "service.assistants:mcp",
     },
     "Maintenance": {
         "doctor": "doctor.command:doctor",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from anubis.client.protocol.schedules import Schedules
     from anubis.client.protocol.sweeps import Sweeps
     from anubis.client.protocol.tools import Alternations, Bisections, Datasets, Histories, Storage, Workers
+    from anubis.client.protocol.triggers import Triggers
     from anubis.client.protocol.webhooks import Webhooks
     from anubis.client.remote import connection
 else:  # a client needs one of them
@@ -49,6 +50,7 @@ class Client:
     datasets: "Datasets"
     schedules: "Schedules"
     workers: "Workers"
+    triggers: "Triggers"
     webhooks: "Webhooks"
 
     def __init__(self, package: str, connection: Connection) -> None:

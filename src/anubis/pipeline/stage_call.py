@@ -9,8 +9,8 @@ from anubis.model.cause import Cause
 from anubis.model.errors import AnubisError, ElsewhereError, NoCapacityError, StageError, StoreError
 from anubis.model.run import Run, Step
 from anubis.model.status import Status
-from anubis.pipeline import needed_runs
 from anubis.pipeline.conclusion import conclude
+from anubis.pipeline.limits import needed_runs
 from anubis.pipeline.limits.cancellation import cancelled
 from anubis.pipeline.limits.phase_limits import overdue
 from anubis.pipeline.limits.retrying import retried

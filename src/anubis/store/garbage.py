@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from anubis.contracts.garbage import Garbage
@@ -20,10 +20,13 @@ _BATCH = 500
 _ALL = 100_000_000
 
 
-def find(home: Path, runs: Runs, *, before_s: float, sweeps: Sequence[Sweep] = ()) -> Iterator[Garbage]:
+def find(
+    home: Path, runs: Runs, *, before_s: float, sweeps: Sequence[Sweep] = (), scripts: Collection[str] = ()
+) -> Iterator[Garbage]:
     """Everything without an owner that was last changed before ``before_s`` (UTC seconds).
 
-    ``sweeps`` are those that may have further runs: they need their environment and their script.
+    ``sweeps`` are those that may have further runs: they need their environment and their script. ``scripts``: further
+    archives that are needed.
     """
     records = [path for path in _children(home / layout.RECORDS) if layout.is_run_id(path.name)]
     yield from _found(
@@ -44,8 +47,8 @@ def find(home: Path, runs: Runs, *, before_s: float, sweeps: Sequence[Sweep] = (
     extracted = [path for path in _children(home / "process/scripts") if _touched_s(path) < before_s]
     if archives or extracted:
         kept, busy = _scripts(runs)
-        scripts = {script.script for sweep in sweeps if (script := sweep.descriptor.ml.script)}
-        kept, busy = kept | scripts, busy | scripts
+        ours = {script.script for sweep in sweeps if (script := sweep.descriptor.ml.script)}
+        kept, busy = kept | ours | set(scripts), busy | ours
         yield from _found("script", (path for path in archives if path.name not in kept))
         yield from _found("script copy", (path for path in extracted if f"{path.name}.tar" not in busy))
 

@@ -24,6 +24,7 @@ from anubis.store.sql.database import Database, Session, statements_of
 from anubis.store.sql.drivers import BUSY_S, driver_for
 from anubis.store.sql.sqlite_reading import may_be_readable
 from anubis.store.suites.sweeps import StoredSweeps
+from anubis.store.suites.triggers import StoredTriggers
 
 if TYPE_CHECKING:
     from anubis.store.migrations import upgrade as migrations
@@ -31,7 +32,7 @@ else:  # Alembic takes 0.4 s
     migrations = late("anubis.store.migrations.upgrade")
 
 #: The newest revision in ``migrations/versions``; what ``create`` in the ``.sql`` files makes. Revisions count up.
-VERSION = "0017"
+VERSION = "0018"
 #: Pause before a refused statement is executed again, seconds.
 _AGAIN_S = 0.01
 
@@ -52,6 +53,7 @@ class Store:
     sinks: StoredSinks
     holds: StoredHolds
     joined: StoredJoinedWorkers
+    triggers: StoredTriggers
     database: Database
 
     def keep_room(self) -> None:
@@ -94,6 +96,7 @@ def open_store(url: str, *, session_pause_s: float = SESSION_PAUSE_S) -> Store:
         sinks=StoredSinks(database),
         holds=StoredHolds(database, dictionaries),
         joined=StoredJoinedWorkers(database),
+        triggers=StoredTriggers(database),
         database=database,
     )
 

@@ -22,6 +22,7 @@ from anubis.testing.memory_points import FakePoints
 from anubis.testing.memory_runs import FakeRuns
 from anubis.testing.memory_store import FakeStore
 from anubis.testing.memory_sweeps import FakeSweeps
+from anubis.testing.memory_triggers import FakeTriggers
 from anubis.testing.worlds import a_world
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "FakeStore",
     "FakeSweeps",
     "FakeThreads",
+    "FakeTriggers",
     "a_descriptor",
     "a_placement",
     "a_point",

@@ -11,6 +11,7 @@ from anubis.testing.memory_schedules import FakeSchedules
 from anubis.testing.memory_sinks import FakeHolds, FakeSinks
 from anubis.testing.memory_state import MemoryState
 from anubis.testing.memory_sweeps import FakeSweeps
+from anubis.testing.memory_triggers import FakeTriggers
 
 
 class FakeStore:
@@ -28,6 +29,7 @@ class FakeStore:
         self.sweeps = FakeSweeps(shelf)
         self.sinks = FakeSinks(shelf)
         self.holds = FakeHolds(shelf)
+        self.triggers = FakeTriggers()
 
     def close(self) -> None:
         """Do nothing; the store has no resources to release."""

@@ -11,6 +11,7 @@ from anubis.model.errors import AnubisError
 from anubis.web import answers, joined, measuring, openapi, routes
 from anubis.web.answers import Answer
 from anubis.web.guard import Guard
+from anubis.web.hooks import routes as hooks
 from anubis.web.legacy import routes as legacy
 from anubis.web.peers import Peers
 from anubis.web.service import Service
@@ -50,6 +51,7 @@ def application(service: Service) -> FastAPI:
     app.router.routes.extend(joined.routes())
     _add_operations(app, service, lambda: measuring.text_of(registry))
     app.include_router(legacy.router)
+    app.router.routes.append(hooks.ROUTE)
     app.add_middleware(Guard, peers=Peers(service.installation.settings.home_group))
     app.add_middleware(measuring.Measuring, registry=registry)
     return app

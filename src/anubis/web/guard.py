@@ -21,6 +21,8 @@ ARCHIVES, MOST_ARCHIVE_BYTES = ("/api/v1/scripts/", "/api/v1/archives"), 64 << 3
 OLD_SUBMISSIONS, MOST_SUBMISSION_BYTES = "/api/job/descriptor", 3 << 30
 #: In the paths of the routes that receive records, whose replaced files have a separate limit.
 RECORD = "/record/"
+#: Paths of signed reports, which proxies forward from other machines, and the largest of these bodies.
+HOOKS, MOST_HOOK_BYTES = "/api/v1/hooks/", 8 << 20
 #: Names under which this machine alone reaches the service.
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -43,7 +45,8 @@ class Guard:
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         most = _most(scope["path"])
-        refusal = self._stranger(scope) or _refusal(headers, most)
+        is_signed = scope["path"].startswith(HOOKS)
+        refusal = (None if is_signed else self._stranger(scope) or _site(headers)) or _size(headers, most)
         if refusal:
             status, message, remedy = refusal
             details = {"type": BLANK, "title": message, "status": status, "detail": message, "remedy": remedy}
@@ -62,19 +65,26 @@ def _most(path: str) -> int:
     """The largest body of a request to this path."""
     if path.startswith(ARCHIVES):
         return MOST_ARCHIVE_BYTES
+    if path.startswith(HOOKS):
+        return MOST_HOOK_BYTES
     if path == OLD_SUBMISSIONS:
         return MOST_SUBMISSION_BYTES
     return MOST_REPLACED_BYTES if RECORD in path else MOST_BYTES
 
 
-def _refusal(headers: dict[str, str], most: int) -> tuple[int, str, str] | None:
-    """Status, message and remedy if the request must not reach a route."""
+def _site(headers: dict[str, str]) -> tuple[int, str, str] | None:
+    """Status, message and remedy if a page of another site sends the request."""
     host = headers.get("host", "")
     if _name(f"//{host}") not in LOOPBACK:
         return 421, f"the service does not answer for the host {host!r}", "use 127.0.0.1 or localhost"
     origin = headers.get("origin")
     if origin is not None and urlsplit(origin).netloc != host:
         return 403, f"the service does not answer pages of {origin}", "send the request from a program"
+    return None
+
+
+def _size(headers: dict[str, str], most: int) -> tuple[int, str, str] | None:
+    """Status, message and remedy if the body is too large."""
     length = headers.get("content-length", "0")
     if not length.isdecimal() or int(length) > most:
         return 413, f"the body has {length} bytes, and {most} are accepted", "send less at once"

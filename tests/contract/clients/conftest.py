@@ -24,7 +24,15 @@ def settings(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def client(kind, settings):
+def hook_secret():
+    """A secret of the installation, in the environment of its processes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ANUBIS_SECRET_hook", "0123456789abcdef-secret")
+        yield
+
+
+@pytest.fixture(scope="module")
+def client(kind, settings, hook_secret):
     if kind == "embedded":
         with pytest.MonkeyPatch.context() as patch, Client.embedded(settings) as opened:
             patch.setattr("anubis.pipeline.worker.start", lambda home: False)  # this process drives the runs

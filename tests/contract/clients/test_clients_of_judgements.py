@@ -6,10 +6,11 @@ import pytest
 
 from anubis.api.series import series_to_json
 from anubis.contracts.schedules import CatchUp, DueState
+from anubis.contracts.service.triggers import ChangeKind, TriggerKind
 from anubis.contracts.sweeps import SweepPhase
 from anubis.judging.alert_triage import TriageAction
 from anubis.model.alert import AlertState
-from anubis.model.errors import BadInputError, NotFoundError
+from anubis.model.errors import BadInputError, ConflictError, NotFoundError
 from anubis.model.identity import digest, series_key
 from anubis.model.status import Status
 from anubis.testing.builders import NOW_S, a_descriptor, a_point, a_run
@@ -174,3 +175,24 @@ def test_space_is_freed(client, settings, bench):
     assert not stray.exists()
     assert client.storage.pack(before_s=time.time() + 1)
     assert client.records.files(run).read("stdout", 0, 4) == b"1\n2\n"
+
+
+def test_triggers_are_created_shown_and_deleted(client, embedded, bench, kind):
+    name = f"trigger-{kind}"
+    given = {"kind": TriggerKind.GITHUB, "secret": "hook", "changes": [ChangeKind.PUSH, ChangeKind.TAG]}
+    with pytest.raises(BadInputError, match="there is no secret unknown"):
+        client.triggers.create(name, [bench()], **{**given, "secret": "unknown"})
+    created = client.triggers.create(
+        name, [bench()], patterns=["v*"], overrides={"measure.repeats": "2"}, **given
+    )
+    assert created == client.triggers.get(name) == embedded.triggers.get(name)
+    assert (created.owner, created.patterns, created.overrides) == ("me", ("v*",), {"measure.repeats": "2"})
+    assert created in client.triggers.find()
+    assert client.triggers.deliveries(name) == []
+    with pytest.raises(ConflictError):
+        client.triggers.create(name, [bench()], **given)
+    with pytest.raises(BadInputError):
+        client.triggers.create("other", [bench(info="nonsense = 1")], **given)
+    assert client.triggers.remove(name) == created
+    with pytest.raises(NotFoundError):
+        client.triggers.get(name)

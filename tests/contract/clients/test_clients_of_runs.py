@@ -389,3 +389,17 @@ def test_joined_workers_are_found(client, embedded, kind):
         client.workers.get("none")
     with pytest.raises(BadInputError):
         client.workers.make_token("not a name")
+
+
+def test_runs_wait_for_what_they_need(client, bench):
+    first, second = bench(), bench()
+    runs = client.runs.submit([first, second], needs=[first.stem])
+    by_name = {run.descriptor.info.name: run for run in runs}
+    needed, waiting = by_name[first.stem], by_name[second.stem]
+    assert (needed.needs, waiting.needs) == ((), (needed.id,))
+    ended = {run.id: run for run in client.runs.wait([needed.id, waiting.id])}
+    assert ended[waiting.id].placed_s >= ended[needed.id].ended_s
+    with pytest.raises(BadInputError, match="cycle"):
+        client.runs.submit([first, second], needs=[first.stem, second.stem])
+    third = client.runs.submit([bench()], needs=[waiting.id])
+    assert client.runs.get(third[0].id).needs == (waiting.id,)

@@ -4,7 +4,7 @@ import pytest
 
 from anubis.model.cause import Cause
 from anubis.model.status import Phase, Status
-from anubis.pipeline import needed_runs
+from anubis.pipeline.limits import needed_runs
 from anubis.testing.builders import a_descriptor, a_run
 from anubis.testing.contracts.runs import added, finished
 from anubis.testing.memory_store import FakeStore

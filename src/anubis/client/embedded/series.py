@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from anubis.client.embedded.delivery import deliver
+from anubis.client.embedded.workers import deliver
 from anubis.client.protocol import judging as protocol
 from anubis.judging import series_overview
 from anubis.model.alert import Alert

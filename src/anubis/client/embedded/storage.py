@@ -32,11 +32,16 @@ class Storage(protocol.Storage):
         self._holds = installation.store.holds
         self._home = installation.settings.home
         self._world = installation.world
+        self._store = installation.store
 
     def collect(self, *, before_s: float, dry_run: bool = False) -> Sequence[Garbage]:
         stored = self._world.sweeps.find(limit=_ALL)
         sweeps = [sweep for sweep in stored if sweep.phase is not SweepPhase.ENDED]
-        files = list(garbage.find(self._home, self._world.runs, before_s=before_s, sweeps=sweeps))
+        scripts = {each.script for each in self._store.schedules.find() if each.script}
+        scripts |= {each.script for each in self._store.triggers.find() if each.script}
+        files = list(
+            garbage.find(self._home, self._world.runs, before_s=before_s, sweeps=sweeps, scripts=scripts)
+        )
         if not dry_run:
             for each in files:
                 garbage.remove(each)

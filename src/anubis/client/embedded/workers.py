@@ -103,3 +103,9 @@ def _now(worker: JoinedWorker, attempts: Sequence[Assignment]) -> protocol.Worke
     return protocol.WorkerNow(
         worker=worker, attempts=[each for each in attempts if each.worker == worker.name]
     )
+
+
+def deliver(installation: Installation) -> None:
+    """Deliver the notices of alerts that are due; a background worker retries what cannot be delivered at the moment."""
+    if installation.relay.turn() is not None:
+        worker.start(installation.settings.home)

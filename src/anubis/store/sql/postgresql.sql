@@ -183,6 +183,12 @@ CREATE TABLE texts (
 	UNIQUE (digest)
 );
 
+CREATE TABLE triggers (
+	name TEXT NOT NULL, 
+	body BYTEA NOT NULL, 
+	PRIMARY KEY (name)
+);
+
 CREATE TABLE words (
 	id SERIAL NOT NULL, 
 	word TEXT NOT NULL, 
@@ -303,6 +309,16 @@ CREATE TABLE summaries (
 	sum DOUBLE PRECISION, 
 	PRIMARY KEY (run, metric), 
 	FOREIGN KEY(run) REFERENCES runs (no) ON DELETE CASCADE
+);
+
+CREATE TABLE trigger_deliveries (
+	trigger TEXT NOT NULL, 
+	delivery TEXT NOT NULL, 
+	received_s DOUBLE PRECISION NOT NULL, 
+	failed SMALLINT NOT NULL, 
+	body BYTEA NOT NULL, 
+	PRIMARY KEY (trigger, delivery), 
+	FOREIGN KEY(trigger) REFERENCES triggers (name) ON DELETE CASCADE
 );
 
 CREATE TABLE alembic_version (
@@ -475,9 +491,6 @@ UPDATE runs SET status=%(status)s::SMALLINT, cause=%(cause)s::SMALLINT, attempt=
 
 -- name: apply_final
 UPDATE runs SET status=%(status)s::SMALLINT, cause=%(cause)s::SMALLINT, attempt=%(attempt)s::SMALLINT, due_s=%(due_s)s, placed_s=%(placed_s)s, ended_s=%(ended_s)s, reason=%(reason)s::VARCHAR, placement=%(placement)s::VARCHAR, holder=NULL, ready_s=NULL, phase=%(phase)s::VARCHAR, phase_s=%(phase_s)s, cost=%(cost)s, currency=%(currency)s::VARCHAR WHERE runs.id = %(run_id)s AND runs.status < 100 AND runs.holder = %(owner)s::VARCHAR RETURNING runs.no, runs.cancel
-
--- name: wake_waiting
-UPDATE runs SET due_s=runs.created_s, ready_s=CASE WHEN (runs.holder IS NULL) THEN runs.created_s ELSE runs.ready_s END WHERE runs.phase = 'needs' AND (runs.needs LIKE '%%' || %(run_id)s::VARCHAR || '%%')
 
 -- name: request_cancel
 UPDATE runs SET cancel=1, due_s=runs.created_s, ready_s=CASE WHEN (runs.holder IS NULL) THEN runs.created_s ELSE runs.ready_s END WHERE runs.status < 100 AND runs.cancel = 0 AND runs.id IN ({ids}) RETURNING runs.id
@@ -933,6 +946,9 @@ DELETE FROM submissions WHERE submissions.created_s < %(before_s)s
 SELECT event_count.seq 
 FROM event_count
 
+-- name: wake_waiting
+UPDATE runs SET due_s=runs.created_s, ready_s=CASE WHEN (runs.holder IS NULL) THEN runs.created_s ELSE runs.ready_s END WHERE runs.phase = 'needs' AND (runs.needs LIKE '%%' || %(run_id)s::VARCHAR || '%%')
+
 -- name: put_sweep
 INSERT INTO sweeps (id, running, created_s, body, version) VALUES (%(id)s::VARCHAR, %(running)s::SMALLINT, %(created_s)s, %(body)s, %(version)s::INTEGER) ON CONFLICT DO NOTHING RETURNING sweeps.version
 
@@ -957,6 +973,38 @@ FROM sweeps ORDER BY sweeps.created_s DESC, sweeps.id
 
 -- name: remove_sweeps
 DELETE FROM sweeps WHERE sweeps.id IN ({ids}) AND sweeps.running = 0 RETURNING sweeps.id
+
+-- name: add_trigger
+INSERT INTO triggers (name, body) VALUES (%(name)s::VARCHAR, %(body)s) ON CONFLICT DO NOTHING RETURNING triggers.name
+
+-- name: trigger
+SELECT triggers.body 
+FROM triggers 
+WHERE triggers.name = %(name)s::VARCHAR
+
+-- name: triggers
+SELECT triggers.body 
+FROM triggers
+
+-- name: remove_trigger
+DELETE FROM triggers WHERE triggers.name = %(name)s::VARCHAR
+
+-- name: note_trigger_delivery
+INSERT INTO trigger_deliveries (trigger, delivery, received_s, failed, body) VALUES (%(trigger)s::VARCHAR, %(delivery)s::VARCHAR, %(received_s)s, %(failed)s::SMALLINT, %(body)s) ON CONFLICT (trigger, delivery) DO UPDATE SET received_s = excluded.received_s, failed = excluded.failed, body = excluded.body WHERE trigger_deliveries.failed = 1
+
+-- name: trigger_delivery
+SELECT trigger_deliveries.body 
+FROM trigger_deliveries 
+WHERE trigger_deliveries.trigger = %(trigger)s::VARCHAR AND trigger_deliveries.delivery = %(delivery)s::VARCHAR
+
+-- name: trigger_deliveries
+SELECT trigger_deliveries.body 
+FROM trigger_deliveries 
+WHERE trigger_deliveries.trigger = %(trigger)s::VARCHAR ORDER BY trigger_deliveries.received_s DESC, trigger_deliveries.delivery 
+ LIMIT %(most)s
+
+-- name: forget_trigger_deliveries
+DELETE FROM trigger_deliveries WHERE trigger_deliveries.trigger = %(trigger)s::VARCHAR AND trigger_deliveries.received_s < %(before_s)s
 
 -- name: unindexed
 SELECT runs.id, runs.no, runs.placed_s 

@@ -268,6 +268,25 @@ submissions = Table(
     Index("submissions_created", "created_s"),
 )
 
+#: Triggers by name (``Trigger``: JSON, zstd).
+triggers = Table(
+    "triggers",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("body", LargeBinary, nullable=False),
+)
+
+#: Reports to triggers (``TriggerDelivery``: JSON, zstd).
+trigger_deliveries = Table(
+    "trigger_deliveries",
+    metadata,
+    Column("trigger", Text, ForeignKey("triggers.name", ondelete="CASCADE"), primary_key=True),
+    Column("delivery", Text, primary_key=True),
+    Column("received_s", Double, nullable=False),
+    Column("failed", SmallInteger, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+)
+
 #: Sweeps, each written again whenever its state changes.
 sweeps = Table(
     "sweeps",

@@ -182,6 +182,12 @@ CREATE TABLE texts (
 	UNIQUE (digest)
 );
 
+CREATE TABLE triggers (
+	name TEXT NOT NULL, 
+	body BLOB NOT NULL, 
+	PRIMARY KEY (name)
+);
+
 CREATE TABLE words (
 	id INTEGER NOT NULL, 
 	word TEXT NOT NULL, 
@@ -306,6 +312,16 @@ CREATE TABLE summaries (
 	FOREIGN KEY(run) REFERENCES runs (no) ON DELETE CASCADE
 )
  WITHOUT ROWID;
+
+CREATE TABLE trigger_deliveries (
+	"trigger" TEXT NOT NULL, 
+	delivery TEXT NOT NULL, 
+	received_s DOUBLE NOT NULL, 
+	failed SMALLINT NOT NULL, 
+	body BLOB NOT NULL, 
+	PRIMARY KEY ("trigger", delivery), 
+	FOREIGN KEY("trigger") REFERENCES triggers (name) ON DELETE CASCADE
+);
 
 CREATE TABLE alembic_version (
 	version_num VARCHAR(32) NOT NULL, 
@@ -477,9 +493,6 @@ UPDATE runs SET status=:status, cause=:cause, attempt=:attempt, due_s=:due_s, pl
 
 -- name: apply_final
 UPDATE runs SET status=:status, cause=:cause, attempt=:attempt, due_s=:due_s, placed_s=:placed_s, ended_s=:ended_s, reason=:reason, placement=:placement, holder=NULL, ready_s=NULL, phase=:phase, phase_s=:phase_s, cost=:cost, currency=:currency WHERE runs.id = :run_id AND runs.status < 100 AND runs.holder = :owner RETURNING no, cancel
-
--- name: wake_waiting
-UPDATE runs SET due_s=runs.created_s, ready_s=CASE WHEN (runs.holder IS NULL) THEN runs.created_s ELSE runs.ready_s END WHERE runs.phase = 'needs' AND (runs.needs LIKE '%' || :run_id || '%')
 
 -- name: request_cancel
 UPDATE runs SET cancel=1, due_s=runs.created_s, ready_s=CASE WHEN (runs.holder IS NULL) THEN runs.created_s ELSE runs.ready_s END WHERE runs.status < 100 AND runs.cancel = 0 AND runs.id IN ({ids}) RETURNING id
@@ -935,6 +948,9 @@ DELETE FROM submissions WHERE submissions.created_s < :before_s
 SELECT event_count.seq 
 FROM event_count
 
+-- name: wake_waiting
+UPDATE runs SET due_s=runs.created_s, ready_s=CASE WHEN (runs.holder IS NULL) THEN runs.created_s ELSE runs.ready_s END WHERE runs.phase = 'needs' AND (runs.needs LIKE '%' || :run_id || '%')
+
 -- name: put_sweep
 INSERT INTO sweeps (id, running, created_s, body, version) VALUES (:id, :running, :created_s, :body, :version) ON CONFLICT DO NOTHING RETURNING version
 
@@ -959,6 +975,38 @@ FROM sweeps ORDER BY sweeps.created_s DESC, sweeps.id
 
 -- name: remove_sweeps
 DELETE FROM sweeps WHERE sweeps.id IN ({ids}) AND sweeps.running = 0 RETURNING id
+
+-- name: add_trigger
+INSERT INTO triggers (name, body) VALUES (:name, :body) ON CONFLICT DO NOTHING RETURNING name
+
+-- name: trigger
+SELECT triggers.body 
+FROM triggers 
+WHERE triggers.name = :name
+
+-- name: triggers
+SELECT triggers.body 
+FROM triggers
+
+-- name: remove_trigger
+DELETE FROM triggers WHERE triggers.name = :name
+
+-- name: note_trigger_delivery
+INSERT INTO trigger_deliveries ("trigger", delivery, received_s, failed, body) VALUES (:trigger, :delivery, :received_s, :failed, :body) ON CONFLICT ("trigger", delivery) DO UPDATE SET received_s = excluded.received_s, failed = excluded.failed, body = excluded.body WHERE trigger_deliveries.failed = 1
+
+-- name: trigger_delivery
+SELECT trigger_deliveries.body 
+FROM trigger_deliveries 
+WHERE trigger_deliveries."trigger" = :trigger AND trigger_deliveries.delivery = :delivery
+
+-- name: trigger_deliveries
+SELECT trigger_deliveries.body 
+FROM trigger_deliveries 
+WHERE trigger_deliveries."trigger" = :trigger ORDER BY trigger_deliveries.received_s DESC, trigger_deliveries.delivery
+ LIMIT :most OFFSET 0
+
+-- name: forget_trigger_deliveries
+DELETE FROM trigger_deliveries WHERE trigger_deliveries."trigger" = :trigger AND trigger_deliveries.received_s < :before_s
 
 -- name: unindexed
 SELECT runs.id, runs.no, runs.placed_s 

@@ -24,7 +24,15 @@ from sqlalchemy import (
     update,
 )
 
-from anubis.store.sql import joined, logs, outbox, scheduling, sink_statements, submissions, suites
+from anubis.store.sql import (
+    joined,
+    logs,
+    outbox,
+    scheduling,
+    sink_statements,
+    submissions,
+    suites,
+)
 from anubis.store.sql.codes import FIRST_FINAL
 from anubis.store.sql.queries import among, event_rows, given
 from anubis.store.sql.schema import (
@@ -186,15 +194,6 @@ def _leases() -> dict[str, Executable]:
         .where(runs.c.id == given("run_id"), held)
         .values(written | {"ready_s": null(), "holder": null()})
         .returning(runs.c.no, runs.c.cancel),
-        "wake_waiting": update(runs)
-        .where(
-            runs.c.phase == literal_column("'needs'"),
-            runs.c.needs.contains(given("run_id"), autoescape=False),
-        )
-        .values(
-            due_s=runs.c.created_s,
-            ready_s=case((runs.c.holder.is_(None), runs.c.created_s), else_=runs.c.ready_s),
-        ),
         "request_cancel": update(runs)
         .where(_unfinished, runs.c.cancel == literal_column("0"), among(runs.c.id, "ids"))
         .values(

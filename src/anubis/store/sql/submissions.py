@@ -1,12 +1,12 @@
-"""Statements about submissions with a key. ``compile`` turns them into the SQL of each database."""
+"""Statements about submissions with a key, and runs that wait for others. ``compile`` turns them into the SQL of each database."""
 
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import Executable, delete, select
+from sqlalchemy import Executable, case, delete, literal_column, select, update
 
 from anubis.store.sql.queries import given
-from anubis.store.sql.schema import event_count, submissions
+from anubis.store.sql.schema import event_count, runs, submissions
 
 
 def statements(upsert: Callable[..., Any]) -> dict[str, Executable]:
@@ -20,4 +20,13 @@ def statements(upsert: Callable[..., Any]) -> dict[str, Executable]:
         "submission": select(submissions).where(submissions.c.key == given("key")),
         "forget_submissions": delete(submissions).where(submissions.c.created_s < given("before_s")),
         "last_event": select(event_count.c.seq),
+        "wake_waiting": update(runs)
+        .where(
+            runs.c.phase == literal_column("'needs'"),
+            runs.c.needs.contains(given("run_id"), autoescape=False),
+        )
+        .values(
+            due_s=runs.c.created_s,
+            ready_s=case((runs.c.holder.is_(None), runs.c.created_s), else_=runs.c.ready_s),
+        ),
     }

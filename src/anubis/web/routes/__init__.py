@@ -18,6 +18,7 @@ NOUNS = (
     "series",
     "sweeps",
     "schedules",
+    "triggers",
     "datasets",
     "storage",
     "webhooks",

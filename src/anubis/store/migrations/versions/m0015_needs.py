@@ -1,4 +1,4 @@
-"""The runs that a run needs, and triggers with their deliveries."""
+"""The runs that a run needs."""
 
 import sqlalchemy as sa
 from alembic import op

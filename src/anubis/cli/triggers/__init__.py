@@ -1,0 +1,1 @@
+"""``anubis trigger``."""

@@ -1,0 +1,1 @@
+"""Signed reports of repositories and registries, which submit the descriptors of triggers."""

@@ -1,0 +1,5 @@
+from anubis.testing.contracts.triggers import TriggersContract
+
+
+class TestTriggers(TriggersContract):
+    pass
