@@ -4,13 +4,14 @@ import os
 import pwd
 import subprocess
 from functools import lru_cache
+from pathlib import Path
 
 from anubis.settings import Settings
 
 
 def person(settings: Settings) -> str:
     """The name in the settings; else git's ``user.name``, the full name of the login, or the login name."""
-    return settings.client_id or _git_name(os.getcwd(), _git_settings()) or _login_name()
+    return settings.client_id or _git_name(Path.cwd(), _git_settings()) or _login_name()
 
 
 def _git_settings() -> tuple[tuple[str, str], ...]:
@@ -23,7 +24,7 @@ def _git_settings() -> tuple[tuple[str, str], ...]:
 
 
 @lru_cache(maxsize=16)  # a service would start git for each request
-def _git_name(_folder: str, _settings: tuple[tuple[str, str], ...]) -> str:
+def _git_name(_folder: Path, _settings: tuple[tuple[str, str], ...]) -> str:
     """The ``user.name`` that git uses in the current folder; empty if there is none."""
     try:
         answer = subprocess.run(
