@@ -35,7 +35,7 @@ MOST_PRINTED = 10_000
 MOST_REPLICAS = 1_000_000
 
 
-@router.get("/runs/{ref}/logs", summary="Output of a run")
+@router.get("/runs/{ref}/logs", summary="Output of a run", responses=streams.DOCUMENTED)
 def logs(
     *,
     ref: str,

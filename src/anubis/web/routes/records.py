@@ -18,7 +18,7 @@ from anubis.api.runs import run_details_to_json
 from anubis.client.protocol.runs import Records
 from anubis.contracts.records import RecordKey
 from anubis.model.errors import BadInputError
-from anubis.web.answers import Answer, NounRoute
+from anubis.web.answers import Answer, Content, NounRoute
 from anubis.web.descriptors import ARCHIVE, MOST_NUMBER
 from anubis.web.service import Asked, Asking
 
@@ -62,7 +62,11 @@ def files(
     )
 
 
-@router.get("/runs/{ref}/record/{attempt}/{role}/{rank}/{file:path}", summary="Bytes of a file of a record")
+@router.get(
+    "/runs/{ref}/record/{attempt}/{role}/{rank}/{file:path}",
+    summary="Bytes of a file of a record",
+    response_class=Content,
+)
 def content(
     *,
     ref: str,
@@ -89,7 +93,7 @@ def content(
             str(error), remedy="use a name from the list of the files of the record"
         ) from error
     headers = {"File-Size": str(state.size_bytes), "File-Modified": repr(state.modified_s)} if state else {}
-    return Response(data, media_type="application/octet-stream", headers=headers)
+    return Content(data, headers=headers)
 
 
 @router.post("/runs/{ref}/extraction", summary="Read the samples from the record again")
