@@ -94,12 +94,7 @@ class _Comparison:
             return
         yield from _lost(place, "type", _types(self._old, before), _types(self._new, after))
         yield from _lost(place, "value", _values(before), _values(after))
-        for limit, larger_is_tighter in LIMITS.items():
-            old, new = _limit(self._old, before, limit), _limit(self._new, after, limit)
-            if new is not None and (old is None or (new > old if larger_is_tighter else new < old)):
-                yield f"{place}: {limit} is {new} now"
-        if after.get("pattern") not in {None, before.get("pattern")}:
-            yield f"{place}: pattern is another one"
+        yield from self._tightened(place, before, after)
         for name in sorted(set(after.get("required", ())) - set(before.get("required", ()))):
             yield f"{place}: {name}: required now"
         members = after.get("properties", {})
@@ -112,6 +107,14 @@ class _Comparison:
             if isinstance(before.get(inner), dict) and isinstance(after.get(inner), dict):
                 yield from self._narrowed(f"{place}[]", before[inner], after[inner], depth + 1)
         yield from self._alternatives(self._narrowed, place, before, after, depth)
+
+    def _tightened(self, place, before, after):
+        for limit, larger_is_tighter in LIMITS.items():
+            old, new = _limit(self._old, before, limit), _limit(self._new, after, limit)
+            if new is not None and (old is None or (new > old if larger_is_tighter else new < old)):
+                yield f"{place}: {limit} is {new} now"
+        if after.get("pattern") not in {None, before.get("pattern")}:
+            yield f"{place}: pattern is another one"
 
     def _widened(self, place, before, after, depth=0):
         """What an answer may newly contain, or no longer contains."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from anubis.client.protocol.schedules import Schedules
     from anubis.client.protocol.sweeps import Sweeps
     from anubis.client.protocol.tools import Alternations, Bisections, Datasets, Histories, Storage, Workers
+    from anubis.client.protocol.webhooks import Webhooks
     from anubis.client.remote import connection
 else:  # a client needs one of them
     wiring = late("anubis.wiring")
@@ -48,6 +49,7 @@ class Client:
     datasets: "Datasets"
     schedules: "Schedules"
     workers: "Workers"
+    webhooks: "Webhooks"
 
     def __init__(self, package: str, connection: Connection) -> None:
         """``package`` has one module for each noun, with a class of that name built from the connection."""

@@ -9,7 +9,6 @@ from anubis.record.files import FileState
 from anubis.record.layout import BENCHMARK, FIRST_RANK
 
 if TYPE_CHECKING:
-    from anubis.record.reading import Record
     from anubis.record.samples import Columns
 
 
@@ -99,11 +98,6 @@ class RoleFiles:
     def state(self, file: str) -> FileState | None:
         """See ``Records``."""
         return self.records.state(self.key, file)
-
-
-def sample_blocks(record: "Record") -> list[SampleBlock]:
-    """Every sample of a record, one block for each metric. Raises DamagedError."""
-    return blocks_of(record.samples())
 
 
 def blocks_of(samples: "Mapping[str, Columns]") -> list[SampleBlock]:

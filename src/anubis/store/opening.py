@@ -13,11 +13,13 @@ from anubis.store.alerts import StoredAlerts
 from anubis.store.deliveries import StoredDeliveries
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import StoredEvents
+from anubis.store.joined.stored import StoredJoinedWorkers
 from anubis.store.leases import StoredLeases
 from anubis.store.logs.index import StoredLogIndex
 from anubis.store.points import StoredPoints
 from anubis.store.runs import StoredRuns
 from anubis.store.schedules.stored import StoredSchedules
+from anubis.store.sinks import StoredHolds, StoredSinks
 from anubis.store.sql.database import Database, Session, statements_of
 from anubis.store.sql.drivers import BUSY_S, driver_for
 from anubis.store.sql.sqlite_reading import may_be_readable
@@ -29,7 +31,7 @@ else:  # Alembic takes 0.4 s
     migrations = late("anubis.store.migrations.upgrade")
 
 #: The newest revision in ``migrations/versions``; what ``create`` in the ``.sql`` files makes. Revisions count up.
-VERSION = "0016"
+VERSION = "0017"
 #: Pause before a refused statement is executed again, seconds.
 _AGAIN_S = 0.01
 
@@ -47,6 +49,9 @@ class Store:
     schedules: StoredSchedules
     sweeps: StoredSweeps
     log_index: StoredLogIndex
+    sinks: StoredSinks
+    holds: StoredHolds
+    joined: StoredJoinedWorkers
     database: Database
 
     def keep_room(self) -> None:
@@ -86,6 +91,9 @@ def open_store(url: str, *, session_pause_s: float = SESSION_PAUSE_S) -> Store:
         schedules=StoredSchedules(database, dictionaries),
         sweeps=StoredSweeps(database),
         log_index=StoredLogIndex(database),
+        sinks=StoredSinks(database),
+        holds=StoredHolds(database, dictionaries),
+        joined=StoredJoinedWorkers(database),
         database=database,
     )
 

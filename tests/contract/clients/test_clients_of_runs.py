@@ -375,3 +375,17 @@ def test_many_submissions_are_stored_together_or_not_at_all(client, bench):
     assert "nothing" in named
     assert len(client.runs.find(RunQuery(limit=1000))) == before
     client.runs.wait([run_id for each in ids for run_id in each])
+
+
+def test_joined_workers_are_found(client, embedded, kind):
+    name = f"machine-{kind}"
+    assert embedded.workers.make_token(name).startswith("anubis-worker-")
+    (found,) = [each for each in client.workers.find() if each.worker.name == name]
+    assert (found.worker.seen_s, found.attempts) == (None, [])
+    assert client.workers.get(name) == found
+    assert embedded.workers.revoke(name).worker.revoked_s
+    assert client.workers.get(name).worker.revoked_s
+    with pytest.raises(NotFoundError):
+        client.workers.get("none")
+    with pytest.raises(BadInputError):
+        client.workers.make_token("not a name")

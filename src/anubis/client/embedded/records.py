@@ -9,8 +9,10 @@ from urllib.parse import unquote_to_bytes, urlsplit
 from anubis.client.embedded.references import find_run
 from anubis.client.protocol import runs as protocol
 from anubis.contracts.records import RecordKey, RoleFiles
+from anubis.contracts.records import Records as AllRecords
 from anubis.late import late
 from anubis.model.errors import BadInputError, NotFoundError
+from anubis.model.points import SampleBlock
 from anubis.model.run import Run
 from anubis.record import liveness
 from anubis.record.environment import RecordedEnvironment, recorded
@@ -126,7 +128,7 @@ class Records(protocol.Records):
         return run
 
     def bring_in(self, file: Path) -> Run:
-        run = run_transfer.import_archive(file, self._world, self._home)
+        run = run_transfer.import_archive(file, self._world, self._home, _samples_of)
         self._sealer.seal([run.id], Kind.IMPORTED)
         return run
 
@@ -137,3 +139,7 @@ class Records(protocol.Records):
         self, *, known: Head | None = None, progress: Callable[[int, int], None] | None = None
     ) -> ChainReport:
         return sealer.compare(self._sealer, known=known, progress=progress)
+
+
+def _samples_of(run: Run, records: AllRecords) -> Sequence[SampleBlock]:
+    return rank_values.values_of(run, records).blocks

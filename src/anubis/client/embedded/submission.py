@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from anubis.client.embedded.references import find_run
 from anubis.client.protocol.runs import SubmitRequest
 from anubis.contracts.runs import KeyedSubmission
 from anubis.contracts.world import World
@@ -15,6 +16,7 @@ from anubis.model.run import Event, Run
 from anubis.submission import script_archive, side_by_side
 from anubis.submission.descriptor_files import submissions_of
 from anubis.submission.environment import adding
+from anubis.submission.needs import with_needs
 from anubis.submission.person import person
 from anubis.submission.refusals import not_inherited, only_recorded
 from anubis.submission.submit import Submission, as_control, runs_of
@@ -32,6 +34,7 @@ def submit(
     warned: Callable[[Path, Problem], None] | None,
     overlays: Sequence[Path] = (),
     key: tuple[str, str] | None = None,
+    needs: Sequence[str] = (),
 ) -> list[Run]:
     """See ``Runs.submit`` of the protocol. A text as ``script`` is the key of a stored archive.
 
@@ -41,6 +44,7 @@ def submit(
     runs, events = _runs(
         installation, files, overrides, script, rounds, control=control, warned=warned, overlays=overlays
     )
+    runs = with_needs(runs, needs, lambda ref: find_run(world.runs, ref))
     keyed = key and KeyedSubmission(
         key=key[0],
         digest=key[1],

@@ -57,12 +57,14 @@ class Runs(Protocol):
         control: bool = False,
         warned: Callable[[Path, Problem], None] | None = None,
         overlays: Sequence[Path] = (),
+        needs: Sequence[str] = (),
     ) -> list[Run]:
         """Store the runs of these descriptor files or texts, all or none; the runs in the order in which they will start.
 
         Several files, several rounds or a ``[matrix]`` make a family. ``control``: each file is measured as both sides of
         an A/A control, which no series, alert or baseline contains. ``warned`` is called with every old spelling
-        and every field that the engine only records. ``script`` is a file or folder, or the key of a stored archive. ``overlays`` are files that change every descriptor. Raises BadInputError with every problem found.
+        and every field that the engine only records. ``script`` is a file or folder, or the key of a stored archive. ``overlays`` are files that change every descriptor. ``needs``: the runs start only after these
+        have succeeded, each as ``RUN`` or ``BENCHMARK=RUN``, where RUN is a reference or a benchmark of this submission. Raises BadInputError with every problem found.
         """
         ...
 

@@ -57,7 +57,13 @@ class ServiceConnection:
         )
 
     def post(
-        self, path: str, body: Mapping[str, Any], *, method: str = "POST", key: str | None = None
+        self,
+        path: str,
+        body: Mapping[str, Any],
+        *,
+        method: str = "POST",
+        key: str | None = None,
+        **options: Any,
     ) -> Any:
         """The JSON answer to a JSON body. With an idempotency key, a request without an answer is repeated."""
         headers = {"Content-Type": "application/json", **({"Idempotency-Key": key} if key else {})}
@@ -67,6 +73,7 @@ class ServiceConnection:
             body=json.dumps(body).encode(),
             headers=headers,
             retries=_AGAIN if key else _ONCE,
+            **options,
         )
         return self._json(answer)
 

@@ -41,6 +41,7 @@ class Runs(protocol.Runs):
         control: bool = False,
         warned: Callable[[Path, Problem], None] | None = None,
         overlays: Sequence[Path] = (),
+        needs: Sequence[str] = (),
     ) -> list[Run]:
         descriptors = submission.Descriptors(warned)
         body = {
@@ -51,6 +52,7 @@ class Runs(protocol.Runs):
             "script": submission.stored_script(self._connection, script),
             "rounds": rounds,
             "control": control,
+            **({"needs": list(needs)} if needs else {}),
         }
         answer = self._connection.post("runs", body, key=str(uuid.uuid4()))
         descriptors.warn(answer["warnings"])

@@ -138,6 +138,7 @@ runs = Table(
     Column("phase_s", Double),
     Column("cost", Double),  # NULL: unknown, or none
     Column("currency", Text),  # NULL: no attempt has ended; empty: the cost is unknown
+    Column("needs", Text),  # ids, JSON; NULL: none
     Column("indexed", SmallInteger),  # 1: its output is in log_chunks; NULL: not yet
     Index("runs_created", "created_s"),
 )
@@ -150,6 +151,8 @@ Index(
     sqlite_where=_measured,
     postgresql_where=_measured,
 )
+_waiting = text("phase = 'needs'")
+Index("runs_waiting", runs.c.no, sqlite_where=_waiting, postgresql_where=_waiting)
 _unfinished = text(f"status < {FIRST_FINAL}")
 Index(
     "runs_ready",

@@ -24,7 +24,7 @@ from sqlalchemy import (
     update,
 )
 
-from anubis.store.sql import logs, outbox, scheduling, submissions, suites
+from anubis.store.sql import joined, logs, outbox, scheduling, sink_statements, submissions, suites
 from anubis.store.sql.codes import FIRST_FINAL
 from anubis.store.sql.queries import among, event_rows, given
 from anubis.store.sql.schema import (
@@ -68,9 +68,11 @@ def statements(upsert: Callable[..., Any]) -> dict[str, Executable]:
         | _sessions()
         | outbox.statements(upsert)
         | scheduling.statements(upsert)
+        | sink_statements.statements(upsert)
         | submissions.statements(upsert)
         | suites.statements(upsert)
         | logs.statements()
+        | joined.statements(upsert)
     )
 
 
@@ -184,6 +186,15 @@ def _leases() -> dict[str, Executable]:
         .where(runs.c.id == given("run_id"), held)
         .values(written | {"ready_s": null(), "holder": null()})
         .returning(runs.c.no, runs.c.cancel),
+        "wake_waiting": update(runs)
+        .where(
+            runs.c.phase == literal_column("'needs'"),
+            runs.c.needs.contains(given("run_id"), autoescape=False),
+        )
+        .values(
+            due_s=runs.c.created_s,
+            ready_s=case((runs.c.holder.is_(None), runs.c.created_s), else_=runs.c.ready_s),
+        ),
         "request_cancel": update(runs)
         .where(_unfinished, runs.c.cancel == literal_column("0"), among(runs.c.id, "ids"))
         .values(
@@ -224,6 +235,7 @@ def _run_rows() -> Select[Any]:
             runs.c.phase_s,
             runs.c.cost,
             runs.c.currency,
+            runs.c.needs,
         )
         .join_from(runs, descriptors, descriptors.c.id == runs.c.descriptor)
         .join(_series_key, _series_key.c.id == descriptors.c.series_key)
@@ -236,7 +248,6 @@ def _run_rows() -> Select[Any]:
 
 def _reading() -> dict[str, Executable]:
     some_events = event_rows().where(events.c.seq > given("after_seq")).limit(given("most"))
-    gone = and_(runs.c.status >= _first_final, among(runs.c.id, "ids"))
     return {
         "claimed": _run_rows()
         .where(among(runs.c.no, "numbers"))
@@ -258,11 +269,15 @@ def _reading() -> dict[str, Executable]:
         .distinct()
         .where(select(points.c.run).where(points.c.metric == metrics.c.id).correlate(metrics).exists()),
         "label_names": select(labels.c.name, labels.c.value).distinct(),
+        "next_ready": select(func.min(runs.c.ready_s).label("ready_s")).where(
+            _unfinished,
+            runs.c.ready_s > given("now_s"),
+            or_(runs.c.holder.is_(None), runs.c.holder != given("owner")),
+        ),
         "unfinished": select(func.count().label("runs")).select_from(runs).where(_unfinished),
         "events": some_events,
         "events_of_run": some_events.where(runs.c.id == given("run_id")),
-        "dropped": select(runs.c.descriptor, runs.c.text).where(gone),
-        "remove": delete(runs).where(gone),
+        "remove": delete(runs).where(among(runs.c.no, "numbers")),
         "remove_descriptors": delete(descriptors).where(
             among(descriptors.c.id, "numbers"), descriptors.c.id.not_in(select(runs.c.descriptor))
         ),
@@ -346,6 +361,7 @@ def _samples() -> dict[str, Executable]:
     )  # fmt: skip
     return {
         "forget_samples": delete(samples).where(samples.c.run == given("run")),
+        "remove_samples": delete(samples).where(among(samples.c.run, "numbers")),
         "forget_summaries": delete(summaries).where(summaries.c.run == given("run")),
         "remove_segments": delete(samples).where(one(samples)),
         "extent": select(extent.label("extent")).where(one(samples)),

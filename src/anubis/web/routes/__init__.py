@@ -20,6 +20,8 @@ NOUNS = (
     "schedules",
     "datasets",
     "storage",
+    "webhooks",
+    "workers",
 )
 
 

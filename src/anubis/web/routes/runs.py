@@ -41,6 +41,12 @@ class SubmitBody(Strict):
     script: str | None = Field(None, description="Key of a stored script archive.")
     rounds: int = Field(1, ge=1, le=1000)
     control: bool = Field(False, description="Measure each descriptor as both sides of an A/A control.")
+    needs: list[str] = Field(
+        [],
+        max_length=1000,
+        description="RUN or BENCHMARK=RUN: the runs start only after these have succeeded. RUN is a reference or a benchmark "
+        "of this submission.",
+    )
 
 
 class BatchBody(Strict):
@@ -100,6 +106,7 @@ def submit(
             script=descriptors.script_of(body.script, installation),
             rounds=body.rounds,
             control=body.control,
+            needs=body.needs,
             warned=lambda file, problem: problems.append(_warning(file, problem)),
             key=key,
         )
@@ -107,7 +114,7 @@ def submit(
         if key and (stored := runs.submission(key[0])):  # the same request arrived twice at the same time
             return Answer(_repeated(installation, stored, digest), 200)
         raise
-    service_of(request).changes.note()
+    service_of(request).wrote()
     return Answer({"runs": list(map(run_details_to_json, submitted)), "warnings": problems}, 201)
 
 
@@ -200,6 +207,7 @@ def find(
     commit: Annotated[str | None, Query(description="Prefix of a commit or version.")] = None,
     family: str | None = None,
     parent: str | None = None,
+    owner: Annotated[str | None, Query(description="Name of the person who submitted them.")] = None,
     metric: Annotated[str | None, Query(description="Runs with a value of this metric.")] = None,
     since_s: float | None = None,
     until_s: float | None = None,
@@ -216,6 +224,7 @@ def find(
         subject=commit,
         family_id=family,
         parent_id=parent,
+        owner=owner,
         metric=metric,
         since_s=since_s,
         until_s=until_s,
@@ -253,7 +262,7 @@ def short_ids(body: IdsBody, client: Asking) -> Response:
 def cancel(body: CancelBody, request: Request, client: Asking) -> Response:
     """Ask for the cancellation of runs; the answer contains those that were not final and had not been asked before."""
     cancelled = client.runs.cancel(body.refs, why=body.why, cascade=body.cascade)
-    service_of(request).changes.note()
+    service_of(request).wrote()
     return Answer({"runs": list(map(run_details_to_json, cancelled))})
 
 
@@ -306,7 +315,7 @@ def replay(ref: str, body: ReplayBody, request: Request, client: Asking) -> Resp
     """Store a run that repeats another: the same descriptor with its overrides, the same script archive."""
     folder = Path(body.folder) if body.folder else None
     replayed = client.runs.replay(ref, overrides=body.overrides, folder=folder)
-    service_of(request).changes.note()
+    service_of(request).wrote()
     return Answer(_replayed_to_json(replayed), 201)
 
 

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0016"
-down_revision = "0011"
+down_revision = "0015"
 
 _UNINDEXED = sa.text("status >= 100 AND indexed IS NULL")
 
