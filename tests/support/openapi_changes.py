@@ -1,8 +1,8 @@
 """Changes between two OpenAPI documents after which a client of the first fails with a service of the second.
 
-A request may not be narrowed: no path, method, parameter, member of a body, type or value may go, no requirement may be added, no
-limit may be tightened (unknown parameters and members are refused, so removing one is a break). An answer may not be widened:
-no status, media type, member, type or requirement may go, and no value may be added to an enumeration.
+A request must not be narrowed: no path, method, parameter, member of a body, type or value is removed, no requirement is added, no
+limit is tightened (unknown parameters and members are refused, so removing one is a break). An answer must not be widened:
+no status, media type, member, type or requirement is removed, and no value is added to an enumeration.
 """
 
 #: Limits: name -> whether a larger value is tighter.
