@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anubis.contracts.chores import Chore
@@ -12,6 +13,7 @@ from anubis.pipeline import worker
 from anubis.pipeline.completion import Waiting
 from anubis.pipeline.lease_owner import new_owner
 from anubis.pipeline.reconciler import Reconciler
+from anubis.store import FolderObjects
 from anubis.suites.sweep_chore import SweepChore
 from anubis.wiring import Installation
 
@@ -20,10 +22,14 @@ if TYPE_CHECKING:
     from anubis.pipeline.chores import scheduler
     from anubis.submission import retention_rules
     from anubis.suites.sweep_state import SweepState
+    from anubis.transfer.daily import archive
+    from anubis.transfer.daily import chore as archiving
 else:  # only the worker that keeps schedules reads descriptors
     scheduler = late("anubis.pipeline.chores.scheduler")
     retention_chore = late("anubis.pipeline.chores.retention")
     retention_rules = late("anubis.submission.retention_rules")
+    archive = late("anubis.transfer.daily.archive")
+    archiving = late("anubis.transfer.daily.chore")
 
 #: How long a run in the foreground waits for a database that does not answer, seconds.
 PATIENCE_S = 120.0
@@ -76,7 +82,13 @@ def retention(installation: Installation) -> "retention_chore.Retention":
         installation.store.holds,
         lambda: retention_rules.of_installation(installation.settings),
         installation.sealer.note_purged,
+        lambda: archived_before_s(installation.settings.archive),
     )
+
+
+def archived_before_s(folder: Path | None) -> float:
+    """What ended before this time (UTC seconds) is in the data sets; infinite if there is no archive."""
+    return math.inf if folder is None else archive.Archive(FolderObjects(folder)).index().before_s
 
 
 def reconciler(
@@ -107,6 +119,8 @@ def reconciler(
             )
         )
         chores.append(retention(installation))
+        if (folder := installation.settings.archive) is not None:
+            chores.append(archiving.Archiving(installation.world, folder, FolderObjects(folder)))
 
     def note(run: Run) -> None:
         installation.sealer.note(run)

@@ -1,6 +1,7 @@
 """Deletes what the retention rules no longer keep."""
 
 import logging
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from anubis.contracts.events import EXPIRED_EVENT, PURGED_EVENT
@@ -45,12 +46,17 @@ class Retention:
         holds: Holds,
         rules: Callable[[], Sequence[Rule]],
         note_purged: Callable[[Iterable[str]], None],
+        archived_before_s: Callable[[], float] = lambda: math.inf,
     ) -> None:
-        """``note_purged`` adds runs without a record to the chain of the home folder."""
+        """``note_purged`` adds runs without a record to the chain of the home folder.
+
+        Runs that ended after ``archived_before_s`` (UTC seconds) are not in the data sets yet, and remain.
+        """
         self._world = world
         self._holds = holds
         self._rules = rules
         self._note_purged = note_purged
+        self._archived_before_s = archived_before_s
         self._next_s = 0.0
         self._pages: Iterator[Sequence[Expired]] | None = None
 
@@ -80,6 +86,7 @@ class Retention:
         alerted, needed = references(self._world)
         query = RunQuery(statuses=_FINAL, until_s=now_s - first_s, limit=_ALL, newest_first=False)
         rows = self._world.runs.find(query)
+        before_s = self._archived_before_s()
         for start in range(0, len(rows), PAGE):
             page = rows[start : start + PAGE]
             held = set(self._holds.held([row.id for row in page]))
@@ -87,6 +94,7 @@ class Retention:
                 expired
                 for row in page
                 if row.id not in held | alerted
+                and (row.ended_s or 0.0) < before_s
                 and (expired := self._due(row, rules, now_s, is_needed=row.id in needed))
             ]
             yield due if dry_run else self._deleted(due, now_s)
