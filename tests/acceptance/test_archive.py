@@ -52,7 +52,7 @@ def runs(anubis):
 
 def read(folder, table):
     """All rows of a table, by DuckDB."""
-    return duckdb.sql(f"SELECT * FROM read_parquet('{folder}/*/{table}-*.parquet')").fetchall()  # noqa: S608
+    return duckdb.sql(f"SELECT * FROM read_parquet('{folder}/*/{table}-*.parquet')").fetchall()
 
 
 def manifests(folder):
@@ -71,7 +71,7 @@ def events_in(folder):
         for file in manifest["files"]
         if file["table"] == "events"
     ]
-    return sorted(row[0] for path in paths for row in duckdb.sql(f"SELECT seq FROM '{path}'").fetchall())  # noqa: S608
+    return sorted(row[0] for path in paths for row in duckdb.sql(f"SELECT seq FROM '{path}'").fetchall())
 
 
 def stored(anubis, runs):
@@ -86,7 +86,7 @@ def test_duckdb_reads_what_was_measured(anubis, runs, tmp_path):
     assert events_in(folder) == stored(anubis, runs)
     assert sorted(row[0] for row in read(folder, "runs")) == runs
     joined = duckdb.sql(
-        f"SELECT r.run_id, p.value FROM '{folder}/*/runs-*.parquet' r "  # noqa: S608
+        f"SELECT r.run_id, p.value FROM '{folder}/*/runs-*.parquet' r "
         f"JOIN '{folder}/*/points-*.parquet' p USING (run_id) WHERE p.metric = 'score' ORDER BY r.run_id"
     ).fetchall()
     assert [run for run, _ in joined] == runs

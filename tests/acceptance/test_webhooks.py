@@ -5,7 +5,6 @@ import re
 import runpy
 import signal
 import threading
-from collections import Counter
 
 import pytest
 

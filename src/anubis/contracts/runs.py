@@ -186,7 +186,9 @@ class RunWriter(Protocol):
         """
         ...
 
-    def expire(self, run_ids: Iterable[str], parts: Collection[Part], events: Sequence[Event]) -> Sequence[str]:
+    def expire(
+        self, run_ids: Iterable[str], parts: Collection[Part], events: Sequence[Event]
+    ) -> Sequence[str]:
         """Delete parts of final runs, and store the events about it; returns the ids of these runs.
 
         Skips as ``remove``. Files of records are not deleted: the caller deletes those of the returned runs.

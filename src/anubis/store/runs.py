@@ -139,7 +139,9 @@ class StoredRuns:
         words = self._dictionaries.words(event_words(events))
 
         def work(session: Session) -> list[str]:
-            session.rows("count_events", count=0)  # locks out writers that add runs of the same descriptors, and holds
+            session.rows(
+                "count_events", count=0
+            )  # locks out writers that add runs of the same descriptors, and holds
             removed: list[str] = []
             for some in chunked(ids):
                 gone = session.rows("removable", ids=some)
@@ -156,7 +158,9 @@ class StoredRuns:
 
         return self._database.transact(work)
 
-    def expire(self, run_ids: Iterable[str], parts: Collection[Part], events: Sequence[Event]) -> Sequence[str]:
+    def expire(
+        self, run_ids: Iterable[str], parts: Collection[Part], events: Sequence[Event]
+    ) -> Sequence[str]:
         ids = sorted(map(id_bytes, run_ids))
         words = self._dictionaries.words(event_words(events))
 

@@ -63,7 +63,9 @@ class StoredSinks:
         return list(map(_sink_of, rows))
 
     def renew(self, owner: str, numbers: Sequence[int], *, now_s: float, lease_s: float) -> Sequence[int]:
-        rows = self._database.lease("renew_sinks", owner=owner, numbers=list(numbers), until_s=now_s + lease_s)
+        rows = self._database.lease(
+            "renew_sinks", owner=owner, numbers=list(numbers), until_s=now_s + lease_s
+        )
         return sorted(row.no for row in rows)
 
     def release(self, owner: str) -> None:
@@ -102,7 +104,9 @@ class StoredHolds:
 
         def work(session: Session) -> None:
             session.rows("count_events", count=0)
-            stored = {row.id for row in session.rows("known_runs", ids=[id_bytes(each.run_id) for each in holds])}
+            stored = {
+                row.id for row in session.rows("known_runs", ids=[id_bytes(each.run_id) for each in holds])
+            }
             for each in holds:
                 run_id = id_bytes(each.run_id)
                 if run_id not in stored:

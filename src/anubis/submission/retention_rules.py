@@ -73,7 +73,9 @@ def read(text: str, file: Path) -> Sequence[Rule]:
     try:
         tree = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise BadInputError(f"the retention rules {file} are not TOML: {error}", remedy="correct the file") from error
+        raise BadInputError(
+            f"the retention rules {file} are not TOML: {error}", remedy="correct the file"
+        ) from error
     keep = tree.get("keep", [])
     problems = [_problem(key, "this is not a key of retention rules") for key in tree if key != "keep"]
     if not isinstance(keep, list) or not all(isinstance(each, dict) for each in keep):

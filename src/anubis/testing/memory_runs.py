@@ -165,7 +165,9 @@ class FakeRuns:
             self._shelf.append_removed([event for event in events if event.run_id in gone])
             return sorted(gone)
 
-    def expire(self, run_ids: Iterable[str], parts: Collection[Part], events: Sequence[Event]) -> Sequence[str]:
+    def expire(
+        self, run_ids: Iterable[str], parts: Collection[Part], events: Sequence[Event]
+    ) -> Sequence[str]:
         with self._shelf.lock:
             found = self._removable(run_ids)
             if Part.SAMPLES in parts:

@@ -71,11 +71,17 @@ RUNS = st.lists(
     by_runs=st.booleans(),
 )
 def test_nothing_that_is_held_or_referred_to_disappears(runs, baseline, state, alerted, by_runs):
-    rule = Rule(benchmark="a", run_s=5 * DAY_S) if by_runs else Rule(benchmark="a", parts_s={Part.EVENTS: 5 * DAY_S})
+    rule = (
+        Rule(benchmark="a", run_s=5 * DAY_S)
+        if by_runs
+        else Rule(benchmark="a", parts_s={Part.EVENTS: 5 * DAY_S})
+    )
     house = House(rule)
     runs = sorted(runs, key=lambda each: -each["days"])
     ids = [house.run(**{key: item for key, item in each.items() if key != "held"}) for each in runs]
-    house.store.holds.add([a_hold(run_id) for run_id, each in zip(ids, runs, strict=True) if each["held"]], [])
+    house.store.holds.add(
+        [a_hold(run_id) for run_id, each in zip(ids, runs, strict=True) if each["held"]], []
+    )
     points = {point.run_id: point for point in house.store.points.of(ids)}
     protected = set()
     if alerted < len(ids) and ids[alerted] in points:
@@ -112,7 +118,9 @@ def test_nothing_that_is_held_or_referred_to_disappears(runs, baseline, state, a
     }
     if by_runs:
         assert house.left() == set(ids) - (over - needed)
-        assert {event.run_id for event in house.store.events.read_all() if event.kind == "purged"} == over - needed
+        assert {
+            event.run_id for event in house.store.events.read_all() if event.kind == "purged"
+        } == over - needed
     else:
         assert house.left() == set(ids)
         changed = {run_id for run_id in ids if house.store.events.read(run_id) != before[run_id]}
@@ -163,3 +171,11 @@ def test_rules_that_are_not_valid_delete_nothing():
     chore = Retention(house.world, house.store.holds, broken, house.purged.extend)
     assert chore.turn() is None
     assert house.left() == {run_id}
+
+
+def test_the_runs_of_a_sweep_in_progress_remain(monkeypatch):
+    house = House(Rule(run_s=DAY_S))
+    member = house.run(days=3, point=False, family_id="a-sweep")
+    monkeypatch.setattr(house.store.sweeps, "running", lambda: {"a-sweep": 1})
+    assert [each for page in house.chore.expire() for each in page] == []
+    assert house.left() == {member}

@@ -164,8 +164,12 @@ def test_many_lines_are_written_in_blocks(monkeypatch):
     house = House()
     (held,) = house.store.leases.claim("o", now_s=house.clock.now_s(), lease_s=9, limit=1)
     final = an_event(house.run, "final", time_s=FIRST_DAY_S)
-    house.store.leases.apply("o", held, Step(status=Status.FAILED, events=(final,)), now_s=house.clock.now_s())
-    house.world.records.append(RecordKey(house.run.id, 1), "stderr", 0, b"".join(b"%d\n" % i for i in range(50)))
+    house.store.leases.apply(
+        "o", held, Step(status=Status.FAILED, events=(final,)), now_s=house.clock.now_s()
+    )
+    house.world.records.append(
+        RecordKey(house.run.id, 1), "stderr", 0, b"".join(b"%d\n" % i for i in range(50))
+    )
     house.archive.write(house.world, today=True)
     assert [row["line"] for row in house.rows("lines")] == [str(i) for i in range(50)]
 

@@ -51,10 +51,7 @@ def listed(*, as_json: bool) -> None:
     elif held:
         tables.show(
             _COLUMNS,
-            [
-                (short[each.run_id], units.exact_moment(each.created_s), each.actor, each.why)
-                for each in held
-            ],
+            [(short[each.run_id], units.exact_moment(each.created_s), each.actor, each.why) for each in held],
         )
     else:
         terminal.line("no runs are held")

@@ -89,7 +89,9 @@ class EventRelay(Delivering[Sink]):
         )
 
     def _refused(self, sink: Sink) -> Sink:
-        log.warning("webhook %s at %s is off: it accepts no more events (410)", sink.id, redacted(sink.address))
+        log.warning(
+            "webhook %s at %s is off: it accepts no more events (410)", sink.id, redacted(sink.address)
+        )
         return replace(sink, state=SinkState.OFF, error="the receiver accepts no more events (410)")
 
     def _failed(self, sink: Sink, error: str, again_after_s: float | None) -> Sink:

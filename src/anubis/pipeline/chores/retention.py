@@ -71,7 +71,9 @@ class Retention:
         try:
             if next(self._pages, None) is not None:
                 return 0.0
-        except AnubisError as error:  # for example rules that are not valid; no worker waits for their correction
+        except (
+            AnubisError
+        ) as error:  # for example rules that are not valid; no worker waits for their correction
             log.warning("retention deletes nothing now: %s", error)
         self._pages = None
         return None
@@ -112,8 +114,12 @@ class Retention:
     def _gone(self, run_id: str) -> set[str]:
         """The parts that were deleted before. A record that is still there was not: the deletion was interrupted."""
         events = self._world.events.read(run_id)
-        gone = {part for event in events if event.kind == EXPIRED_EVENT for part in event.data.get("parts", ())}
-        return gone - {Part.RECORD.value} if self._world.records.attempts(run_id) else gone | {Part.RECORD.value}
+        gone = {
+            part for event in events if event.kind == EXPIRED_EVENT for part in event.data.get("parts", ())
+        }
+        return (
+            gone - {Part.RECORD.value} if self._world.records.attempts(run_id) else gone | {Part.RECORD.value}
+        )
 
     def _deleted(self, due: Sequence[Expired], now_s: float) -> Sequence[Expired]:
         """Delete; without the runs that are held since they were found."""
@@ -183,11 +189,12 @@ def references(world: World) -> tuple[set[str], set[str]]:
     for series in world.points.series():
         blocks = world.points.histories([series.series_key], list(series.metrics), most=BASELINE_RUNS)
         needed.update(run_id for block in blocks for run_id in block.run_ids)
-    families = {sweep.id for sweep in world.sweeps.running()}
-    for row in world.runs.find(RunQuery(statuses=_UNFINISHED, limit=_ALL)):
-        parent_id = world.runs.get(row.id).parent_id
+    families = set(world.sweeps.running())
+    for unfinished in world.runs.find(RunQuery(statuses=_UNFINISHED, limit=_ALL)):
+        parent_id = world.runs.get(unfinished.id).parent_id
         needed.update({parent_id} if parent_id else ())
-        families.update({row.family_id} if row.family_id else ())
+        families.update({unfinished.family_id} if unfinished.family_id else ())
     for family_id in families:
-        needed.update(row.id for row in world.runs.find(RunQuery(family_id=family_id, limit=_ALL)))
+        members = world.runs.find(RunQuery(family_id=family_id, limit=_ALL))
+        needed.update(member.id for member in members)
     return alerted, needed

@@ -48,7 +48,12 @@ def _sinks() -> dict[str, Executable]:
         "remove_sink": delete(sinks).where(sinks.c.id == given("id")),
         "resume_sink": update(sinks)
         .where(sinks.c.id == given("id"))
-        .values(state=literal_column(str(ACTIVE)), due_s=given("due_s"), attempts=literal_column("0"), error=null()),
+        .values(
+            state=literal_column(str(ACTIVE)),
+            due_s=given("due_s"),
+            attempts=literal_column("0"),
+            error=null(),
+        ),
     }
 
 
@@ -147,7 +152,9 @@ def _holds(upsert: Callable[..., Any]) -> dict[str, Executable]:
     return {
         "add_hold": upsert(holds)
         .values(run=this, why=given("why"), actor=given("actor"), created_s=given("created_s"))
-        .on_conflict_do_update(index_elements=[holds.c.run], set_={"why": given("why"), "actor": given("actor")})
+        .on_conflict_do_update(
+            index_elements=[holds.c.run], set_={"why": given("why"), "actor": given("actor")}
+        )
         .inline(),
         "remove_holds": delete(holds).where(
             holds.c.run.in_(select(runs.c.no).where(among(runs.c.id, "ids")))

@@ -7,6 +7,7 @@ of an earlier day that are stored late, add another part without repeating rows.
 import fcntl
 import io
 import json
+import math
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -25,6 +26,8 @@ from anubis.transfer.daily.tables import SCHEMA, pyarrow_modules, table_files
 INDEX, MANIFEST, LOCK = "index.json", "manifest.json", ".lock"
 DAY_S = 86_400.0
 _PAGE = 1000
+#: The last second of the year 9999.
+_LAST_S = 253_402_300_799.0
 
 
 @dataclass(slots=True)
@@ -95,10 +98,11 @@ class Archive:
         later = [each.after for day, each in touched.items() if day >= now and not today]
         for day in index.open_days:
             touched.setdefault(day, _Touched(last, last))
-        written = []
-        for day in sorted(touched):
-            if day < now or today:
-                written.append(self._write_day(world, day, touched[day], last, complete=day < now))
+        written = [
+            self._write_day(world, day, touched[day], complete=day < now)
+            for day in sorted(touched)
+            if day < now or today
+        ]
         days = {manifest["day"] for manifest in written}
         index.days = sorted({*index.days, *days})
         still_open = {each["day"] for each in written if not each["complete"]}
@@ -108,9 +112,7 @@ class Archive:
         self._put(INDEX, {name: getattr(index, name) for name in Index.__slots__})
         return written
 
-    def _write_day(
-        self, world: World, day: str, new: _Touched, last: int, *, complete: bool
-    ) -> dict[str, Any]:
+    def _write_day(self, world: World, day: str, new: _Touched, *, complete: bool) -> dict[str, Any]:
         """Add a part with the new events of a day and the runs that became final on it; the new manifest."""
         before = self._read(f"{day}/{MANIFEST}") or {"through_seq": 0, "files": []}
         after = max(new.after, before["through_seq"])
@@ -158,7 +160,7 @@ class Archive:
 
 def day_of(time_s: float) -> str:
     """The UTC day of a time, as YYYY-MM-DD. Times that no calendar has belong to the first or last day."""
-    bounded_s = min(max(time_s, 0.0), 253_402_300_799.0) if time_s == time_s else 0.0
+    bounded_s = 0.0 if math.isnan(time_s) else min(max(time_s, 0.0), _LAST_S)
     return datetime.fromtimestamp(bounded_s, UTC).date().isoformat()
 
 

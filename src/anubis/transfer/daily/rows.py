@@ -106,7 +106,9 @@ def _add_lines(world: World, key: RecordKey, file: TableFile) -> None:
                     "number": number,
                     "time_s": time_ns / 1e9,
                     "stream": stream,
-                    "line": _NOT_TEXT.sub("\ufffd", line[: 4 * LONGEST_LINE].decode("utf-8", "replace"))[:LONGEST_LINE],
+                    "line": _NOT_TEXT.sub("\ufffd", line[: 4 * LONGEST_LINE].decode("utf-8", "replace"))[
+                        :LONGEST_LINE
+                    ],
                 }
             )
     except DamagedError:

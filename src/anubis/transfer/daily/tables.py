@@ -44,7 +44,7 @@ TABLES: dict[str, dict[str, str]] = {
 
 
 def pyarrow_modules() -> tuple[Any, Any]:
-    """pyarrow and pyarrow.parquet. Raises AnubisError if they are not installed."""
+    """Pyarrow and pyarrow.parquet. Raises AnubisError if they are not installed."""
     try:
         return import_module("pyarrow"), import_module("pyarrow.parquet")
     except ImportError as error:
