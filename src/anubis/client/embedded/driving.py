@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,14 +11,16 @@ from anubis.late import late
 from anubis.model.errors import FullError, ReadOnlyError
 from anubis.model.run import Run
 from anubis.pipeline import worker
+from anubis.pipeline.chores.event_relay import EventRelay
 from anubis.pipeline.completion import Waiting
 from anubis.pipeline.lease_owner import new_owner
 from anubis.pipeline.reconciler import Reconciler
 from anubis.store import FolderObjects
 from anubis.suites.sweep_chore import SweepChore
-from anubis.wiring import Installation
+from anubis.wiring import Installation, surroundings_of
 
 if TYPE_CHECKING:
+    from anubis.notifiers import event_webhook
     from anubis.pipeline.chores import retention as retention_chore
     from anubis.pipeline.chores import scheduler
     from anubis.submission import retention_rules
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from anubis.transfer.daily import archive
     from anubis.transfer.daily import chore as archiving
 else:  # only the worker that keeps schedules reads descriptors
+    event_webhook = late("anubis.notifiers.event_webhook")
     scheduler = late("anubis.pipeline.chores.scheduler")
     retention_chore = late("anubis.pipeline.chores.retention")
     retention_rules = late("anubis.submission.retention_rules")
@@ -75,6 +79,13 @@ def _drive(installation: Installation, driver: Reconciler, until: Callable[[], b
         worker.start(installation.settings.home)
 
 
+def event_relay(installation: Installation) -> EventRelay:
+    """The chore that delivers events; it loads what posts them when there is a webhook with events."""
+    store, surroundings = installation.store, surroundings_of(installation.settings)
+    publisher = cache(lambda: event_webhook.build(surroundings))
+    return EventRelay(store.sinks, store.events, publisher, installation.clock)
+
+
 def retention(installation: Installation) -> "retention_chore.Retention":
     """The chore that deletes what the retention rules no longer keep."""
     return retention_chore.Retention(
@@ -106,7 +117,7 @@ def reconciler(
     installation.store.keep_room()
     chores: list[Chore] = [
         installation.relay,
-        installation.event_relay,
+        event_relay(installation),
         installation.sealer,
         sweeps or SweepChore(installation.world),
     ]
