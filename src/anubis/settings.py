@@ -123,6 +123,12 @@ def _database(text: str) -> str:
     return text
 
 
+def _switch(text: str) -> str:
+    if text not in {"on", "off"}:
+        raise ValueError("on or off")
+    return text
+
+
 def _service(text: str) -> str:
     if text != NO_SERVICE and not text.startswith(("http://", "https://")):
         raise ValueError(f"an address that starts with http:// or https://, or {NO_SERVICE}")
@@ -166,12 +172,16 @@ class Settings:
     client_id: str = setting("ANUBIS_CLIENT_ID", default="")
     #: Service that commands use instead of the registered one; URL, or `none` for the home folder; the registered service, if any
     service_url: str = setting("ANUBIS_SERVICE_URL", default="", read=_service)
+    #: Whether engine `process` runs benchmarks in a [sandbox](../concepts/sandbox.md); `on` or `off`; `off`; for `anubis serve`, `on` where bubblewrap works
+    sandbox: str = setting("ANUBIS_SANDBOX", default="", read=_switch)
     #: Engine of descriptors without an engine; name
     engine: str = setting("ANUBIS_ENGINE", default="process")
     #: Time after which the runs of an unresponsive process may be claimed by another one; seconds
     lease_s: float = setting("ANUBIS_LEASE_S", default=30.0, least=1)
     #: Longest pause between two measurements of one session: what is measured on one machine without a longer pause shares its state; seconds
     session_pause_s: float = setting("ANUBIS_SESSION_PAUSE_S", default=SESSION_PAUSE_S)
+    #: Most bytes of the record of one attempt that a joined worker may ship; bytes
+    record_bytes: int = setting("ANUBIS_RECORD_BYTES", default=64 << 30)
     #: Free space under the home folder below which no run is placed; bytes
     min_free_bytes: int = setting("ANUBIS_MIN_FREE_BYTES", default=256 << 20)
 

@@ -4,7 +4,7 @@ import grp
 import os
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anubis.contracts.datasets import Datasets
 from anubis.contracts.engine import Engine
@@ -65,7 +65,7 @@ def build(settings: Settings | None = None) -> Installation:
             remedy="choose another folder with --home or ANUBIS_HOME",
         ) from error
     store = open_store(settings.database_url, session_pause_s=settings.session_pause_s)
-    surroundings = surroundings_of(settings)
+    surroundings = replace(surroundings_of(settings), joined=store.joined)
     clock = WallClock()
     world = World(
         engines=engines(surroundings),

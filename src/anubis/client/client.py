@@ -73,6 +73,11 @@ class Client:
         """A client of the service at an address."""
         return cls("anubis.client.remote", connection.ServiceConnection(url, settings))
 
+    @property
+    def is_remote(self) -> bool:
+        """Whether it is a client of a service."""
+        return self._package.endswith(".remote")
+
     def close(self) -> None:
         self._connection.close()
 

@@ -23,6 +23,8 @@ class RunQuery:
     labels: dict[str, str] = field(default_factory=dict)
     family_id: str | None = None
     parent_id: str | None = None
+    #: Client id of who submitted it.
+    owner: str | None = None
     #: Runs with a point of this metric.
     metric: str | None = None
     #: Interval of the creation time, without its end; UTC seconds.

@@ -127,6 +127,8 @@ class Run:
     phase_s: float | None = None
     #: Cost of all attempts that have ended; None: none has.
     cost: Cost | None = None
+    #: Ids of the runs that must succeed before this one starts.
+    needs: tuple[str, ...] = ()
 
 
 def finished_period(run: Run, fingerprint: str) -> Period:

@@ -7,6 +7,7 @@ from anubis.model.run import Event
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.rows import event_of, event_values, id_bytes
 from anubis.store.sql.database import Database, Session
+from anubis.store.sql.listening import EVENTS
 
 
 def event_words(events: Sequence[Event]) -> Iterator[str]:
@@ -37,6 +38,7 @@ def _write(session: Session, statement: str, events: Sequence[Event], words: dic
     last = session.row("count_events", count=len(events)).seq
     numbers = count(last - len(events) + 1)
     session.write_all(statement, [event_values(event, next(numbers), words) for event in events])
+    session.notify(EVENTS)
 
 
 class StoredEvents:

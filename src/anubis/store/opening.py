@@ -13,7 +13,9 @@ from anubis.store.alerts import StoredAlerts
 from anubis.store.deliveries import StoredDeliveries
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import StoredEvents
+from anubis.store.joined.stored import StoredJoinedWorkers
 from anubis.store.leases import StoredLeases
+from anubis.store.logs.index import StoredLogIndex
 from anubis.store.points import StoredPoints
 from anubis.store.receivers.sinks import StoredHolds, StoredSinks
 from anubis.store.runs import StoredRuns
@@ -46,8 +48,10 @@ class Store:
     deliveries: StoredDeliveries
     schedules: StoredSchedules
     sweeps: StoredSweeps
+    log_index: StoredLogIndex
     sinks: StoredSinks
     holds: StoredHolds
+    joined: StoredJoinedWorkers
     database: Database
 
     def keep_room(self) -> None:
@@ -86,8 +90,10 @@ def open_store(url: str, *, session_pause_s: float = SESSION_PAUSE_S) -> Store:
         deliveries=StoredDeliveries(database, dictionaries),
         schedules=StoredSchedules(database, dictionaries),
         sweeps=StoredSweeps(database),
+        log_index=StoredLogIndex(database),
         sinks=StoredSinks(database),
         holds=StoredHolds(database, dictionaries),
+        joined=StoredJoinedWorkers(database),
         database=database,
     )
 

@@ -14,6 +14,7 @@ from anubis.store.events import event_words, write_events, write_removals
 from anubis.store.listing import find
 from anubis.store.rows import id_bytes, id_text, run_of
 from anubis.store.sql.database import Database, Session, chunked
+from anubis.store.sql.listening import WORK
 from anubis.store.suites.submissions import once, submission_of
 from anubis.store.text import unpacked
 
@@ -129,6 +130,8 @@ class StoredRuns:
                 marked += [id_text(row.id) for row in session.rows("request_cancel", ids=ids)]
             new = set(marked)
             write_events(session, [event for event in events if event.run_id in new], words)
+            if marked:
+                session.notify(WORK)
             return sorted(marked)
 
         return self._database.transact(work)

@@ -194,6 +194,7 @@ class FakeRuns:
             and (subject.commit or subject.version or "").startswith(query.subject or "")
             and query.labels.items() <= info.labels.items()
             and query.family_id in {None, run.family_id}
+            and query.owner in {None, run.owner}
             and query.parent_id in {None, run.parent_id}
             and (query.metric is None or any(p.metric == query.metric for p in self._points(run)))
             and (query.since_s is None or run.created_s >= query.since_s)

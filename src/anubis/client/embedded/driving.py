@@ -13,6 +13,7 @@ from anubis.model.run import Run
 from anubis.pipeline import worker
 from anubis.pipeline.chores.event_relay import EventRelay
 from anubis.pipeline.completion import Waiting
+from anubis.pipeline.held_runs import LOOK_EVERY_S
 from anubis.pipeline.lease_owner import new_owner
 from anubis.pipeline.reconciler import Reconciler
 from anubis.store import FolderObjects
@@ -23,13 +24,15 @@ if TYPE_CHECKING:
     from anubis.notifiers import event_webhook
     from anubis.pipeline.chores import retention as retention_chore
     from anubis.pipeline.chores import scheduler
+    from anubis.search import indexing
     from anubis.submission import retention_rules
     from anubis.suites.sweep_state import SweepState
     from anubis.transfer.daily import archive
     from anubis.transfer.daily import chore as archiving
-else:  # only the worker that keeps schedules reads descriptors
+else:  # only a worker that does not end reads descriptors, and needs numpy for the index of the output
     event_webhook = late("anubis.notifiers.event_webhook")
     scheduler = late("anubis.pipeline.chores.scheduler")
+    indexing = late("anubis.search.indexing")
     retention_chore = late("anubis.pipeline.chores.retention")
     retention_rules = late("anubis.submission.retention_rules")
     archive = late("anubis.transfer.daily.archive")
@@ -109,10 +112,11 @@ def reconciler(
     patience_s: float = math.inf,
     keeps_schedules: bool = False,
     sweeps: SweepChore | None = None,
+    look_every_s: Callable[[], float] = lambda: LOOK_EVERY_S,
 ) -> Reconciler:
     """A reconciler of this process. ``patience_s`` is how long it waits for a database that does not answer.
 
-    ``sweeps`` is the chore that submits the cells of sweeps, if the caller observes it.
+    ``sweeps`` is the chore that submits the cells of sweeps, if the caller observes it. ``look_every_s`` as in ``Reconciler``.
     """
     installation.store.keep_room()
     chores: list[Chore] = [
@@ -122,6 +126,7 @@ def reconciler(
         sweeps or SweepChore(installation.world),
     ]
     if keeps_schedules:
+        chores.append(indexing.Indexer(installation.world.records, installation.store.log_index))
         chores.append(
             scheduler.Scheduler(
                 installation.store.schedules,
@@ -145,4 +150,5 @@ def reconciler(
         changed=note,
         chores=chores,
         patience_s=patience_s,
+        look_every_s=look_every_s,
     )

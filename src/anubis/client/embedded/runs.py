@@ -50,6 +50,7 @@ class Runs(protocol.Runs):
         control: bool = False,
         warned: Callable[[Path, Problem], None] | None = None,
         overlays: Sequence[Path] = (),
+        needs: Sequence[str] = (),
     ) -> list[Run]:
         return submission.submit(
             self._installation,
@@ -60,7 +61,16 @@ class Runs(protocol.Runs):
             control=control,
             warned=warned,
             overlays=overlays,
+            needs=needs,
         )
+
+    def submit_all(
+        self,
+        requests: Sequence[protocol.SubmitRequest],
+        *,
+        warned: Callable[[Path, Problem], None] | None = None,
+    ) -> list[list[str]]:
+        return submission.submit_all(self._installation, requests, warned=warned)
 
     def replay(
         self, ref: str, *, overrides: Mapping[str, str] | None = None, folder: Path | None = None

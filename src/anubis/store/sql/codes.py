@@ -61,6 +61,7 @@ CAUSE_CODES = {
     Cause.RUN_TIMEOUT: 52,
     Cause.MAX_COST: 53,
     Cause.BUDGET: 54,
+    Cause.NEED: 55,
     Cause.SERVER_NOT_READY: 60,
     Cause.SERVER_ENDED: 61,
     Cause.SERVER_UNHEALTHY: 62,

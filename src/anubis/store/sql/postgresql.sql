@@ -1,4 +1,4 @@
--- Made by `python -m anubis.store.sql.compile` from schema.py, queries.py, bulk.py, outbox.py, scheduling.py, sink_statements.py, submissions.py, suites.py and statements.py: change those.
+-- Made by `python -m anubis.store.sql.compile` from the other modules of this folder: change those.
 
 -- name: create
 CREATE TABLE alerts (
@@ -9,6 +9,17 @@ CREATE TABLE alerts (
 	body TEXT NOT NULL, 
 	version INTEGER DEFAULT '1' NOT NULL, 
 	PRIMARY KEY (id)
+);
+
+CREATE TABLE assignments (
+	run VARCHAR(36) NOT NULL, 
+	attempt INTEGER NOT NULL, 
+	worker TEXT, 
+	queued_s DOUBLE PRECISION NOT NULL, 
+	is_open SMALLINT NOT NULL, 
+	body BYTEA NOT NULL, 
+	version BIGINT NOT NULL, 
+	PRIMARY KEY (run, attempt)
 );
 
 CREATE TABLE descriptors (
@@ -25,6 +36,17 @@ CREATE TABLE descriptors (
 
 CREATE TABLE event_count (
 	seq BIGINT NOT NULL
+);
+
+CREATE TABLE joined_workers (
+	name TEXT NOT NULL, 
+	token TEXT, 
+	body BYTEA NOT NULL, 
+	seen_s DOUBLE PRECISION, 
+	beats BIGINT NOT NULL, 
+	version BIGINT NOT NULL, 
+	PRIMARY KEY (name), 
+	UNIQUE (token)
 );
 
 CREATE TABLE metrics (
@@ -78,6 +100,8 @@ CREATE TABLE runs (
 	phase_s DOUBLE PRECISION, 
 	cost DOUBLE PRECISION, 
 	currency TEXT, 
+	needs TEXT, 
+	indexed SMALLINT, 
 	PRIMARY KEY (no), 
 	UNIQUE (id)
 );
@@ -226,6 +250,23 @@ CREATE TABLE labels (
 	FOREIGN KEY(descriptor) REFERENCES descriptors (id) ON DELETE CASCADE
 );
 
+CREATE TABLE log_chunks (
+	run INTEGER NOT NULL, 
+	attempt INTEGER NOT NULL, 
+	role TEXT NOT NULL, 
+	rank INTEGER NOT NULL, 
+	stream SMALLINT NOT NULL, 
+	start BIGINT NOT NULL, 
+	"end" BIGINT NOT NULL, 
+	line BIGINT NOT NULL, 
+	entry BIGINT NOT NULL, 
+	first_s DOUBLE PRECISION NOT NULL, 
+	last_s DOUBLE PRECISION NOT NULL, 
+	bitmap BYTEA NOT NULL, 
+	PRIMARY KEY (run, attempt, role, rank, stream, start), 
+	FOREIGN KEY(run) REFERENCES runs (no) ON DELETE CASCADE
+);
+
 CREATE TABLE points (
 	run INTEGER NOT NULL, 
 	metric INTEGER NOT NULL, 
@@ -271,6 +312,8 @@ CREATE TABLE alembic_version (
 
 CREATE INDEX alerts_opened ON alerts (opened_s);
 
+CREATE INDEX assignments_open ON assignments (is_open, worker);
+
 CREATE INDEX descriptors_name ON descriptors (name);
 
 CREATE INDEX runs_created ON runs (created_s);
@@ -282,6 +325,10 @@ CREATE INDEX runs_parent ON runs (parent) WHERE parent IS NOT NULL;
 CREATE INDEX runs_ready ON runs (priority DESC, ready_s) WHERE status < 100;
 
 CREATE INDEX runs_series ON runs (series, coalesce(order_s, created_s)) WHERE series IS NOT NULL;
+
+CREATE INDEX runs_unindexed ON runs (no) WHERE status >= 100 AND indexed IS NULL;
+
+CREATE INDEX runs_waiting ON runs (no) WHERE phase = 'needs';
 
 CREATE INDEX schedules_ready ON schedules (ready_s) WHERE ready_s IS NOT NULL;
 
@@ -371,7 +418,7 @@ FROM runs
 WHERE runs.id IN ({ids}) AND runs.status >= 100
 
 -- name: add_run
-INSERT INTO runs (id, descriptor, text, client, engine, folder, family, parent, status, cause, cancel, priority, attempt, created_s, due_s, order_s, placed_s, ended_s, reason, placement, ready_s, cell, session, overrides, series, phase, phase_s, cost, currency) VALUES (%(id)s, %(descriptor)s::INTEGER, %(text)s::INTEGER, %(client)s::INTEGER, %(engine)s::INTEGER, %(folder)s::INTEGER, %(family)s::INTEGER, %(parent)s, %(status)s::SMALLINT, %(cause)s::SMALLINT, %(cancel)s::SMALLINT, %(priority)s::INTEGER, %(attempt)s::SMALLINT, %(created_s)s, %(due_s)s, %(order_s)s, %(placed_s)s, %(ended_s)s, %(reason)s::VARCHAR, %(placement)s::VARCHAR, %(ready_s)s, %(cell)s::VARCHAR, %(session)s::INTEGER, %(overrides)s::VARCHAR, %(series)s::INTEGER, %(phase)s::VARCHAR, %(phase_s)s, %(cost)s, %(currency)s::VARCHAR) ON CONFLICT DO NOTHING
+INSERT INTO runs (id, descriptor, text, client, engine, folder, family, parent, status, cause, cancel, priority, attempt, created_s, due_s, order_s, placed_s, ended_s, reason, placement, ready_s, cell, session, overrides, series, phase, phase_s, cost, currency, needs) VALUES (%(id)s, %(descriptor)s::INTEGER, %(text)s::INTEGER, %(client)s::INTEGER, %(engine)s::INTEGER, %(folder)s::INTEGER, %(family)s::INTEGER, %(parent)s, %(status)s::SMALLINT, %(cause)s::SMALLINT, %(cancel)s::SMALLINT, %(priority)s::INTEGER, %(attempt)s::SMALLINT, %(created_s)s, %(due_s)s, %(order_s)s, %(placed_s)s, %(ended_s)s, %(reason)s::VARCHAR, %(placement)s::VARCHAR, %(ready_s)s, %(cell)s::VARCHAR, %(session)s::INTEGER, %(overrides)s::VARCHAR, %(series)s::INTEGER, %(phase)s::VARCHAR, %(phase_s)s, %(cost)s, %(currency)s::VARCHAR, %(needs)s::VARCHAR) ON CONFLICT DO NOTHING
 
 -- name: count_events
 UPDATE event_count SET seq=(event_count.seq + %(count)s::BIGINT) RETURNING event_count.seq
@@ -429,16 +476,19 @@ UPDATE runs SET status=%(status)s::SMALLINT, cause=%(cause)s::SMALLINT, attempt=
 -- name: apply_final
 UPDATE runs SET status=%(status)s::SMALLINT, cause=%(cause)s::SMALLINT, attempt=%(attempt)s::SMALLINT, due_s=%(due_s)s, placed_s=%(placed_s)s, ended_s=%(ended_s)s, reason=%(reason)s::VARCHAR, placement=%(placement)s::VARCHAR, holder=NULL, ready_s=NULL, phase=%(phase)s::VARCHAR, phase_s=%(phase_s)s, cost=%(cost)s, currency=%(currency)s::VARCHAR WHERE runs.id = %(run_id)s AND runs.status < 100 AND runs.holder = %(owner)s::VARCHAR RETURNING runs.no, runs.cancel
 
+-- name: wake_waiting
+UPDATE runs SET due_s=runs.created_s, ready_s=CASE WHEN (runs.holder IS NULL) THEN runs.created_s ELSE runs.ready_s END WHERE runs.phase = 'needs' AND (runs.needs LIKE '%%' || %(run_id)s::VARCHAR || '%%')
+
 -- name: request_cancel
 UPDATE runs SET cancel=1, due_s=runs.created_s, ready_s=CASE WHEN (runs.holder IS NULL) THEN runs.created_s ELSE runs.ready_s END WHERE runs.status < 100 AND runs.cancel = 0 AND runs.id IN ({ids}) RETURNING runs.id
 
 -- name: claimed
-SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides, runs.phase, runs.phase_s, runs.cost, runs.currency 
+SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides, runs.phase, runs.phase_s, runs.cost, runs.currency, runs.needs 
 FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS series_key ON series_key.id = descriptors.series_key JOIN words AS client ON client.id = runs.client JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family LEFT OUTER JOIN words AS folder ON folder.id = runs.folder 
 WHERE runs.no IN ({numbers}) ORDER BY runs.priority DESC, runs.due_s, runs.no
 
 -- name: get
-SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides, runs.phase, runs.phase_s, runs.cost, runs.currency 
+SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides, runs.phase, runs.phase_s, runs.cost, runs.currency, runs.needs 
 FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS series_key ON series_key.id = descriptors.series_key JOIN words AS client ON client.id = runs.client JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family LEFT OUTER JOIN words AS folder ON folder.id = runs.folder 
 WHERE runs.id BETWEEN %(low)s AND %(high)s ORDER BY runs.id 
  LIMIT %(most)s
@@ -473,6 +523,11 @@ WHERE points.metric = metrics.id)
 -- name: label_names
 SELECT DISTINCT labels.name, labels.value 
 FROM labels
+
+-- name: next_ready
+SELECT min(runs.ready_s) AS ready_s 
+FROM runs 
+WHERE runs.status < 100 AND runs.ready_s > %(now_s)s AND (runs.holder IS NULL OR runs.holder != %(owner)s::VARCHAR)
 
 -- name: unfinished
 SELECT count(*) AS runs 
@@ -903,6 +958,89 @@ FROM sweeps ORDER BY sweeps.created_s DESC, sweeps.id
 -- name: remove_sweeps
 DELETE FROM sweeps WHERE sweeps.id IN ({ids}) AND sweeps.running = 0 RETURNING sweeps.id
 
+-- name: unindexed
+SELECT runs.id, runs.no, runs.placed_s 
+FROM runs 
+WHERE runs.status >= 100 AND runs.indexed IS NULL AND runs.no < %(before)s::INTEGER ORDER BY runs.no DESC 
+ LIMIT %(most)s
+
+-- name: final_numbers
+SELECT runs.id, runs.no 
+FROM runs 
+WHERE runs.id IN ({ids}) AND runs.status >= 100
+
+-- name: note_indexed
+UPDATE runs SET indexed=1 WHERE runs.no IN ({numbers})
+
+-- name: forget_indexes
+UPDATE runs SET indexed=NULL WHERE runs.id IN ({ids})
+
+-- name: forget_log_chunks
+DELETE FROM log_chunks WHERE log_chunks.run IN ({numbers})
+
+-- name: add_log_chunk
+INSERT INTO log_chunks (run, attempt, role, rank, stream, start, "end", line, entry, first_s, last_s, bitmap) VALUES (%(run)s::INTEGER, %(attempt)s::INTEGER, %(role)s::VARCHAR, %(rank)s::INTEGER, %(stream)s::SMALLINT, %(start)s::BIGINT, %(end)s::BIGINT, %(line)s::BIGINT, %(entry)s::BIGINT, %(first_s)s, %(last_s)s, %(bitmap)s)
+
+-- name: log_chunks
+SELECT runs.id, log_chunks.attempt, log_chunks.role, log_chunks.rank, log_chunks.stream, log_chunks.start, log_chunks."end", log_chunks.line, log_chunks.entry, log_chunks.first_s, log_chunks.last_s, log_chunks.bitmap 
+FROM runs LEFT OUTER JOIN log_chunks ON runs.no = log_chunks.run 
+WHERE runs.id IN ({ids}) AND runs.indexed IS NOT NULL ORDER BY runs.no, log_chunks.attempt, log_chunks.role, log_chunks.rank, log_chunks.stream, log_chunks.start
+
+-- name: add_joined_worker
+INSERT INTO joined_workers (name, token, body, seen_s, beats, version) VALUES (%(name)s::VARCHAR, %(token)s::VARCHAR, %(body)s, %(seen_s)s, %(beats)s::BIGINT, %(version)s::BIGINT) ON CONFLICT DO NOTHING RETURNING joined_workers.version
+
+-- name: change_joined_worker
+UPDATE joined_workers SET token=%(token)s::VARCHAR, body=%(body)s, version=(joined_workers.version + 1) WHERE joined_workers.name = %(name)s::VARCHAR AND joined_workers.version = %(expected)s::BIGINT RETURNING joined_workers.version
+
+-- name: beat_joined_worker
+UPDATE joined_workers SET body=%(body)s, seen_s=%(seen_s)s, beats=(joined_workers.beats + 1), version=(joined_workers.version + 1) WHERE joined_workers.name = %(name)s::VARCHAR AND joined_workers.token = %(token)s::VARCHAR RETURNING joined_workers.beats, joined_workers.version
+
+-- name: lock_joined_worker
+UPDATE joined_workers SET version=(joined_workers.version + 1) WHERE joined_workers.name = %(name)s::VARCHAR RETURNING joined_workers.beats
+
+-- name: joined_worker
+SELECT joined_workers.name, joined_workers.token, joined_workers.body, joined_workers.seen_s, joined_workers.beats, joined_workers.version 
+FROM joined_workers 
+WHERE joined_workers.name = %(name)s::VARCHAR
+
+-- name: joined_worker_of_token
+SELECT joined_workers.name, joined_workers.token, joined_workers.body, joined_workers.seen_s, joined_workers.beats, joined_workers.version 
+FROM joined_workers 
+WHERE joined_workers.token = %(token)s::VARCHAR
+
+-- name: joined_workers
+SELECT joined_workers.name, joined_workers.token, joined_workers.body, joined_workers.seen_s, joined_workers.beats, joined_workers.version 
+FROM joined_workers
+
+-- name: add_assignment
+INSERT INTO assignments (run, attempt, worker, queued_s, is_open, body, version) VALUES (%(run)s::VARCHAR, %(attempt)s::INTEGER, %(worker)s::VARCHAR, %(queued_s)s, %(is_open)s::SMALLINT, %(body)s, %(version)s::BIGINT) ON CONFLICT DO NOTHING
+
+-- name: change_assignment
+UPDATE assignments SET worker=%(worker)s::VARCHAR, is_open=%(is_open)s::SMALLINT, body=%(body)s, version=(assignments.version + 1) WHERE assignments.run = %(run)s::VARCHAR AND assignments.attempt = %(attempt)s::INTEGER AND assignments.version = %(expected)s::BIGINT AND assignments.is_open = 1 RETURNING assignments.version
+
+-- name: assignment
+SELECT assignments.body, assignments.version 
+FROM assignments 
+WHERE assignments.run = %(run)s::VARCHAR AND assignments.attempt = %(attempt)s::INTEGER
+
+-- name: assigned
+SELECT assignments.body, assignments.version 
+FROM assignments 
+WHERE assignments.is_open = 1 AND assignments.worker = %(worker)s::VARCHAR
+
+-- name: open_assignments
+SELECT assignments.body, assignments.version 
+FROM assignments 
+WHERE assignments.is_open = 1
+
+-- name: count_waiting
+SELECT count(assignments.run) AS count 
+FROM assignments 
+WHERE assignments.is_open = 1 AND assignments.worker IS NULL
+
+-- name: forget_assignments
+DELETE FROM assignments WHERE assignments.is_open = 0 AND assignments.queued_s < %(before_s)s
+
 -- name: measured_runs
 WITH starts AS MATERIALIZED 
 (SELECT series.id AS id, coalesce((SELECT coalesce(newer.order_s, newer.created_s) AS coalesce_1 
@@ -981,6 +1119,11 @@ WHERE words.word = %(family)s::VARCHAR)
 
 -- name: where_parent
 runs.parent = %(parent)s
+
+-- name: where_owner
+runs.client = (SELECT words.id 
+FROM words 
+WHERE words.word = %(owner)s::VARCHAR)
 
 -- name: where_metric
 runs.no + 0 IN (SELECT points.run 

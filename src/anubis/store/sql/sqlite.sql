@@ -1,4 +1,4 @@
--- Made by `python -m anubis.store.sql.compile` from schema.py, queries.py, bulk.py, outbox.py, scheduling.py, sink_statements.py, submissions.py, suites.py and statements.py: change those.
+-- Made by `python -m anubis.store.sql.compile` from the other modules of this folder: change those.
 
 -- name: create
 CREATE TABLE alerts (
@@ -9,6 +9,17 @@ CREATE TABLE alerts (
 	body TEXT NOT NULL, 
 	version INTEGER DEFAULT '1' NOT NULL, 
 	PRIMARY KEY (id)
+);
+
+CREATE TABLE assignments (
+	run VARCHAR(36) NOT NULL, 
+	attempt INTEGER NOT NULL, 
+	worker TEXT, 
+	queued_s DOUBLE NOT NULL, 
+	is_open SMALLINT NOT NULL, 
+	body BLOB NOT NULL, 
+	version BIGINT NOT NULL, 
+	PRIMARY KEY (run, attempt)
 );
 
 CREATE TABLE descriptors (
@@ -25,6 +36,17 @@ CREATE TABLE descriptors (
 
 CREATE TABLE event_count (
 	seq BIGINT NOT NULL
+);
+
+CREATE TABLE joined_workers (
+	name TEXT NOT NULL, 
+	token TEXT, 
+	body BLOB NOT NULL, 
+	seen_s DOUBLE, 
+	beats BIGINT NOT NULL, 
+	version BIGINT NOT NULL, 
+	PRIMARY KEY (name), 
+	UNIQUE (token)
 );
 
 CREATE TABLE metrics (
@@ -78,6 +100,8 @@ CREATE TABLE runs (
 	phase_s DOUBLE, 
 	cost DOUBLE, 
 	currency TEXT, 
+	needs TEXT, 
+	"indexed" SMALLINT, 
 	PRIMARY KEY (no), 
 	UNIQUE (id)
 );
@@ -226,6 +250,23 @@ CREATE TABLE labels (
 )
  WITHOUT ROWID;
 
+CREATE TABLE log_chunks (
+	run INTEGER NOT NULL, 
+	attempt INTEGER NOT NULL, 
+	role TEXT NOT NULL, 
+	rank INTEGER NOT NULL, 
+	stream SMALLINT NOT NULL, 
+	start BIGINT NOT NULL, 
+	"end" BIGINT NOT NULL, 
+	line BIGINT NOT NULL, 
+	entry BIGINT NOT NULL, 
+	first_s DOUBLE NOT NULL, 
+	last_s DOUBLE NOT NULL, 
+	bitmap BLOB NOT NULL, 
+	PRIMARY KEY (run, attempt, role, rank, stream, start), 
+	FOREIGN KEY(run) REFERENCES runs (no) ON DELETE CASCADE
+);
+
 CREATE TABLE points (
 	run INTEGER NOT NULL, 
 	metric INTEGER NOT NULL, 
@@ -273,6 +314,8 @@ CREATE TABLE alembic_version (
 
 CREATE INDEX alerts_opened ON alerts (opened_s);
 
+CREATE INDEX assignments_open ON assignments (is_open, worker);
+
 CREATE INDEX descriptors_name ON descriptors (name);
 
 CREATE INDEX runs_created ON runs (created_s);
@@ -284,6 +327,10 @@ CREATE INDEX runs_parent ON runs (parent) WHERE parent IS NOT NULL;
 CREATE INDEX runs_ready ON runs (priority DESC, ready_s) WHERE status < 100;
 
 CREATE INDEX runs_series ON runs (series, coalesce(order_s, created_s)) WHERE series IS NOT NULL;
+
+CREATE INDEX runs_unindexed ON runs (no) WHERE status >= 100 AND indexed IS NULL;
+
+CREATE INDEX runs_waiting ON runs (no) WHERE phase = 'needs';
 
 CREATE INDEX schedules_ready ON schedules (ready_s) WHERE ready_s IS NOT NULL;
 
@@ -373,7 +420,7 @@ FROM runs
 WHERE runs.id IN ({ids}) AND runs.status >= 100
 
 -- name: add_run
-INSERT INTO runs (id, descriptor, text, client, engine, folder, family, parent, status, cause, cancel, priority, attempt, created_s, due_s, order_s, placed_s, ended_s, reason, placement, ready_s, cell, session, overrides, series, phase, phase_s, cost, currency) VALUES (:id, :descriptor, :text, :client, :engine, :folder, :family, :parent, :status, :cause, :cancel, :priority, :attempt, :created_s, :due_s, :order_s, :placed_s, :ended_s, :reason, :placement, :ready_s, :cell, :session, :overrides, :series, :phase, :phase_s, :cost, :currency) ON CONFLICT DO NOTHING
+INSERT INTO runs (id, descriptor, text, client, engine, folder, family, parent, status, cause, cancel, priority, attempt, created_s, due_s, order_s, placed_s, ended_s, reason, placement, ready_s, cell, session, overrides, series, phase, phase_s, cost, currency, needs) VALUES (:id, :descriptor, :text, :client, :engine, :folder, :family, :parent, :status, :cause, :cancel, :priority, :attempt, :created_s, :due_s, :order_s, :placed_s, :ended_s, :reason, :placement, :ready_s, :cell, :session, :overrides, :series, :phase, :phase_s, :cost, :currency, :needs) ON CONFLICT DO NOTHING
 
 -- name: count_events
 UPDATE event_count SET seq=(event_count.seq + :count) RETURNING seq
@@ -431,16 +478,19 @@ UPDATE runs SET status=:status, cause=:cause, attempt=:attempt, due_s=:due_s, pl
 -- name: apply_final
 UPDATE runs SET status=:status, cause=:cause, attempt=:attempt, due_s=:due_s, placed_s=:placed_s, ended_s=:ended_s, reason=:reason, placement=:placement, holder=NULL, ready_s=NULL, phase=:phase, phase_s=:phase_s, cost=:cost, currency=:currency WHERE runs.id = :run_id AND runs.status < 100 AND runs.holder = :owner RETURNING no, cancel
 
+-- name: wake_waiting
+UPDATE runs SET due_s=runs.created_s, ready_s=CASE WHEN (runs.holder IS NULL) THEN runs.created_s ELSE runs.ready_s END WHERE runs.phase = 'needs' AND (runs.needs LIKE '%' || :run_id || '%')
+
 -- name: request_cancel
 UPDATE runs SET cancel=1, due_s=runs.created_s, ready_s=CASE WHEN (runs.holder IS NULL) THEN runs.created_s ELSE runs.ready_s END WHERE runs.status < 100 AND runs.cancel = 0 AND runs.id IN ({ids}) RETURNING id
 
 -- name: claimed
-SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides, runs.phase, runs.phase_s, runs.cost, runs.currency 
+SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides, runs.phase, runs.phase_s, runs.cost, runs.currency, runs.needs 
 FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS series_key ON series_key.id = descriptors.series_key JOIN words AS client ON client.id = runs.client JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family LEFT OUTER JOIN words AS folder ON folder.id = runs.folder 
 WHERE runs.no IN ({numbers}) ORDER BY runs.priority DESC, runs.due_s, runs.no
 
 -- name: get
-SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides, runs.phase, runs.phase_s, runs.cost, runs.currency 
+SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides, runs.phase, runs.phase_s, runs.cost, runs.currency, runs.needs 
 FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS series_key ON series_key.id = descriptors.series_key JOIN words AS client ON client.id = runs.client JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family LEFT OUTER JOIN words AS folder ON folder.id = runs.folder 
 WHERE runs.id BETWEEN :low AND :high ORDER BY runs.id
  LIMIT :most OFFSET 0
@@ -475,6 +525,11 @@ WHERE points.metric = metrics.id)
 -- name: label_names
 SELECT DISTINCT labels.name, labels.value 
 FROM labels
+
+-- name: next_ready
+SELECT min(runs.ready_s) AS ready_s 
+FROM runs 
+WHERE runs.status < 100 AND runs.ready_s > :now_s AND (runs.holder IS NULL OR runs.holder != :owner)
 
 -- name: unfinished
 SELECT count(*) AS runs 
@@ -905,6 +960,89 @@ FROM sweeps ORDER BY sweeps.created_s DESC, sweeps.id
 -- name: remove_sweeps
 DELETE FROM sweeps WHERE sweeps.id IN ({ids}) AND sweeps.running = 0 RETURNING id
 
+-- name: unindexed
+SELECT runs.id, runs.no, runs.placed_s 
+FROM runs 
+WHERE runs.status >= 100 AND runs."indexed" IS NULL AND runs.no < :before ORDER BY runs.no DESC
+ LIMIT :most OFFSET 0
+
+-- name: final_numbers
+SELECT runs.id, runs.no 
+FROM runs 
+WHERE runs.id IN ({ids}) AND runs.status >= 100
+
+-- name: note_indexed
+UPDATE runs SET "indexed"=1 WHERE runs.no IN ({numbers})
+
+-- name: forget_indexes
+UPDATE runs SET "indexed"=NULL WHERE runs.id IN ({ids})
+
+-- name: forget_log_chunks
+DELETE FROM log_chunks WHERE log_chunks.run IN ({numbers})
+
+-- name: add_log_chunk
+INSERT INTO log_chunks (run, attempt, role, rank, stream, start, "end", line, entry, first_s, last_s, bitmap) VALUES (:run, :attempt, :role, :rank, :stream, :start, :end, :line, :entry, :first_s, :last_s, :bitmap)
+
+-- name: log_chunks
+SELECT runs.id, log_chunks.attempt, log_chunks.role, log_chunks.rank, log_chunks.stream, log_chunks.start, log_chunks."end", log_chunks.line, log_chunks.entry, log_chunks.first_s, log_chunks.last_s, log_chunks.bitmap 
+FROM runs LEFT OUTER JOIN log_chunks ON runs.no = log_chunks.run 
+WHERE runs.id IN ({ids}) AND runs."indexed" IS NOT NULL ORDER BY runs.no, log_chunks.attempt, log_chunks.role, log_chunks.rank, log_chunks.stream, log_chunks.start
+
+-- name: add_joined_worker
+INSERT INTO joined_workers (name, token, body, seen_s, beats, version) VALUES (:name, :token, :body, :seen_s, :beats, :version) ON CONFLICT DO NOTHING RETURNING version
+
+-- name: change_joined_worker
+UPDATE joined_workers SET token=:token, body=:body, version=(joined_workers.version + 1) WHERE joined_workers.name = :name AND joined_workers.version = :expected RETURNING version
+
+-- name: beat_joined_worker
+UPDATE joined_workers SET body=:body, seen_s=:seen_s, beats=(joined_workers.beats + 1), version=(joined_workers.version + 1) WHERE joined_workers.name = :name AND joined_workers.token = :token RETURNING beats, version
+
+-- name: lock_joined_worker
+UPDATE joined_workers SET version=(joined_workers.version + 1) WHERE joined_workers.name = :name RETURNING beats
+
+-- name: joined_worker
+SELECT joined_workers.name, joined_workers.token, joined_workers.body, joined_workers.seen_s, joined_workers.beats, joined_workers.version 
+FROM joined_workers 
+WHERE joined_workers.name = :name
+
+-- name: joined_worker_of_token
+SELECT joined_workers.name, joined_workers.token, joined_workers.body, joined_workers.seen_s, joined_workers.beats, joined_workers.version 
+FROM joined_workers 
+WHERE joined_workers.token = :token
+
+-- name: joined_workers
+SELECT joined_workers.name, joined_workers.token, joined_workers.body, joined_workers.seen_s, joined_workers.beats, joined_workers.version 
+FROM joined_workers
+
+-- name: add_assignment
+INSERT INTO assignments (run, attempt, worker, queued_s, is_open, body, version) VALUES (:run, :attempt, :worker, :queued_s, :is_open, :body, :version) ON CONFLICT DO NOTHING
+
+-- name: change_assignment
+UPDATE assignments SET worker=:worker, is_open=:is_open, body=:body, version=(assignments.version + 1) WHERE assignments.run = :run AND assignments.attempt = :attempt AND assignments.version = :expected AND assignments.is_open = 1 RETURNING version
+
+-- name: assignment
+SELECT assignments.body, assignments.version 
+FROM assignments 
+WHERE assignments.run = :run AND assignments.attempt = :attempt
+
+-- name: assigned
+SELECT assignments.body, assignments.version 
+FROM assignments 
+WHERE assignments.is_open = 1 AND assignments.worker = :worker
+
+-- name: open_assignments
+SELECT assignments.body, assignments.version 
+FROM assignments 
+WHERE assignments.is_open = 1
+
+-- name: count_waiting
+SELECT count(assignments.run) AS count 
+FROM assignments 
+WHERE assignments.is_open = 1 AND assignments.worker IS NULL
+
+-- name: forget_assignments
+DELETE FROM assignments WHERE assignments.is_open = 0 AND assignments.queued_s < :before_s
+
 -- name: measured_runs
 WITH starts AS 
 (SELECT series.id AS id, coalesce((SELECT coalesce(newer.order_s, newer.created_s) AS coalesce_1 
@@ -983,6 +1121,11 @@ WHERE words.word = :family)
 
 -- name: where_parent
 runs.parent = :parent
+
+-- name: where_owner
+runs.client = (SELECT words.id 
+FROM words 
+WHERE words.word = :owner)
 
 -- name: where_metric
 runs.no + 0 IN (SELECT points.run 

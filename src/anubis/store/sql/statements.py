@@ -24,7 +24,7 @@ from sqlalchemy import (
     update,
 )
 
-from anubis.store.sql import outbox, scheduling, sink_statements, submissions, suites
+from anubis.store.sql import joined, logs, outbox, scheduling, sink_statements, submissions, suites
 from anubis.store.sql.codes import FIRST_FINAL
 from anubis.store.sql.queries import among, event_rows, given
 from anubis.store.sql.schema import (
@@ -71,6 +71,8 @@ def statements(upsert: Callable[..., Any]) -> dict[str, Executable]:
         | sink_statements.statements(upsert)
         | submissions.statements(upsert)
         | suites.statements(upsert)
+        | logs.statements()
+        | joined.statements(upsert)
     )
 
 
@@ -99,7 +101,7 @@ def _dictionaries(upsert: Callable[..., Any]) -> dict[str, Executable]:
 
 
 def _adding(upsert: Callable[..., Any]) -> dict[str, Executable]:
-    run_columns = [column.name for column in runs.c if column.name not in {"no", "holder"}]
+    run_columns = [column.name for column in runs.c if column.name not in {"no", "holder", "indexed"}]
     new = {name: given(name) for name in ("digest", "series_key", "name", "subject", "labels", "body")}
     no = select(runs.c.no).where(runs.c.id == given("run_id")).scalar_subquery()
     return {
@@ -184,6 +186,15 @@ def _leases() -> dict[str, Executable]:
         .where(runs.c.id == given("run_id"), held)
         .values(written | {"ready_s": null(), "holder": null()})
         .returning(runs.c.no, runs.c.cancel),
+        "wake_waiting": update(runs)
+        .where(
+            runs.c.phase == literal_column("'needs'"),
+            runs.c.needs.contains(given("run_id"), autoescape=False),
+        )
+        .values(
+            due_s=runs.c.created_s,
+            ready_s=case((runs.c.holder.is_(None), runs.c.created_s), else_=runs.c.ready_s),
+        ),
         "request_cancel": update(runs)
         .where(_unfinished, runs.c.cancel == literal_column("0"), among(runs.c.id, "ids"))
         .values(
@@ -224,6 +235,7 @@ def _run_rows() -> Select[Any]:
             runs.c.phase_s,
             runs.c.cost,
             runs.c.currency,
+            runs.c.needs,
         )
         .join_from(runs, descriptors, descriptors.c.id == runs.c.descriptor)
         .join(_series_key, _series_key.c.id == descriptors.c.series_key)
@@ -257,6 +269,11 @@ def _reading() -> dict[str, Executable]:
         .distinct()
         .where(select(points.c.run).where(points.c.metric == metrics.c.id).correlate(metrics).exists()),
         "label_names": select(labels.c.name, labels.c.value).distinct(),
+        "next_ready": select(func.min(runs.c.ready_s).label("ready_s")).where(
+            _unfinished,
+            runs.c.ready_s > given("now_s"),
+            or_(runs.c.holder.is_(None), runs.c.holder != given("owner")),
+        ),
         "unfinished": select(func.count().label("runs")).select_from(runs).where(_unfinished),
         "events": some_events,
         "events_of_run": some_events.where(runs.c.id == given("run_id")),

@@ -11,6 +11,7 @@ NOUNS = (
     "runs",
     "results",
     "records",
+    "logs",
     "events",
     "gate",
     "alerts",
@@ -20,6 +21,7 @@ NOUNS = (
     "datasets",
     "storage",
     "webhooks",
+    "workers",
 )
 
 
