@@ -33,7 +33,9 @@ COMMANDS = {
     "slurm": ["bench_slurm.py"],
     "sweep": ["bench_sweep.py"],
     "schedules": ["bench_schedules.py"],
+    "service": ["bench_service.py"],
     "container": ["bench_container.py", "--runs", "40"],
+    "sandbox": ["bench_sandbox.py"],
 }
 WITH_PEERS = ("peers", "speed", "emit", "null_run")
 

@@ -307,5 +307,36 @@ def test_joined_workers_are_listed_and_shown(site):
     assert site.anubis("worker", "show", "none").returncode == 2
     assert site.anubis("worker", "token", "not a name").returncode == 2
     out = site.folder / "token"
-    assert site.anubis("worker", "token", "three", "--out", out).returncode == 0
+    assert site.anubis("worker", "token", "three", "--output", out).returncode == 0
     assert out.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("target", ["worker", "both"])
+def test_kills_at_several_moments_lose_and_double_nothing(tmp_path, target):
+    """Before a worker takes the runs, while they begin, while they run, while their records are shipped."""
+    site = Site(tmp_path, ANUBIS_LEASE_S="60")
+    try:
+        worker = site.worker("one", ANUBIS_PROCESS_SLOTS="2")
+        ids = [site.submit(more="[limits]\nretries = 3\nretry_pause_s = 0.1") for _ in range(2)]
+
+        def again():
+            worker.kill()
+            if target == "both":
+                site.service.kill()
+                site.service.start()
+            worker.start(site.service.url)
+
+        again()
+        until(site.starts, "an execution has started")
+        again()
+        until(lambda: any(site.shipped(run_id, "stdout") for run_id in ids), "there is output")
+        site.open_gate(10)
+        again()
+        until(lambda: any(len(site.shipped(run_id, "stdout")) > 10_000 for run_id in ids), "records grow")
+        again()
+        for run_id in ids:
+            run = site.wait_final(run_id)
+            site.check_whole(run_id, attempt=run.attempt)
+        until(worker.is_clean, "nothing is left at the worker")
+    finally:
+        site.close()

@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from anubis.api import joined as messages
-from anubis.model import machine_token
+from anubis.api.machines import joined as messages
+from anubis.model.machines import token as machine_token
 from anubis.record import layout
 from anubis.record.replication import MOST_APPENDED_BYTES
 from support.joining import Site

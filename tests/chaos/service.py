@@ -97,6 +97,7 @@ class ServiceMarathon:
             "ANUBIS_LEASE_S": "3",
             "ANUBIS_PROCESS_SLOTS": "2",
             "ANUBIS_MIN_FREE_BYTES": "0",
+            "ANUBIS_SANDBOX": "off",  # the benchmark notes its executions beside its script
         }
         self.workload = Workload(self.home, folder / "work", self.settings)
         self._server = server

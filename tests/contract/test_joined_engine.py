@@ -11,9 +11,9 @@ from anubis.engines.joined import JoinedEngine, JoinedSettings
 from anubis.model.cause import Cause
 from anubis.model.errors import ConflictError, NotFoundError
 from anubis.model.hardware import Hardware
-from anubis.model.joined import JoinedWorker, Report
 from anubis.model.launch import Handover, Launch
-from anubis.model.machine_token import digest_of, is_token, new_token
+from anubis.model.machines.joined import JoinedWorker, Report
+from anubis.model.machines.token import digest_of, is_token, new_token
 from anubis.model.run import Seen
 from anubis.pipeline.joined import handover, silence, turns
 from anubis.record import layout

@@ -16,7 +16,9 @@ from support.command import BIN, Command
 from support.processes import until
 from support.service import Service
 
-pytestmark = pytest.mark.skipif(bool(sandbox.why_not()), reason="needs bubblewrap, and the right to use it")
+pytestmark = pytest.mark.skipif(
+    bool(sandbox.why_not()), reason="needs the right to use bubblewrap, which must be installed"
+)
 
 PYTHON = os.path.realpath(sys.executable)
 #: What every hostile program begins with: ``tried(name, function)`` prints what came of it.
@@ -161,7 +163,7 @@ for folder in ("/usr/bin", "/usr/sbin", "/usr/lib", "/bin"):
     got = attempts(record)
     none = "0" * 16
     assert got.pop("rights") == repr([none, none, none, "1"])
-    user = sandbox._user("nobody")[0] if os.geteuid() == 0 else os.geteuid()
+    user = sandbox._user("")[0] if os.geteuid() == 0 else os.geteuid()
     assert got.pop("user").startswith(f"(({user}, {user}, {user})")
     assert set(got.values()) <= {"False"}
 
@@ -196,7 +198,7 @@ tried("descriptors", lambda: sorted(int(n) for n in os.listdir("/proc/self/fd"))
 
 
 def test_user_namespaces(anubis, tmp_path):
-    """A namespace of its own gives a benchmark rights only over what it can see anyway."""
+    """A new namespace gives a benchmark rights only over what it can see anyway."""
     secret = tmp_path / "secret"
     secret.write_text("s3cret")
     program = f"""

@@ -210,3 +210,28 @@ def test_a_due_time_starts_once(replica, database, folder):
         stored = {row.id for row in client.runs.find(RunQuery(limit=100))}
     assert stored == set(runs)
     assert sorted((folder / "starts").read_text().split()) == sorted(runs)
+
+
+def test_a_backup_of_services_at_work_has_every_run_that_was_final(replica, database, folder, tmp_path):
+    services = [replica(), replica()]
+    before = [submitted(service, folder) for service in services * 3]
+    with services[0].client() as client:
+        client.runs.wait(before)
+    during = [submitted(service, folder) for service in services * 4]
+    commands = Command(services[0].home, folder)
+    known = commands.environment()
+    commands.environment = lambda: {**known, "ANUBIS_DATABASE_URL": database.url}
+    backup = commands("backup", "--full", tmp_path / "backup")
+    assert backup.returncode == 0, backup.stderr
+    with services[1].client() as client:
+        assert {run.status.value for run in client.runs.wait(during)} == {"succeeded"}
+    restored = Command(tmp_path / "restored", folder)
+    assert restored("restore", tmp_path / "backup").returncode == 0
+    rows = {row["id"]: row for row in restored.json("history", "--limit", "1000")}
+    assert set(before) <= set(rows)
+    assert restored("record", "seal").returncode == 0
+    verified = restored("record", "verify")
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+    for run_id in before:
+        assert rows[run_id]["status"] == "succeeded"
+        assert restored("logs", run_id).returncode == 0

@@ -1,4 +1,4 @@
-"""A service, real workers that joined it, each with a home folder of its own, and a benchmark that waits for the test."""
+"""A service, real workers that joined it, each with a separate home folder, and a benchmark that waits for the test."""
 
 import json
 import os

@@ -31,7 +31,7 @@ def broken(tmp_path, surroundings):
 
 def test_a_broken_engine_leaves_the_others_alone(broken):
     engines = wiring.engines(broken)
-    assert sorted(engines) == ["acme", "container", "process", "slurm"]
+    assert sorted(engines) == ["acme", "container", "joined", "process", "slurm"]
     assert engines["process"].name == "process"
     assert engines.get("acme") is None
     assert "acme" not in engines
@@ -76,7 +76,7 @@ def test_a_plug_in_is_built_once_also_by_several_threads(tmp_path, surroundings)
     with ThreadPoolExecutor(4) as pool:
         assert len(set(pool.map(lambda _: engines["good"], range(16)))) == 1
     assert sys.modules["acme_good"].built == [surroundings]
-    assert len(engines) == 4
+    assert len(engines) == 5
 
 
 def test_a_plug_in_that_hangs_while_it_loads_holds_up_no_other(tmp_path, surroundings):

@@ -88,7 +88,7 @@ class Options:
     #: Read the whole output again instead of continuing where the last extraction stopped.
     fresh: bool = False
 
-    #: Path of a JSON object about the sandbox of the benchmark, which ``sample`` only needs to be told of; empty: none.
+    #: Path of a JSON object about the sandbox of the benchmark; empty: there is none.
     sandbox: str = ""
     #: Path of a JSON object about the other replicas of the run; empty: there are none.
     group: str = ""

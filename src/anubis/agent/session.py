@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from typing import Sequence
 
     from anubis.agent.execute.masking import Masker
+    from anubis.agent.execute.sandbox.outside import Sandbox
     from anubis.agent.execute.warm_up import WarmUp
     from anubis.agent.joint import Joint
     from anubis.agent.options import Options
-    from anubis.agent.sandbox.outside import Sandbox
     from anubis.agent.ship import Shipping
     from anubis.agent.sidecars import Sidecars
 
@@ -132,7 +132,7 @@ class Session:
         """Store the facts, then run the executions until one fails."""
         prctl.adopt_orphans()
         if self._options.sandbox:
-            from anubis.agent.sandbox.outside import Sandbox
+            from anubis.agent.execute.sandbox.outside import Sandbox
 
             self._sandbox = Sandbox(self._options.sandbox)
         if self._options.group:

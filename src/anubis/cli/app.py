@@ -74,6 +74,7 @@ SECTIONS = {
         "expire": "keeping.expire:expire",
         "gc": "commands.gc:gc",
         "backup": "doctor.backup:backup",
+        "restore": "doctor.restore:restore",
         "completion": "commands.completion:completion",
     },
 }

@@ -12,8 +12,8 @@ from anubis.contracts.deliveries import Deliveries
 from anubis.contracts.engine import Engine
 from anubis.contracts.environments import Environments
 from anubis.contracts.events import Events
-from anubis.contracts.joined import JoinedWorkers
 from anubis.contracts.leases import Leases
+from anubis.contracts.machines.joined import JoinedWorkers
 from anubis.contracts.notifier import Notifier
 from anubis.contracts.objects import Objects
 from anubis.contracts.points import Points

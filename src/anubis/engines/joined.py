@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from anubis.contracts.engine import Capabilities, Mounting
-from anubis.contracts.joined import JoinedWorkers
+from anubis.contracts.machines.joined import JoinedWorkers
 from anubis.contracts.world import Surroundings
 from anubis.model.cause import Cause
 from anubis.model.errors import ConflictError, PlugInError, RevokedError
 from anubis.model.hardware import Strategy
-from anubis.model.joined import Assignment, JoinedWorker
 from anubis.model.launch import Launch
+from anubis.model.machines.joined import Assignment, JoinedWorker
 from anubis.model.run import Observation, Placement, Run, Seen
 from anubis.pipeline.host import peers
 from anubis.pipeline.joined import handover

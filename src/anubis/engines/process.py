@@ -56,8 +56,8 @@ class ProcessSettings:
     hidden: tuple[str, ...] = ()
     #: Folders that benchmarks in a sandbox can read, in addition to the system; paths, separated by colons; none
     sandbox_paths: tuple[str, ...] = setting("ANUBIS_SANDBOX_PATHS", default=(), read=_paths)
-    #: User of benchmarks in a sandbox if Anubis runs as root; name
-    sandbox_user: str = setting("ANUBIS_SANDBOX_USER", default="nobody")
+    #: User of benchmarks in a sandbox if Anubis runs as root; name; the user id 65534
+    sandbox_user: str = setting("ANUBIS_SANDBOX_USER", default="")
     #: Processes and threads of a sandbox; processes
     sandbox_processes: int = setting("ANUBIS_SANDBOX_PROCESSES", default=4096, least=16)
     #: Memory of a sandbox if the descriptor asks for none; bytes; 90 % of the memory of the machine

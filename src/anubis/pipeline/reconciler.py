@@ -24,7 +24,7 @@ from anubis.model.errors import ConflictError, LeaseLostError, NoCapacityError, 
 from anubis.model.run import Event, Run, Step
 from anubis.model.status import Phase, Status
 from anubis.pipeline.chore_turns import ChoreTurns
-from anubis.pipeline.held_runs import LOOK_EVERY_S, Held, HeldRuns
+from anubis.pipeline.held_runs import LOOK_EVERY_S, SOON_S, Held, HeldRuns
 from anubis.pipeline.run_environment import is_needed_no_more
 from anubis.pipeline.stage_call import Answer, ask, fail, observe
 from anubis.pipeline.stage_pool import EnginePool, StagePool
@@ -157,7 +157,8 @@ class Reconciler:
             self._start_due()
         now_s = self._clock.monotonic_s()
         self.chores.take(now_s, early=not len(self.held))
-        times = [self.chores.next_s(), self.held.next_look_s(), *(held.look_s for held in self.held.idle())]
+        look_s = max(self.held.next_look_s(), now_s + SOON_S)
+        times = [self.chores.next_s(), look_s, *(held.look_s for held in self.held.idle())]
         # Runs that are already due wait for the end of a call, which wakes the loop.
         return min([time_s - now_s for time_s in times if time_s > now_s] + [self._look_every_s()])
 

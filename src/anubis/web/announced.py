@@ -10,6 +10,8 @@ from anubis.web.drivers import Drivers
 
 #: Interval between queries while changes are announced, seconds: it finds what was not announced, such as the end of a process.
 SLOW_S = 5.0
+#: Maximum wait for an attempt to connect at the end, seconds.
+CLOSE_S = 2.0
 
 
 class Announced:
@@ -41,7 +43,7 @@ class Announced:
             yield
         finally:
             self._listener.close()
-            thread.join()
+            thread.join(CLOSE_S)
 
     def _told(self, news: Collection[str]) -> None:
         if EVENTS in news and self._changes is not None:

@@ -19,7 +19,7 @@ MOST_BYTES = 16 << 20
 ARCHIVES, MOST_ARCHIVE_BYTES = ("/api/v1/scripts/", "/api/v1/archives"), 64 << 30
 #: Path of submissions by old clients, whose script archives are not read into memory, and the largest of these bodies.
 OLD_SUBMISSIONS, MOST_SUBMISSION_BYTES = "/api/job/descriptor", 3 << 30
-#: In the paths of the routes that receive records, whose replaced files have a limit of their own.
+#: In the paths of the routes that receive records, whose replaced files have a separate limit.
 RECORD = "/record/"
 #: Paths of signed reports, which proxies forward from other machines, and the largest of these bodies.
 HOOKS, MOST_HOOK_BYTES = "/api/v1/hooks/", 8 << 20

@@ -15,14 +15,14 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from anubis import __version__
-from anubis.api import joined as messages
 from anubis.api.errors import BLANK
-from anubis.api.joined import Orders, Turn, Work
+from anubis.api.machines import joined as messages
+from anubis.api.machines.joined import Orders, Turn, Work
 from anubis.api.runs import run_details_to_json
-from anubis.model import machine_token
 from anubis.model.errors import BadInputError, ElsewhereError, NotFoundError
-from anubis.model.joined import Assignment, JoinedWorker
 from anubis.model.launch import Handover
+from anubis.model.machines import token as machine_token
+from anubis.model.machines.joined import Assignment, JoinedWorker
 from anubis.model.run import Seen
 from anubis.pipeline.joined import handover, turns
 from anubis.web.answers import Answer, ProblemAnswer

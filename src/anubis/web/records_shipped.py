@@ -13,9 +13,9 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from anubis.model import machine_token
 from anubis.model.descriptor import Descriptor
 from anubis.model.errors import AnubisError
+from anubis.model.machines import token as machine_token
 from anubis.model.run import Run
 from anubis.record.replication import MOST_APPENDED_BYTES, MOST_REPLACED_BYTES
 from anubis.submission.bundle import bundle_of

@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FrameType
 from urllib.parse import urlsplit
 
@@ -15,6 +15,7 @@ import uvicorn
 from anubis.model.errors import AnubisError, BadInputError
 from anubis.pipeline import held_runs
 from anubis.settings import Settings
+from anubis.submission.person import person
 from anubis.web import log_lines
 from anubis.web.announced import Announced
 from anubis.web.app import application
@@ -57,7 +58,7 @@ def serve(settings: Settings, asked: Serving, started: Callable[[str], None]) ->
     """
     listener = listening(asked.listen)
     log_lines.set_up(asked.log_format)
-    settings = sandboxed(settings, os.environ)
+    settings = replace(sandboxed(settings, os.environ), client_id=person(settings))  # asks git once
     with contextlib.closing(listener), contextlib.closing(build(settings)) as installation:
         announced = Announced(settings.database_url)
         changes = Changes(installation.world.events.last, announced.look_every_s)

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from anubis.api import joined as messages
+from anubis.api.machines import joined as messages
 from anubis.api.runs import run_details_to_json, run_from_json
 from anubis.model.cause import Cause
 from anubis.model.errors import BadInputError
-from anubis.model.joined import Report
+from anubis.model.machines.joined import Report
 from anubis.model.run import Seen
 from anubis.testing import a_run
 from anubis.testing.builders import NOW_S, a_descriptor
@@ -62,16 +62,28 @@ MESSAGES = {
 }
 
 
+def without_run(plain):
+    """The form of a run grows with the interface; it is compared as a run."""
+    return {name: value for name, value in plain.items() if name != "run"}
+
+
 @pytest.mark.parametrize("name", MESSAGES)
 def test_recorded_messages_are_read(name):
     message, read = MESSAGES[name]
-    assert read(json.loads((RECORDED / name).read_text())) == message
+    found = read(json.loads((RECORDED / name).read_text()))
+    if isinstance(message, messages.Work):
+        assert run_from_json(found.run) == run_from_json(message.run) == RUN
+        found, message = replace(found, run={}), replace(message, run={})
+    assert found == message
 
 
 @pytest.mark.parametrize("name", [f"{kind}-{messages.PROTOCOL}.json" for kind in ("turn", "orders", "work")])
 def test_this_version_writes_what_is_recorded(name):
     message, _ = MESSAGES[name]
-    assert json.loads(json.dumps(messages.to_json(message))) == json.loads((RECORDED / name).read_text())
+    written = json.loads(json.dumps(messages.to_json(message)))
+    recorded = json.loads((RECORDED / name).read_text())
+    assert without_run(written) == without_run(recorded)
+    assert recorded.get("run", {}).keys() <= written.get("run", {}).keys(), "no field of a run is removed"
 
 
 def test_the_recorded_run_is_read():

@@ -41,13 +41,6 @@ def test_only_the_folders_that_are_named(folders):
 def test_none_where_benchmarks_run_in_a_sandbox(folders):
     allowed, _ = folders
     for environ, readable in (({}, False), ({"ANUBIS_DATA_FOLDERS": str(allowed)}, True)):
-        settings = Settings(
-            home=allowed,
-            database_url="sqlite://",
-            secrets=allowed,
-            prices=allowed,
-            data=allowed,
-            sandbox="on",
-        )
+        settings = Settings.from_env({"ANUBIS_HOME": str(allowed), "ANUBIS_SANDBOX": "on"})
         source = build(Surroundings(settings=settings, objects=FakeObjects(), environ=environ))
         assert (source.refusal(f"{allowed.as_uri()}/file") == "") is readable

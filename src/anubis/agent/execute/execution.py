@@ -15,8 +15,8 @@ from anubis.agent.observe.kernel import peak_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from anubis.agent.execute.limits import Limits
+    from anubis.agent.execute.sandbox.outside import Sandbox, Sandboxed
     from anubis.agent.observe.energy import Energy
-    from anubis.agent.sandbox.outside import Sandbox, Sandboxed
 
 #: Processes that outlive the benchmark have this long to exit by themselves, as ``tee`` does at the end of its input.
 _SETTLE_NS = 200_000_000

@@ -13,24 +13,34 @@ from anubis.model.errors import BadInputError
 from anubis.pipeline.lease_owner import described, is_dead
 from anubis.pipeline.worker import only_worker
 from anubis.settings import Settings
+from anubis.store.backups import whole
 from anubis.store.sql import sqlite_backups as backups
 
 
 @click.command()
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--full", is_flag=True, help="Write the whole installation to a new folder FILE.")
 @click.option(
     "--restore",
     is_flag=True,
     help="Replace the database with this backup; the database is kept under a new name.",
 )
 @json_option
-def backup(*, file: Path, restore: bool, as_json: bool) -> None:
+def backup(*, file: Path, full: bool, restore: bool, as_json: bool) -> None:
     """Write a copy of the database, or restore one.
 
-    Commands and workers may be active during a backup, and must have ended before a restore. Records are files: copy the
-    folder records as well.
+    Commands, workers and services may be active during a backup, and must have ended before a restore. Records are files:
+    --full also copies the records, the script archives, the chain and the prices, from SQLite and PostgreSQL. A full backup
+    is restored by anubis restore.
     """
     settings = Settings.from_env(os.environ)
+    if full:
+        if restore:
+            raise BadInputError(
+                "--full and --restore exclude one another", remedy="use anubis restore FOLDER"
+            )
+        _full(settings, file, as_json=as_json)
+        return
     database = backups.path_of(settings.database_url)
     if not restore:
         backups.backup(database, file)
@@ -52,6 +62,22 @@ def backup(*, file: Path, restore: bool, as_json: bool) -> None:
         terminal.line(f"restored {database}")
         if kept:
             terminal.line(f"the replaced database is {kept}")
+
+
+def _full(settings: Settings, folder: Path, *, as_json: bool) -> None:
+    written = whole.back_up(settings, folder, now_s=time.time())
+    if as_json:
+        json_output.show(
+            {
+                "backup": str(folder),
+                "size_bytes": written.size_bytes,
+                "runs": written.runs,
+                "without_record": written.without_record,
+            }
+        )
+        return
+    left = f", {written.without_record} of them without a record here" if written.without_record else ""
+    terminal.line(f"{folder} ({units.size(written.size_bytes)}): {written.runs} final runs{left}")
 
 
 def _check_drivers(database: Path) -> None:

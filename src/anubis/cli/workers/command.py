@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from anubis.api.joined import worker_to_json
+from anubis.api.machines.joined import worker_to_json
 from anubis.cli import terminal
 from anubis.cli.home import open_client
 from anubis.cli.params import json_option
@@ -63,7 +63,7 @@ _NAME = click.argument("name")
 @json_option
 @click.pass_context
 def worker(
-    ctx: click.Context, *, keeps_schedules: bool, url: str | None, as_json: bool, **given: Any
+    ctx: click.Context, /, *, keeps_schedules: bool, url: str | None, as_json: bool, **given: Any
 ) -> None:
     """Drive all unfinished runs, then exit; exit at once if another worker does. Started automatically when there are unfinished runs.
 
@@ -119,7 +119,9 @@ def _join(
 @worker.command()
 @_NAME
 @click.option(
-    "--out",
+    "--output",
+    "-o",
+    "out",
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Write the token to this private file, not to the standard output.",

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from anubis.client.protocol import tools as protocol
 from anubis.late import late
-from anubis.model import machine_token
 from anubis.model.errors import BadInputError, ConflictError, StoreError
-from anubis.model.joined import Assignment, JoinedWorker
 from anubis.model.labels import is_label
+from anubis.model.machines import token as machine_token
+from anubis.model.machines.joined import Assignment, JoinedWorker
 from anubis.model.run import Seen
 from anubis.pipeline import worker
 from anubis.pipeline.joined.turns import closed

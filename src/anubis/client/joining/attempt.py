@@ -23,7 +23,7 @@ from anubis.model.errors import (
     StoreError,
 )
 from anubis.model.identity import digest
-from anubis.model.joined import Report
+from anubis.model.machines.joined import Report
 from anubis.model.run import Observation, Run, Seen, Step, stepped
 from anubis.model.status import Status
 from anubis.pipeline.joined.matching import engine_of

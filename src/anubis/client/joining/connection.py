@@ -2,11 +2,9 @@
 
 from typing import Any
 
-import urllib3
-
-from anubis.api import joined as messages
-from anubis.api.joined import Orders, Turn, Work
-from anubis.client.remote.connection import CONNECT_S, ServiceConnection
+from anubis.api.machines import joined as messages
+from anubis.api.machines.joined import Orders, Turn, Work
+from anubis.client.remote.connection import ServiceConnection
 from anubis.model.errors import BadInputError
 from anubis.settings import Settings
 
@@ -24,8 +22,8 @@ class WorkerConnection(ServiceConnection):
 
     def turn(self, turn: Turn) -> Orders:
         """Report, and get all attempts that this worker must have; the answer may come after ``turn.wait_s``."""
-        timeout = urllib3.Timeout(connect=CONNECT_S, read=ANSWER_S + turn.wait_s)
-        return messages.orders_from_json(self.post(messages.TURN, messages.to_json(turn), timeout=timeout))
+        plain = self.post(messages.TURN, messages.to_json(turn), read_s=ANSWER_S + turn.wait_s)
+        return messages.orders_from_json(plain)
 
     def work(self, run_id: str, attempt: int) -> Work:
         """What is needed to start an attempt."""
@@ -39,7 +37,7 @@ class WorkerConnection(ServiceConnection):
         """Where the record of one role and rank is shipped to."""
         return self._address(f"runs/{run_id}/record/{attempt}/{role}/{rank}")
 
-    def _sent(self, method: str, address: str, options: dict[str, Any]) -> urllib3.BaseHTTPResponse:
+    def _sent(self, method: str, address: str, options: dict[str, Any]) -> Any:
         headers = {**options.pop("headers", {}), "Authorization": f"Bearer {self._token}"}
         answer = super()._sent(method, address, {**options, "headers": headers})
         if answer.status == _UNAUTHORISED:

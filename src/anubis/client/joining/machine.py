@@ -36,7 +36,7 @@ class HandedOver:
 
     def current(self, descriptor: Descriptor) -> SubmittedEnvironment:
         del descriptor
-        raise NotFoundError("a joined worker has no environment of its own for runs")
+        raise NotFoundError("a joined worker gives runs only what the service sends")
 
     def hand_over(self, run_ids: Sequence[str], environment: SubmittedEnvironment) -> None:
         self.known.update(dict.fromkeys(run_ids, environment))

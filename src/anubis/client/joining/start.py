@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from anubis.agent.execute import prctl
-from anubis.api.joined import Orders
+from anubis.api.machines.joined import Orders
 from anubis.client.joining.connection import WorkerConnection
 from anubis.client.joining.machine import ENGINES, Machine
 from anubis.client.joining.spool import Spool, Token

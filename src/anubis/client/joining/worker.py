@@ -12,13 +12,13 @@ import time
 from collections.abc import Callable
 
 from anubis import __version__
-from anubis.api.joined import PROTOCOL, Orders, Turn
+from anubis.api.machines.joined import PROTOCOL, Orders, Turn
 from anubis.client.joining.attempt import Attempt
 from anubis.client.joining.connection import TokenError, WorkerConnection
 from anubis.client.joining.machine import Machine
 from anubis.client.joining.spool import Spool
 from anubis.model.errors import AnubisError, BadInputError, ConflictError
-from anubis.model.joined import Report
+from anubis.model.machines.joined import Report
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 from anubis.contracts.datasets import StoredDataset
 from anubis.contracts.garbage import Expired, Garbage, Hold
 from anubis.contracts.runs import RunQuery
-from anubis.model.joined import Assignment, JoinedWorker
+from anubis.model.machines.joined import Assignment, JoinedWorker
 from anubis.model.problem import Problem
 from anubis.model.run import Run
 

@@ -63,7 +63,7 @@ class ServiceConnection:
         *,
         method: str = "POST",
         key: str | None = None,
-        **options: Any,
+        read_s: float = READ_S,
     ) -> Any:
         """The JSON answer to a JSON body. With an idempotency key, a request without an answer is repeated."""
         headers = {"Content-Type": "application/json", **({"Idempotency-Key": key} if key else {})}
@@ -73,7 +73,7 @@ class ServiceConnection:
             body=json.dumps(body).encode(),
             headers=headers,
             retries=_AGAIN if key else _ONCE,
-            **options,
+            timeout=urllib3.Timeout(connect=CONNECT_S, read=read_s),
         )
         return self._json(answer)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
-from anubis.api.joined import worker_from_json
+from anubis.api.machines.joined import worker_from_json
 from anubis.client.protocol import tools as protocol
 from anubis.client.remote.connection import ServiceConnection
 from anubis.client.remote.unavailable import unavailable

@@ -1,7 +1,7 @@
 """The sandbox of a benchmark on this machine: what bubblewrap shows to it, and as which user it runs.
 
 The benchmark sees the system, the folders that the operator names, its data, its scripts and its working folder. The
-agent starts it (``agent/sandbox``) and stays outside.
+agent starts it (``agent/execute/sandbox``) and stays outside.
 """
 
 import functools
@@ -54,10 +54,12 @@ _ETC = [
 ]
 #: Where the agent's modules are in a sandbox.
 _AGENT = "/anubis-agent"
-_START = f"import sys; sys.path.insert(0, {_AGENT!r}); from anubis.agent.sandbox.inside import main; main()"
+_START = f"import sys; sys.path.insert(0, {_AGENT!r}); from anubis.agent.execute.sandbox.inside import main; main()"
 #: Accelerators of this machine.
 _DEVICES = ("/dev/nvidia*", "/dev/kfd", "/dev/dri")
 _PROBE_S = 20
+#: User and group that own nothing.
+_OVERFLOW_ID = 65534
 #: All rights except those with which root becomes another user.
 _BECOMES_USER = ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
 
@@ -205,6 +207,8 @@ def _user(name: str) -> list[int] | None:
     """User and group of the benchmark; None: those of this process. Raises StageError."""
     if not _is_root():
         return None
+    if not name:
+        return [_OVERFLOW_ID, _OVERFLOW_ID]
     try:
         entry = pwd.getpwnam(name)
     except KeyError:

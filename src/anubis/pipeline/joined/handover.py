@@ -44,7 +44,7 @@ def read(folder: Path, name: str) -> Handover:
 
 
 def remove(folder: Path, name: str) -> None:
-    """Delete what an attempt gets; no error if there is nothing."""
+    """Delete what an attempt gets; no error if there is none."""
     _file(folder, name).unlink(missing_ok=True)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from anubis.model.descriptor import Descriptor
 from anubis.model.hardware import LOCAL
-from anubis.model.joined import Assignment, JoinedWorker
+from anubis.model.machines.joined import Assignment, JoinedWorker
 
 #: Between two labels in ``hardware.instance_type``.
 AND = "&"

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from anubis.contracts.joined import JoinedWorkers
+from anubis.contracts.machines.joined import JoinedWorkers
 from anubis.model.cause import Cause
 from anubis.model.errors import BadInputError, ConflictError
-from anubis.model.joined import Assignment, JoinedWorker, Report
+from anubis.model.machines.joined import Assignment, JoinedWorker, Report
 from anubis.model.run import Seen
 from anubis.pipeline.joined.matching import chosen
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from anubis.contracts.joined import Choose
+from anubis.contracts.machines.joined import Choose
 from anubis.model.errors import ConflictError, NotFoundError
-from anubis.model.joined import Assignment, JoinedWorker
+from anubis.model.machines.joined import Assignment, JoinedWorker
 from anubis.model.plain import from_plain, to_plain
 from anubis.store.sql.database import Database, Row, Session
 from anubis.store.text import json_text, packed, unpacked

@@ -103,7 +103,7 @@ async def submit(request: Request, installation: Asked) -> Response:
         if script:
             opened.callback(script.file.close)
         action_id = await run_in_threadpool(submitting.submit, installation, event, script)
-    service_of(request).changes.note()
+    service_of(request).wrote()
     return PlainTextResponse(action_id)
 
 
@@ -140,7 +140,7 @@ async def command(request: Request, action_id: str, actions: OfClient) -> Respon
             raise BadInputError("the command is too large", remedy="send a command event")
     cascade = submit_event.cancel_of(bytes(content), action_id, COMMANDS)
     command_id = await run_in_threadpool(actions.cancel, action_id, cascade=cascade)
-    service_of(request).changes.note()
+    service_of(request).wrote()
     return PlainTextResponse(command_id)
 
 

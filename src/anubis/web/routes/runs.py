@@ -157,7 +157,7 @@ def submit_batch(
         if key and (stored := runs.submission(key[0])):  # the same request arrived twice at the same time
             return Answer(_repeated_batch(installation, stored, digest), 200)
         raise
-    service_of(request).changes.note()
+    service_of(request).wrote()
     return Answer({"submissions": [{"run_ids": each} for each in ids], "warnings": problems}, 201)
 
 

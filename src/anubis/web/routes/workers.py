@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter, Response
 
-from anubis.api.joined import worker_to_json
+from anubis.api.machines.joined import worker_to_json
 from anubis.web.answers import Answer, NounRoute
 from anubis.web.service import Asking
 

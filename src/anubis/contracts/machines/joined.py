@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from anubis.model.joined import Assignment, JoinedWorker
+from anubis.model.machines.joined import Assignment, JoinedWorker
 
 
 class JoinedWorkers(Protocol):

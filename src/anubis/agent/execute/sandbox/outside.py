@@ -13,7 +13,7 @@ from signal import SIGKILL
 
 from anubis.agent.execute.child import CannotStartError
 from anubis.agent.execute.prctl import die_with_parent
-from anubis.agent.sandbox.control_group import ControlGroup
+from anubis.agent.execute.sandbox.control_group import ControlGroup
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,8 +58,10 @@ class Sandbox:
         wake: int,
     ) -> Sandboxed:
         """Start the command. ``wake`` is a pipe that gets a byte when a process has ended. Raises CannotStartError."""
-        for path in self._writable if self._user else ():
-            os.chown(path, *self._user)
+        if self._user:
+            user, group = self._user
+            for path in self._writable:
+                os.chown(path, user, group)
         given = {
             "command": command,
             "environment": {**environment, **self._environment},
@@ -142,7 +144,7 @@ class Sandboxed:
         for message in self._messages():
             _, is_benchmark, *row = message
             self._orphans += not is_benchmark
-            yield (self.pid if is_benchmark else -self.monitor * 1_000_000 - self._orphans), tuple(row)  # type: ignore[misc]
+            yield (self.pid if is_benchmark else -self.monitor * 1_000_000 - self._orphans), tuple(row)
 
     def kill(self) -> None:
         """Kill every process in the sandbox at once."""

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from anubis.api.json_values import Json
 from anubis.model.errors import BadInputError
-from anubis.model.joined import Assignment, JoinedWorker, Report
+from anubis.model.machines.joined import Assignment, JoinedWorker, Report
 from anubis.model.plain import from_plain, to_plain
 
 T = TypeVar("T")
