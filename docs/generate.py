@@ -14,6 +14,7 @@ from pathlib import Path
 
 import anubis.testing
 from anubis import settings
+from anubis.contracts import events
 from anubis.model import errors
 from anubis.model.cause import Cause
 
@@ -31,6 +32,7 @@ PUBLIC = [
     "anubis.client.protocol.tools",
     "anubis.client.protocol.schedules",
     "anubis.client.protocol.triggers",
+    "anubis.client.protocol.webhooks",
     "anubis.agent.emit",
     "anubis.contracts",
     "anubis.transfer.history_formats",
@@ -113,6 +115,11 @@ def is_settings(kind, module):
     return ours and bool(settings.variables(kind))
 
 
+def event_kinds():
+    rows = ["| Kind | When |", "|---|---|"]
+    return "\n".join([*rows, *(f"| `{kind}` | {meaning} |" for kind, meaning in events.KINDS.items())])
+
+
 #: Name of a part -> what makes it; ``module:function`` is imported only when a page has that part.
 PARTS = {
     "adapter_settings": adapter_settings,
@@ -120,6 +127,7 @@ PARTS = {
     "errors": "anubis.api.errors:reference",
     "descriptor": "anubis.describe:reference_markdown",
     "http_routes": "anubis.web.app:routes_table",
+    "event_kinds": event_kinds,
     "environment": "anubis.submission.environment.names:reference",
     "names": names,
     "settings": "anubis.settings:reference",

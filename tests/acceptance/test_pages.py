@@ -198,6 +198,7 @@ PREPARED = {
     "find-the-commit": alerting,
     "first-benchmark": examples,
     "import-a-history": files_of_others,
+    "keep-data": operated,
     "notify": alerting,
     "operate": operated,
     "python": lambda reader: None,

@@ -23,7 +23,7 @@ SCOPE = {
     "prometheus_client": {"web"},
     "psycopg": {"store/sql/drivers.py"},
     "pytest": {"testing/contracts"},
-    "pyarrow": {"histories/parquet.py"},
+    "pyarrow": {"histories/parquet.py", "transfer/daily/tables.py"},
     "pydantic": {"describe/check/validation.py", "reporting", "api", "web"},
     "rich": {"cli/views", "cli/sweeps"},
     "scipy": {"analysis"},

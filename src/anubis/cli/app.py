@@ -70,6 +70,7 @@ SECTIONS = {
         "import": "commands.exchange:import_",
         "export": "commands.exchange:export",
         "purge": "commands.purge:purge",
+        "archive": "keeping.archive:archive",
         "hold": "keeping.hold:hold",
         "expire": "keeping.expire:expire",
         "gc": "commands.gc:gc",

@@ -153,8 +153,11 @@ class LogIndex(Protocol):
         """Replace the index of these runs, in one transaction; runs that are not stored or not final are left out."""
         ...
 
-    def of(self, run_ids: Sequence[str]) -> "Mapping[str, Sequence[LogChunk]]":
-        """The index of each of these runs that has one, in the order of attempt, role, rank, stream and offset."""
+    def of(self, run_ids: Sequence[str], wanted: Sequence[int] = ()) -> "Mapping[str, Sequence[LogChunk]]":
+        """The index of each of these runs that has one, in the order of attempt, role, rank, stream and offset.
+
+        ``wanted`` are hashes of ``search.bitmaps``: chunks that cannot contain all of them are left out.
+        """
         ...
 
     def missing(self, *, before: int | None = None, limit: int = 64) -> Sequence[Unindexed]:

@@ -1,4 +1,4 @@
-"""Finds the lines of a piece that match: a plain text here, a regular expression in a process of its own."""
+"""Finds the lines of a piece that match: a plain text here, a regular expression in a separate process."""
 
 import json
 import signal

@@ -1,4 +1,4 @@
-"""Program that applies a regular expression to lines, in a process of its own: ``python -I -S``, standard library only.
+"""Program that applies a regular expression to lines, in a separate process: ``python -I -S``, standard library only.
 
 A pattern can take exponential time, and Python cannot interrupt it. Here it is ended by a signal of the kernel after a
 limit of CPU time for each piece, whatever the load of the machine is.

@@ -12,7 +12,6 @@ from anubis.model.errors import StoreError
 from anubis.record import layout
 from anubis.record.layout import STREAMS
 from anubis.record.validation import DamagedError
-from anubis.search import bitmaps
 from anubis.search.lines import around, shown
 from anubis.search.matchers import Hit, Matcher, matcher
 from anubis.search.pieces import Arrivals, Piece, pieces
@@ -40,7 +39,7 @@ class Searcher:
         with closing(matcher(query.pattern, regex=query.regex, ignore_case=query.ignore_case)) as matching:
             page = _Page(query, matching, self._records, self._clock)
             for rows in self._batches(query):
-                indexed = self._index.of([row.id for row in rows if row.status.final])
+                indexed = self._index.of([row.id for row in rows if row.status.final], matching.needed)
                 for row in rows:
                     if not page.search(row, indexed.get(row.id)):
                         return page.done()
@@ -171,11 +170,7 @@ class _Page:
 
     def _of_index(self, chunks: Sequence[LogChunk]) -> Iterator[_Part]:
         for chunk in chunks:
-            if (
-                bitmaps.may_contain(chunk.bitmap, self._matching.needed)
-                and self._wanted(chunk.key, chunk.stream)
-                and self._in_time(chunk.first_s, chunk.last_s)
-            ):
+            if self._wanted(chunk.key, chunk.stream) and self._in_time(chunk.first_s, chunk.last_s):
                 files = RoleFiles(self._records, chunk.key)
                 yield _Part(
                     chunk.key,

@@ -17,9 +17,9 @@ from anubis.store.joined.stored import StoredJoinedWorkers
 from anubis.store.leases import StoredLeases
 from anubis.store.logs.index import StoredLogIndex
 from anubis.store.points import StoredPoints
+from anubis.store.receivers.sinks import StoredHolds, StoredSinks
 from anubis.store.runs import StoredRuns
 from anubis.store.schedules.stored import StoredSchedules
-from anubis.store.sinks import StoredHolds, StoredSinks
 from anubis.store.sql.database import Database, Session, statements_of
 from anubis.store.sql.drivers import BUSY_S, driver_for
 from anubis.store.sql.sqlite_reading import may_be_readable

@@ -3,6 +3,8 @@
 import os
 import pwd
 import subprocess
+from functools import lru_cache
+from pathlib import Path
 
 from anubis.model.errors import BadInputError, disk_error
 from anubis.record import access
@@ -15,7 +17,9 @@ _LONGEST = 200
 
 def person(settings: Settings) -> str:
     """The name in the settings; else the kept one, git's ``user.name``, the full name of the login, or the login name."""
-    return settings.client_id or _kept_name(settings) or _git_name() or _login_name()
+    return (
+        settings.client_id or _kept_name(settings) or _git_name(Path.cwd(), _git_settings()) or _login_name()
+    )
 
 
 def keep_name(settings: Settings, name: str | None) -> None:
@@ -47,7 +51,17 @@ def _kept_name(settings: Settings) -> str:
     return "".join(char for char in text.strip()[:_LONGEST] if char.isprintable())
 
 
-def _git_name() -> str:
+def _git_settings() -> tuple[tuple[str, str], ...]:
+    """The variables that decide which files git reads."""
+    return tuple(
+        (name, value)
+        for name, value in os.environ.items()
+        if name.startswith("GIT_") or name in {"HOME", "XDG_CONFIG_HOME", "PATH"}
+    )
+
+
+@lru_cache(maxsize=16)  # a service would start git for each request
+def _git_name(_folder: Path, _settings: tuple[tuple[str, str], ...]) -> str:
     """The ``user.name`` that git uses in the current folder; empty if there is none."""
     try:
         answer = subprocess.run(

@@ -31,6 +31,12 @@ class Answer(Response):
         return json.dumps(finite(content), separators=(",", ":")).encode()
 
 
+class Content(Response):
+    """Bytes."""
+
+    media_type = "application/octet-stream"
+
+
 class ProblemAnswer(Answer):
     """Problem details."""
 

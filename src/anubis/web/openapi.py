@@ -42,6 +42,12 @@ def openapi_of(app: FastAPI) -> Json:
     for operations in document["paths"].values():
         for operation in operations.values():
             operation["responses"].pop("422", None)
+            for answer in operation["responses"].values():
+                for kind, content in answer.get("content", {}).items():
+                    if (
+                        kind == "application/json"
+                    ):  # FastAPI documents answers of other classes than its own as text
+                        content["schema"] = {"type": "object"}
             operation["responses"]["default"] = _ERROR
     return document
 

@@ -13,6 +13,10 @@ MEDIA_TYPE = "text/event-stream"
 #: After this time without an event a comment is sent, by which a client knows that the connection works; seconds.
 ALIVE_EVERY_S = 5.0
 ALIVE = ": alive\n\n"
+#: What a route that also answers with a stream documents.
+DOCUMENTED: dict[int | str, dict[str, Any]] = {
+    200: {"content": {MEDIA_TYPE: {"schema": {"type": "string", "description": "Server-sent events."}}}}
+}
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 

@@ -14,6 +14,7 @@ from anubis.describe.drafting import DescriptorText
 from anubis.model.errors import AnubisError, BadInputError, NotFoundError
 from anubis.model.status import Status
 from anubis.record.reading import Record
+from anubis.sealing.chain import Head
 from anubis.search.query import LogQuery
 from support.git import git
 from support.processes import until
@@ -265,7 +266,6 @@ def test_what_is_not_possible_is_said_with_the_remedy(client, kind, tmp_path):
         client.workers.run,
         client.workers.keep_schedules,
         lambda: client.histories.read(["x.csv"]),
-        client.records.compare_chain,
         lambda: client.datasets.export("x", tmp_path / "x"),
     ):
         with pytest.raises(BadInputError, match="not possible through the service") as caught:
@@ -274,6 +274,24 @@ def test_what_is_not_possible_is_said_with_the_remedy(client, kind, tmp_path):
     assert not client.workers.start()
     assert not client.workers.pick_up()
     assert json.dumps(client.runs.engines())
+
+
+def test_the_chain_is_compared_with_what_is_stored(client, embedded, settings, bench):
+    (run,) = ended(client, bench())
+    client.records.seal()
+    report = client.records.compare_chain()
+    assert report == embedded.records.compare_chain()
+    assert report.damaged == ()
+    assert client.records.compare_chain(known=report.head).unchanged == report.unchanged
+    with (embedded.records.folder(run.id) / "stdout").open("ab") as file:
+        file.write(b"forged")
+    (damaged,) = client.records.compare_chain().damaged
+    assert damaged.run_id == run.id
+    assert any("stdout" in name for name in damaged.changed)
+    with pytest.raises(AnubisError, match="chain"):
+        client.records.compare_chain(known=Head(10**6, report.head.sha256))
+    client.runs.purge([run.id])
+    assert client.records.compare_chain().purged == report.purged + 1
 
 
 def test_the_output_of_runs_is_searched(client, embedded, bench):

@@ -171,3 +171,11 @@ def test_rules_that_are_not_valid_delete_nothing():
     chore = Retention(house.world, house.store.holds, broken, house.purged.extend)
     assert chore.turn() is None
     assert house.left() == {run_id}
+
+
+def test_the_runs_of_a_sweep_in_progress_remain(monkeypatch):
+    house = House(Rule(run_s=DAY_S))
+    member = house.run(days=3, point=False, family_id="a-sweep")
+    monkeypatch.setattr(house.store.sweeps, "running", lambda: {"a-sweep": 1})
+    assert [each for page in house.chore.expire() for each in page] == []
+    assert house.left() == {member}

@@ -1,7 +1,7 @@
 """``anubis search``: lines in the output of all runs."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -101,29 +101,48 @@ def search(
             limit=limit,
             after=_place(after),
         )
-        lines: list[FoundLine] = []
-        unsearched: dict[str, str] = {}
-        rest: LogPlace | None = None
-        for page in _pages(client, query):
-            if not as_json:
-                _show(client, page)
-            lines += page.lines
-            unsearched |= {each.run_id: each.reason for each in page.unsearched}
-            rest = page.next
+        found = _found(client, query, shows=not as_json)
     if as_json:
         json_output.show(
             {
-                "lines": list(map(line_to_json, lines)),
-                "next": cursor_of(rest) if rest else None,
-                "unsearched": [{"run_id": run_id, "reason": why} for run_id, why in unsearched.items()],
+                "lines": list(map(line_to_json, found.lines)),
+                "next": cursor_of(found.rest) if found.rest else None,
+                "unsearched": [{"run_id": run_id, "reason": why} for run_id, why in found.unsearched.items()],
             }
         )
-        return
-    for run_id, why in unsearched.items():
+    else:
+        _note(found)
+
+
+@dataclass(slots=True)
+class _Found:
+    """What several pages contain."""
+
+    lines: list[FoundLine] = field(default_factory=list)
+    #: Run id -> why it was not searched.
+    unsearched: dict[str, str] = field(default_factory=dict)
+    #: Where the search continues; None: it is complete.
+    rest: LogPlace | None = None
+
+
+def _found(client: "Client", query: LogQuery, *, shows: bool) -> _Found:
+    """The lines of all pages, which are also shown as they come."""
+    found = _Found()
+    for page in _pages(client, query):
+        if shows:
+            _show(client, page)
+        found.lines += page.lines
+        found.unsearched |= {each.run_id: each.reason for each in page.unsearched}
+        found.rest = page.next
+    return found
+
+
+def _note(found: _Found) -> None:
+    for run_id, why in found.unsearched.items():
         terminal.warn(f"the output of run {run_id} was not searched: {why}")
-    if rest:
-        terminal.note(f"more lines may match: add --after {cursor_of(rest)}")
-    elif not lines:
+    if found.rest:
+        terminal.note(f"more lines may match: add --after {cursor_of(found.rest)}")
+    elif not found.lines:
         terminal.note("no line matches")
 
 

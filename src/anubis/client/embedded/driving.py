@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anubis.contracts.chores import Chore
@@ -9,24 +11,32 @@ from anubis.late import late
 from anubis.model.errors import FullError, ReadOnlyError
 from anubis.model.run import Run
 from anubis.pipeline import worker
+from anubis.pipeline.chores.event_relay import EventRelay
 from anubis.pipeline.completion import Waiting
 from anubis.pipeline.held_runs import LOOK_EVERY_S
 from anubis.pipeline.lease_owner import new_owner
 from anubis.pipeline.reconciler import Reconciler
+from anubis.store import FolderObjects
 from anubis.suites.sweep_chore import SweepChore
-from anubis.wiring import Installation
+from anubis.wiring import Installation, surroundings_of
 
 if TYPE_CHECKING:
+    from anubis.notifiers import event_webhook
     from anubis.pipeline.chores import retention as retention_chore
     from anubis.pipeline.chores import scheduler
     from anubis.search import indexing
     from anubis.submission import retention_rules
     from anubis.suites.sweep_state import SweepState
+    from anubis.transfer.daily import archive
+    from anubis.transfer.daily import chore as archiving
 else:  # only a worker that does not end reads descriptors, and needs numpy for the index of the output
+    event_webhook = late("anubis.notifiers.event_webhook")
     scheduler = late("anubis.pipeline.chores.scheduler")
     indexing = late("anubis.search.indexing")
     retention_chore = late("anubis.pipeline.chores.retention")
     retention_rules = late("anubis.submission.retention_rules")
+    archive = late("anubis.transfer.daily.archive")
+    archiving = late("anubis.transfer.daily.chore")
 
 #: How long a run in the foreground waits for a database that does not answer, seconds.
 PATIENCE_S = 120.0
@@ -72,6 +82,13 @@ def _drive(installation: Installation, driver: Reconciler, until: Callable[[], b
         worker.start(installation.settings.home)
 
 
+def event_relay(installation: Installation) -> EventRelay:
+    """The chore that delivers events; it loads what posts them when there is a webhook with events."""
+    store, surroundings = installation.store, surroundings_of(installation.settings)
+    publisher = cache(lambda: event_webhook.build(surroundings))
+    return EventRelay(store.sinks, store.events, publisher, installation.clock)
+
+
 def retention(installation: Installation) -> "retention_chore.Retention":
     """The chore that deletes what the retention rules no longer keep."""
     return retention_chore.Retention(
@@ -79,7 +96,13 @@ def retention(installation: Installation) -> "retention_chore.Retention":
         installation.store.holds,
         lambda: retention_rules.of_installation(installation.settings),
         installation.sealer.note_purged,
+        lambda: archived_before_s(installation.settings.archive),
     )
+
+
+def archived_before_s(folder: Path | None) -> float:
+    """What ended before this time (UTC seconds) is in the data sets; infinite if there is no archive."""
+    return math.inf if folder is None else archive.Archive(FolderObjects(folder)).index().before_s
 
 
 def reconciler(
@@ -98,7 +121,7 @@ def reconciler(
     installation.store.keep_room()
     chores: list[Chore] = [
         installation.relay,
-        installation.event_relay,
+        event_relay(installation),
         installation.sealer,
         sweeps or SweepChore(installation.world),
     ]
@@ -112,6 +135,8 @@ def reconciler(
             )
         )
         chores.append(retention(installation))
+        if (folder := installation.settings.archive) is not None:
+            chores.append(archiving.Archiving(installation.world, folder, FolderObjects(folder)))
 
     def note(run: Run) -> None:
         installation.sealer.note(run)

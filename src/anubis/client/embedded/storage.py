@@ -1,7 +1,8 @@
 """Space in the home folder of this installation."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from anubis.client.embedded.references import find_run
 from anubis.client.protocol import tools as protocol
@@ -11,13 +12,15 @@ from anubis.contracts.sweeps import SweepPhase
 from anubis.late import late
 from anubis.model.errors import BadInputError
 from anubis.model.run import Event
-from anubis.store import garbage
+from anubis.store import FolderObjects, garbage
 from anubis.submission.person import person
 from anubis.wiring import Installation
 
 if TYPE_CHECKING:
     from anubis.client.embedded import driving
-else:
+    from anubis.transfer.daily import archive
+else:  # "anubis gc" needs none of them
+    archive = late("anubis.transfer.daily.archive")
     driving = late("anubis.client.embedded.driving")
 
 #: More sweeps than an installation has.
@@ -67,6 +70,14 @@ class Storage(protocol.Storage):
     def release(self, refs: Sequence[str]) -> Sequence[str]:
         ids = self._ids(refs)
         return self._holds.remove(ids, self._events(ids, RELEASED_EVENT, ""))
+
+    def archive(self, folder: Path, *, today: bool = False) -> Sequence[Mapping[str, Any]]:
+        with archive.locked(folder) as is_writer:
+            if not is_writer:
+                raise BadInputError(
+                    f"another process writes the archive {folder}", remedy="try again when it has ended"
+                )
+            return archive.Archive(FolderObjects(folder)).write(self._world, today=today)
 
     def expire(self, *, dry_run: bool = False) -> Sequence[Expired]:
         pages = driving.retention(self._installation).expire(dry_run=dry_run)

@@ -19,7 +19,7 @@ from anubis.submission.environment import adding
 from anubis.submission.needs import with_needs
 from anubis.submission.person import person
 from anubis.submission.refusals import not_inherited, only_recorded
-from anubis.submission.submit import as_control, runs_of
+from anubis.submission.submit import Submission, as_control, runs_of
 from anubis.wiring import Installation
 
 
@@ -134,12 +134,18 @@ def _runs(
     warned: Callable[[Path, Problem], None] | None,
     overlays: Sequence[Path] = (),
 ) -> tuple[list[tuple[Run, str]], list[Event]]:
-    settings, world = installation.settings, installation.world
     key = stored_script(installation, script)
     measured = [file for file in files for _ in range(2)] if control else files
     submissions = submissions_of(measured, overrides=overrides, script=key, warned=warned, overlays=overlays)
     if control:
         submissions = [*map(as_control, submissions)]
+    return _new_runs(installation, submissions, rounds)
+
+
+def _new_runs(
+    installation: Installation, submissions: Sequence[Submission], rounds: int
+) -> tuple[list[tuple[Run, str]], list[Event]]:
+    settings, world = installation.settings, installation.world
     return runs_of(
         submissions,
         engines=world.engines,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from anubis.contracts.datasets import StoredDataset
 from anubis.contracts.garbage import Expired, Garbage, Hold
@@ -123,6 +123,13 @@ class Storage(Protocol):
 
     def release(self, refs: Sequence[str]) -> Sequence[str]:
         """End holds; the ids of the runs that were held."""
+        ...
+
+    def archive(self, folder: Path, *, today: bool = False) -> Sequence[Mapping[str, Any]]:
+        """Write daily data sets to a folder on this machine; the manifests that were written.
+
+        With ``today`` also those of the day that has not ended. Raises BadInputError if another process writes them.
+        """
         ...
 
     def expire(self, *, dry_run: bool = False) -> Sequence[Expired]:

@@ -11,14 +11,13 @@ from anubis.api.search.found import page_from_json, query_to_params
 from anubis.client.protocol import runs as protocol
 from anubis.client.remote import following
 from anubis.client.remote.connection import ServiceConnection
-from anubis.client.remote.unavailable import unavailable
 from anubis.model.errors import NotFoundError
 from anubis.model.run import Run
 from anubis.record.environment import RecordedEnvironment, recorded
 from anubis.record.files import FileState
 from anubis.record.layout import BENCHMARK, FIRST_RANK, STDERR, STDOUT
-from anubis.sealing.chain import Head
-from anubis.sealing.sealer import ChainReport
+from anubis.sealing.chain import BrokenChainError, Head
+from anubis.sealing.sealer import ChainReport, Damaged
 from anubis.search.following import OutputLine, line_from_json
 from anubis.search.query import LogPage, LogQuery
 
@@ -125,10 +124,22 @@ class Records(protocol.Records):
     def compare_chain(
         self,
         *,
-        known: Head | None = None,  # noqa: ARG002  not possible
-        progress: Callable[[int, int], None] | None = None,  # noqa: ARG002
+        known: Head | None = None,
+        progress: Callable[[int, int], None] | None = None,  # noqa: ARG002  the service answers at the end
     ) -> ChainReport:
-        raise unavailable(self._connection, "comparing the chain with what is stored")
+        body = {"head": None if known is None else str(known)}
+        answer = self._connection.post("seals/comparison", body)
+        if answer["broken"] is not None:
+            raise BrokenChainError(answer["broken"])
+        return ChainReport(
+            head=Head.of(answer["head"]),
+            unchanged=answer["unchanged"],
+            purged=answer["purged"],
+            damaged=tuple(
+                Damaged(run_id=each["run_id"], changed=tuple(each["changed"])) for each in answer["damaged"]
+            ),
+            unsealed=tuple(answer["unsealed"]),
+        )
 
     def _listed(self, run: Run) -> Any:
         return self._connection.get(f"runs/{run.id}/record", [("attempt", str(run.attempt))])

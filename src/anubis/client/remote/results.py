@@ -38,13 +38,13 @@ class Results(protocol.Results):
     ) -> Sequence[SampleBlock]:
         params = [("metric", metric) for metric in metrics]
         params += [("most", str(most))] if most is not None else []
-        answer = self._connection.get(f"runs/{quote(ref, safe='')}/samples", params)
+        answer = self._connection.get(f"runs/{quote(ref, safe='')}/sample-blocks", params)
         return list(map(columns_from_json, answer["samples"]))
 
     def follow(self, ref: str, metrics: Sequence[str] = ()) -> Iterator[Sequence[FollowedSamples]]:
         run_id = run_from_json(self._connection.get(f"runs/{quote(ref, safe='')}")).id
         params = [("metric", metric) for metric in metrics]
-        for data in following.resumed(self._connection, f"runs/{run_id}/samples", params):
+        for data in following.resumed(self._connection, f"runs/{run_id}/sample-blocks", params):
             if "samples" in data:
                 yield [
                     FollowedSamples(

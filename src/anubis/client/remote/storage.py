@@ -1,10 +1,13 @@
 """Space in the home folder of a service."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from anubis.api.operations import expired_from_json, garbage_from_json, hold_from_json
 from anubis.client.protocol import tools as protocol
 from anubis.client.remote.connection import ServiceConnection
+from anubis.client.remote.unavailable import unavailable
 from anubis.contracts.garbage import Expired, Garbage, Hold
 
 
@@ -30,6 +33,9 @@ class Storage(protocol.Storage):
     def release(self, refs: Sequence[str]) -> Sequence[str]:
         released: list[str] = self._connection.post("holds/release", {"runs": list(refs)})["released"]
         return released
+
+    def archive(self, folder: Path, *, today: bool = False) -> Sequence[Mapping[str, Any]]:  # noqa: ARG002  not possible
+        raise unavailable(self._connection, "writing data sets")
 
     def expire(self, *, dry_run: bool = False) -> Sequence[Expired]:
         answer = self._connection.post("storage/expire", {"dry_run": dry_run})

@@ -37,12 +37,13 @@ class Due(Protocol):
 
 
 D = TypeVar("D", bound=Due)
+D_co = TypeVar("D_co", bound=Due, covariant=True)
 
 
-class Queue(Protocol[D]):
+class Queue(Protocol[D_co]):
     """Rows that are claimed under leases; ``Deliveries`` and ``Sinks`` have these methods."""
 
-    def claim(self, owner: str, *, now_s: float, lease_s: float, limit: int) -> Sequence[D]: ...
+    def claim(self, owner: str, *, now_s: float, lease_s: float, limit: int) -> Sequence[D_co]: ...
 
     def renew(self, owner: str, numbers: Sequence[int], *, now_s: float, lease_s: float) -> Sequence[int]: ...
 

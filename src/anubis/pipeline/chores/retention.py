@@ -1,6 +1,7 @@
 """Deletes what the retention rules no longer keep."""
 
 import logging
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from anubis.contracts.events import EXPIRED_EVENT, PURGED_EVENT
@@ -45,12 +46,17 @@ class Retention:
         holds: Holds,
         rules: Callable[[], Sequence[Rule]],
         note_purged: Callable[[Iterable[str]], None],
+        archived_before_s: Callable[[], float] = lambda: math.inf,
     ) -> None:
-        """``note_purged`` adds runs without a record to the chain of the home folder."""
+        """``note_purged`` adds runs without a record to the chain of the home folder.
+
+        Runs that ended after ``archived_before_s`` (UTC seconds) are not in the data sets yet, and remain.
+        """
         self._world = world
         self._holds = holds
         self._rules = rules
         self._note_purged = note_purged
+        self._archived_before_s = archived_before_s
         self._next_s = 0.0
         self._pages: Iterator[Sequence[Expired]] | None = None
 
@@ -82,6 +88,7 @@ class Retention:
         alerted, needed = references(self._world)
         query = RunQuery(statuses=_FINAL, until_s=now_s - first_s, limit=_ALL, newest_first=False)
         rows = self._world.runs.find(query)
+        before_s = self._archived_before_s()
         for start in range(0, len(rows), PAGE):
             page = rows[start : start + PAGE]
             held = set(self._holds.held([row.id for row in page]))
@@ -89,6 +96,7 @@ class Retention:
                 expired
                 for row in page
                 if row.id not in held | alerted
+                and (row.ended_s or 0.0) < before_s
                 and (expired := self._due(row, rules, now_s, is_needed=row.id in needed))
             ]
             yield due if dry_run else self._deleted(due, now_s)
@@ -181,11 +189,12 @@ def references(world: World) -> tuple[set[str], set[str]]:
     for series in world.points.series():
         blocks = world.points.histories([series.series_key], list(series.metrics), most=BASELINE_RUNS)
         needed.update(run_id for block in blocks for run_id in block.run_ids)
-    families = {sweep.id for sweep in world.sweeps.running()}
-    for row in world.runs.find(RunQuery(statuses=_UNFINISHED, limit=_ALL)):
-        parent_id = world.runs.get(row.id).parent_id
+    families = set(world.sweeps.running())
+    for unfinished in world.runs.find(RunQuery(statuses=_UNFINISHED, limit=_ALL)):
+        parent_id = world.runs.get(unfinished.id).parent_id
         needed.update({parent_id} if parent_id else ())
-        families.update({row.family_id} if row.family_id else ())
+        families.update({unfinished.family_id} if unfinished.family_id else ())
     for family_id in families:
-        needed.update(row.id for row in world.runs.find(RunQuery(family_id=family_id, limit=_ALL)))
+        members = world.runs.find(RunQuery(family_id=family_id, limit=_ALL))
+        needed.update(member.id for member in members)
     return alerted, needed

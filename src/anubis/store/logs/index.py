@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from anubis.contracts.records import LogChunk, RecordKey, Unindexed
 from anubis.record.layout import STREAMS
+from anubis.search.bitmaps import may_contain
 from anubis.store.rows import id_bytes, id_text
 from anubis.store.sql.database import Database, Row, Session, chunked
 
@@ -36,14 +37,17 @@ class StoredLogIndex:
 
         self._database.transact(work)
 
-    def of(self, run_ids: Sequence[str]) -> Mapping[str, Sequence[LogChunk]]:
+    def of(self, run_ids: Sequence[str], wanted: Sequence[int] = ()) -> Mapping[str, Sequence[LogChunk]]:
         """See the contract."""
         found: dict[str, list[LogChunk]] = {}
+        last, run_id, chunks = b"", "", list[LogChunk]()
         for ids in chunked(map(id_bytes, run_ids), _BATCH):
             for row in self._database.rows("log_chunks", ids=list(ids)):
-                run_id = id_text(row.id)
-                chunks = found.setdefault(run_id, [])
-                if row.bitmap is not None:  # else the run has no output
+                if row.id != last:
+                    last, run_id = row.id, id_text(row.id)
+                    chunks = found.setdefault(run_id, [])
+                # Without a bitmap the run has no output.
+                if row.bitmap is not None and may_contain(row.bitmap, wanted):
                     chunks.append(_chunk(run_id, row))
         return found
 

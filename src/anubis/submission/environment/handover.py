@@ -53,8 +53,9 @@ class HomeEnvironments:
         content = json.dumps({"variables": environment.variables, "secrets": environment.secrets}).encode()
         try:
             access.make_folder(str(self._folder))
-            for run_id in run_ids:
-                _write_private(self._file(run_id), content)
+            for number, run_id in enumerate(run_ids):
+                if not number or not _linked(self._file(run_ids[0]), self._file(run_id)):
+                    _write_private(self._file(run_id), content)
         except OSError as error:
             self.remove(run_ids)
             raise disk_error(
@@ -142,6 +143,15 @@ def _texts(values: Mapping[str, str]) -> dict[str, str]:
     if not all(isinstance(value, str) for value in values.values()):
         raise TypeError("not a mapping of text")
     return dict(values)
+
+
+def _linked(file: Path, name: Path) -> bool:
+    """Give a file, which nothing changes, another name; False where that is not possible. Quicker than a new file."""
+    try:
+        name.hardlink_to(file)
+    except OSError:  # for example too many names, or a file system without links
+        return False
+    return True
 
 
 def _write_private(path: Path, content: bytes, *, replace: bool = True) -> None:

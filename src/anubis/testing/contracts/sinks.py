@@ -38,11 +38,11 @@ class SinksContract:
     """Sinks, their positions and their leases."""
 
     def test_a_sink_is_found_by_a_prefix(self, store: Any) -> None:
-        sink = a_sink(kinds=("final", "placed"), secret="one two")
+        sink = a_sink(kinds=("final", "placed"), secret="one two")  # noqa: S106
         store.sinks.add(sink)
         store.sinks.add(a_sink())
         assert replace(store.sinks.get(sink.id), no=None) == sink
-        assert [each.id for each in store.sinks.find()][0] == sink.id
+        assert store.sinks.find()[0].id == sink.id
         for wrong in ("", sink.id[:4], new_run_id()):
             with pytest.raises(NotFoundError):
                 store.sinks.get(wrong)

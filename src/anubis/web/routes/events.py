@@ -23,7 +23,7 @@ router = APIRouter(route_class=NounRoute, tags=["events"])
 MOST = 1000
 
 
-@router.get("/events", summary="Events of runs")
+@router.get("/events", summary="Events of runs", responses=streams.DOCUMENTED)
 def events(
     *,
     request: Request,

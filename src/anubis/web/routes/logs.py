@@ -1,11 +1,12 @@
 """The output of runs: of one run, followed, and searched over all."""
 
+import asyncio
 import itertools
 from functools import partial
 from typing import Annotated
 
-from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
 
 from anubis.api.search.found import page_to_json, place_of
 from anubis.client import Client
@@ -28,14 +29,14 @@ router = APIRouter(route_class=NounRoute, tags=["logs"])
 
 #: Searches at the same time; others wait without a thread, so that they delay no other request.
 MOST_SEARCHES = 4
-_searches = CapacityLimiter(MOST_SEARCHES)
+_searches = asyncio.Semaphore(MOST_SEARCHES)
 #: Most lines of one page of the output of a run.
 MOST_PRINTED = 10_000
 #: Largest rank.
 MOST_REPLICAS = 1_000_000
 
 
-@router.get("/runs/{ref}/logs", summary="Output of a run")
+@router.get("/runs/{ref}/logs", summary="Output of a run", responses=streams.DOCUMENTED)
 def logs(
     *,
     ref: str,
@@ -142,7 +143,8 @@ async def search(
         limit=limit,
         after=place_of(cursor) if cursor else None,
     )
-    return await to_thread.run_sync(work, limiter=_searches)
+    async with _searches:
+        return await run_in_threadpool(work)
 
 
 def _page(client: Asking, refs: list[str], **conditions: object) -> Response:

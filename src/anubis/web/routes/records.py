@@ -11,6 +11,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from fastapi import Path as Place
 from fastapi.responses import StreamingResponse
+from pydantic import Field
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 
@@ -18,8 +19,9 @@ from anubis.api.runs import run_details_to_json
 from anubis.client.protocol.runs import Records
 from anubis.contracts.records import RecordKey
 from anubis.model.errors import BadInputError
-from anubis.web.answers import Answer, NounRoute
-from anubis.web.descriptors import ARCHIVE, MOST_NUMBER
+from anubis.sealing.chain import BrokenChainError, Head
+from anubis.web.answers import Answer, Content, NounRoute
+from anubis.web.descriptors import ARCHIVE, MOST_NUMBER, Strict
 from anubis.web.service import Asked, Asking
 
 router = APIRouter(route_class=NounRoute, tags=["records"])
@@ -62,7 +64,11 @@ def files(
     )
 
 
-@router.get("/runs/{ref}/record/{attempt}/{role}/{rank}/{file:path}", summary="Bytes of a file of a record")
+@router.get(
+    "/runs/{ref}/record/{attempt}/{role}/{rank}/{file:path}",
+    summary="Bytes of a file of a record",
+    response_class=Content,
+)
 def content(
     *,
     ref: str,
@@ -89,7 +95,7 @@ def content(
             str(error), remedy="use a name from the list of the files of the record"
         ) from error
     headers = {"File-Size": str(state.size_bytes), "File-Modified": repr(state.modified_s)} if state else {}
-    return Response(data, media_type="application/octet-stream", headers=headers)
+    return Content(data, headers=headers)
 
 
 @router.post("/runs/{ref}/extraction", summary="Read the samples from the record again")
@@ -166,6 +172,35 @@ async def _saved(request: Request, file: Path) -> str:
             digest.update(piece)
             await run_in_threadpool(out.write, piece)
     return digest.hexdigest()
+
+
+class ComparisonBody(Strict):
+    """A comparison of the chain with what is stored."""
+
+    head: str | None = Field(None, description="NUMBER:SHA256, a head of the chain that was noted earlier.")
+
+
+@router.post("/seals/comparison", summary="Compare the chain of this installation with what is stored")
+def compare_chain(body: ComparisonBody, client: Asking) -> Response:
+    """Every run of the chain, compared with its record and its values. ``broken`` says how the chain itself was changed."""
+    try:
+        known = None if body.head is None else Head.of(body.head)
+    except ValueError as error:
+        raise BadInputError(str(error), remedy="use the head that anubis record verify printed") from error
+    try:
+        report = client.records.compare_chain(known=known)
+    except BrokenChainError as error:
+        return Answer({"broken": error.message})
+    return Answer(
+        {
+            "broken": None,
+            "head": str(report.head),
+            "unchanged": report.unchanged,
+            "purged": report.purged,
+            "damaged": [{"run_id": each.run_id, "changed": list(each.changed)} for each in report.damaged],
+            "unsealed": list(report.unsealed),
+        }
+    )
 
 
 @router.post("/seals", summary="Add runs to the chain of this installation")

@@ -27,7 +27,7 @@ def summaries(ref: str, client: Asking) -> Response:
     return Answer({"metrics": list(map(summary_to_json, client.results.summaries(ref)))})
 
 
-@router.get("/runs/{ref}/samples", summary="Samples of several metrics")
+@router.get("/runs/{ref}/sample-blocks", summary="Samples of several metrics", responses=streams.DOCUMENTED)
 def all_samples(
     *,
     ref: str,

@@ -2,6 +2,7 @@
 
 import hashlib
 import itertools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,6 +21,7 @@ from anubis.model.plain import to_plain
 from anubis.model.problem import Problem
 from anubis.model.run import Run
 from anubis.model.status import Status
+from anubis.record.layout import is_run_id
 from anubis.web import descriptors
 from anubis.web.answers import Answer, NounRoute
 from anubis.web.descriptors import MOST_NUMBER, DescriptorBody, Strict
@@ -217,13 +219,13 @@ def find(
 ) -> Response:
     """One page of runs, newest first, and the cursor of the next page."""
     query = RunQuery(
-        ids=tuple(id),
+        ids=full_ids(id),
         statuses=tuple(status),
         labels=dict(map(label_of, label)),
         name=benchmark,
         subject=commit,
         family_id=family,
-        parent_id=parent,
+        parent_id=full_ids([parent])[0] if parent else None,
         owner=owner,
         metric=metric,
         since_s=since_s,
@@ -234,6 +236,15 @@ def find(
     )
     page = page_of(client.runs.find(query), limit)
     return Answer({"runs": list(map(row_to_json, page.rows)), "next": page.next})
+
+
+def full_ids(given: Sequence[str]) -> tuple[str, ...]:
+    """The ids. Raises BadInputError if one is not a full id."""
+    if wrong := [run_id for run_id in given if not is_run_id(run_id)]:
+        raise BadInputError(
+            f"{wrong[0][:100]!r} is not a full id", remedy="use an id of 36 characters, as a listing has it"
+        )
+    return tuple(given)
 
 
 def label_of(text: str) -> tuple[str, str]:
@@ -255,7 +266,7 @@ def names(client: Asking) -> Response:
 @router.post("/runs/short-ids", summary="Short unique ids")
 def short_ids(body: IdsBody, client: Asking) -> Response:
     """For each id a prefix that is unique among the stored runs."""
-    return Answer({"short_ids": dict(client.runs.short_ids(body.ids))})
+    return Answer({"short_ids": dict(client.runs.short_ids(full_ids(body.ids)))})
 
 
 @router.post("/runs/cancellations", summary="Cancel runs")

@@ -9,7 +9,8 @@ from anubis.contracts.events import KINDS, Sink
 from anubis.model.delivery import redacted
 from anubis.model.errors import BadInputError, NotifyError
 from anubis.model.ids import new_run_id
-from anubis.wiring import Installation
+from anubis.notifiers import event_webhook
+from anubis.wiring import Installation, surroundings_of
 
 
 class Webhooks(protocol.Webhooks):
@@ -18,14 +19,14 @@ class Webhooks(protocol.Webhooks):
     def __init__(self, installation: Installation) -> None:
         self._sinks = installation.store.sinks
         self._events = installation.store.events
-        self._publisher = installation.publisher
+        self._publisher = event_webhook.build(surroundings_of(installation.settings))
         self._clock = installation.clock
 
     def add(self, address: str, secret: str, *, kinds: Sequence[str] = (), past: bool = False) -> Sink:
         for kind in kinds:
             _check(kind)
         try:
-            self._publisher().check(address, secret)
+            self._publisher.check(address, secret)
         except NotifyError as error:
             raise BadInputError(error.message, remedy=error.remedy) from error
         now_s = self._clock.now_s()
@@ -59,7 +60,7 @@ class Webhooks(protocol.Webhooks):
 
     def test(self, ref: str) -> None:
         sink = self._sinks.get(ref)
-        if not self._publisher().test(sink):
+        if not self._publisher.test(sink):
             raise NotifyError(
                 f"{redacted(sink.address)} answered that it accepts no more events (410)", permanent=True
             )
