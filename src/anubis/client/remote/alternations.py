@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anubis.client.protocol import tools as protocol
-from anubis.client.remote.connection import ServiceConnection
-from anubis.client.remote.unavailable import unavailable
+from anubis.client.remote.connection import ServiceConnection, unavailable
 from anubis.model.problem import Problem
 from anubis.model.run import Run
 

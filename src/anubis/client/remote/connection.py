@@ -10,7 +10,7 @@ import urllib3
 import zstandard
 
 from anubis.api.errors import BLANK, error_of
-from anubis.model.errors import AnubisError, NotFoundError, StoreError
+from anubis.model.errors import AnubisError, BadInputError, NotFoundError, StoreError
 from anubis.settings import Settings
 from anubis.submission.person import person
 
@@ -205,3 +205,11 @@ def _reason(error: BaseException) -> str:
         if isinstance(inner, BaseException):
             return _reason(inner)
     return str(getattr(error, "strerror", None) or error)
+
+
+def unavailable(connection: ServiceConnection, what: str) -> BadInputError:
+    """The error of an operation that needs the home folder of the service."""
+    return BadInputError(
+        f"{what} is not possible through the service {connection.url}",
+        remedy="use it on the machine of the service, in its home folder: set ANUBIS_SERVICE_URL to none",
+    )

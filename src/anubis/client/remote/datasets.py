@@ -5,8 +5,7 @@ from pathlib import Path
 
 from anubis.api.datasets import dataset_from_json
 from anubis.client.protocol import tools as protocol
-from anubis.client.remote.connection import ServiceConnection
-from anubis.client.remote.unavailable import unavailable
+from anubis.client.remote.connection import ServiceConnection, unavailable
 from anubis.contracts.datasets import StoredDataset
 
 

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from typing import BinaryIO
 
 from anubis.client.protocol import tools as protocol
-from anubis.client.remote.connection import ServiceConnection
+from anubis.client.remote.connection import ServiceConnection, unavailable
 from anubis.client.remote.results import Results
 from anubis.client.remote.runs import Runs
-from anubis.client.remote.unavailable import unavailable
 from anubis.contracts.runs import RunQuery
 from anubis.model.problem import Problem
 from anubis.transfer import histories

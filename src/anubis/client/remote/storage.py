@@ -6,8 +6,7 @@ from typing import Any
 
 from anubis.api.operations import expired_from_json, garbage_from_json, hold_from_json
 from anubis.client.protocol import tools as protocol
-from anubis.client.remote.connection import ServiceConnection
-from anubis.client.remote.unavailable import unavailable
+from anubis.client.remote.connection import ServiceConnection, unavailable
 from anubis.contracts.garbage import Expired, Garbage, Hold
 
 

@@ -6,8 +6,7 @@ from urllib.parse import quote
 
 from anubis.api.machines.joined import worker_from_json
 from anubis.client.protocol import tools as protocol
-from anubis.client.remote.connection import ServiceConnection
-from anubis.client.remote.unavailable import unavailable
+from anubis.client.remote.connection import ServiceConnection, unavailable
 
 
 class Workers(protocol.Workers):
