@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from anubis.model.access.roles import DEFAULT_PROJECT
 from anubis.model.hardware import Cost
 from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Event, Run
@@ -16,6 +17,8 @@ class RunQuery:
 
     ids: tuple[str, ...] = ()
     statuses: tuple[Status, ...] = ()
+    #: Names of projects; None: all.
+    projects: tuple[str, ...] | None = None
     name: str | None = None
     #: Prefix of a commit or version.
     subject: str | None = None
@@ -57,6 +60,7 @@ class RunRow:
     overrides: dict[str, str] = field(default_factory=dict)
     #: See ``Run.cost``.
     cost: Cost | None = None
+    project: str = DEFAULT_PROJECT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

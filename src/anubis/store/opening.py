@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from anubis.late import late
 from anubis.model.errors import AnubisError, DamagedDatabaseError, StoreError
 from anubis.model.points import SESSION_PAUSE_S
+from anubis.store.access.identities import StoredIdentities
 from anubis.store.alerts import StoredAlerts
 from anubis.store.deliveries import StoredDeliveries
 from anubis.store.dictionaries import Dictionaries
@@ -28,7 +29,7 @@ else:  # Alembic takes 0.4 s
     migrations = late("anubis.store.migrations.upgrade")
 
 #: The newest revision in ``migrations/versions``; what ``create`` in the ``.sql`` files makes. Revisions count up.
-VERSION = "0011"
+VERSION = "0012"
 #: Pause before a refused statement is executed again, seconds.
 _AGAIN_S = 0.01
 
@@ -45,6 +46,7 @@ class Store:
     deliveries: StoredDeliveries
     schedules: StoredSchedules
     sweeps: StoredSweeps
+    identities: StoredIdentities
     database: Database
 
     def keep_room(self) -> None:
@@ -83,6 +85,7 @@ def open_store(url: str, *, session_pause_s: float = SESSION_PAUSE_S) -> Store:
         deliveries=StoredDeliveries(database, dictionaries),
         schedules=StoredSchedules(database, dictionaries),
         sweeps=StoredSweeps(database),
+        identities=StoredIdentities(database),
         database=database,
     )
 
@@ -171,4 +174,5 @@ def _create(session: Session) -> None:
     for statement in create.split(";\n"):
         session.connection.execute(statement)
     session.write("first_event_count")
+    session.write("first_project")
     session.write("stamp", version=VERSION)

@@ -1,4 +1,4 @@
--- Made by `python -m anubis.store.sql.compile` from schema.py, queries.py, bulk.py, outbox.py, scheduling.py, submissions.py, suites.py and statements.py: change those.
+-- Made by `python -m anubis.store.sql.compile` from schema.py, access_tables.py, access.py, queries.py, bulk.py, outbox.py, scheduling.py, submissions.py, suites.py and statements.py: change those.
 
 -- name: create
 CREATE TABLE alerts (
@@ -9,6 +9,21 @@ CREATE TABLE alerts (
 	body TEXT NOT NULL, 
 	version INTEGER DEFAULT '1' NOT NULL, 
 	PRIMARY KEY (id)
+);
+
+CREATE TABLE decisions (
+	no SERIAL NOT NULL, 
+	time_s DOUBLE PRECISION NOT NULL, 
+	last_s DOUBLE PRECISION NOT NULL, 
+	count INTEGER NOT NULL, 
+	actor TEXT NOT NULL, 
+	token TEXT NOT NULL, 
+	address TEXT NOT NULL, 
+	action TEXT NOT NULL, 
+	target TEXT NOT NULL, 
+	allowed SMALLINT NOT NULL, 
+	reason TEXT NOT NULL, 
+	PRIMARY KEY (no)
 );
 
 CREATE TABLE descriptors (
@@ -27,12 +42,33 @@ CREATE TABLE event_count (
 	seq BIGINT NOT NULL
 );
 
+CREATE TABLE group_members (
+	name TEXT NOT NULL, 
+	"user" INTEGER NOT NULL, 
+	CONSTRAINT group_members_pk PRIMARY KEY (name, "user")
+);
+
+CREATE TABLE memberships (
+	project INTEGER NOT NULL, 
+	member TEXT NOT NULL, 
+	role SMALLINT NOT NULL, 
+	CONSTRAINT memberships_pk PRIMARY KEY (project, member)
+);
+
 CREATE TABLE metrics (
 	id SERIAL NOT NULL, 
 	name TEXT NOT NULL, 
 	units TEXT NOT NULL, 
 	PRIMARY KEY (id), 
 	UNIQUE (name, units)
+);
+
+CREATE TABLE projects (
+	no SERIAL NOT NULL, 
+	name TEXT NOT NULL, 
+	created_s DOUBLE PRECISION NOT NULL, 
+	PRIMARY KEY (no), 
+	UNIQUE (name)
 );
 
 CREATE TABLE runs (
@@ -67,6 +103,7 @@ CREATE TABLE runs (
 	phase_s DOUBLE PRECISION, 
 	cost DOUBLE PRECISION, 
 	currency TEXT, 
+	project INTEGER DEFAULT '1' NOT NULL, 
 	PRIMARY KEY (no), 
 	UNIQUE (id)
 );
@@ -126,6 +163,29 @@ CREATE TABLE texts (
 	body BYTEA NOT NULL, 
 	PRIMARY KEY (id), 
 	UNIQUE (digest)
+);
+
+CREATE TABLE tokens (
+	prefix VARCHAR(12) NOT NULL, 
+	digest BYTEA NOT NULL, 
+	"user" INTEGER NOT NULL, 
+	project INTEGER NOT NULL, 
+	role SMALLINT NOT NULL, 
+	about TEXT NOT NULL, 
+	created_s DOUBLE PRECISION NOT NULL, 
+	expires_s DOUBLE PRECISION NOT NULL, 
+	revoked_s DOUBLE PRECISION, 
+	used_s DOUBLE PRECISION, 
+	PRIMARY KEY (prefix)
+);
+
+CREATE TABLE users (
+	no SERIAL NOT NULL, 
+	name TEXT NOT NULL, 
+	created_s DOUBLE PRECISION NOT NULL, 
+	disabled_s DOUBLE PRECISION, 
+	PRIMARY KEY (no), 
+	UNIQUE (name)
 );
 
 CREATE TABLE words (
@@ -231,6 +291,8 @@ CREATE TABLE alembic_version (
 
 CREATE INDEX alerts_opened ON alerts (opened_s);
 
+CREATE INDEX decisions_time ON decisions (time_s);
+
 CREATE INDEX descriptors_name ON descriptors (name);
 
 CREATE INDEX runs_created ON runs (created_s);
@@ -238,6 +300,8 @@ CREATE INDEX runs_created ON runs (created_s);
 CREATE INDEX runs_family ON runs (family) WHERE family IS NOT NULL;
 
 CREATE INDEX runs_parent ON runs (parent) WHERE parent IS NOT NULL;
+
+CREATE INDEX runs_project ON runs (project, created_s);
 
 CREATE INDEX runs_ready ON runs (priority DESC, ready_s) WHERE status < 100;
 
@@ -331,7 +395,7 @@ FROM runs
 WHERE runs.id IN ({ids}) AND runs.status >= 100
 
 -- name: add_run
-INSERT INTO runs (id, descriptor, text, client, engine, folder, family, parent, status, cause, cancel, priority, attempt, created_s, due_s, order_s, placed_s, ended_s, reason, placement, ready_s, cell, session, overrides, series, phase, phase_s, cost, currency) VALUES (%(id)s, %(descriptor)s::INTEGER, %(text)s::INTEGER, %(client)s::INTEGER, %(engine)s::INTEGER, %(folder)s::INTEGER, %(family)s::INTEGER, %(parent)s, %(status)s::SMALLINT, %(cause)s::SMALLINT, %(cancel)s::SMALLINT, %(priority)s::INTEGER, %(attempt)s::SMALLINT, %(created_s)s, %(due_s)s, %(order_s)s, %(placed_s)s, %(ended_s)s, %(reason)s::VARCHAR, %(placement)s::VARCHAR, %(ready_s)s, %(cell)s::VARCHAR, %(session)s::INTEGER, %(overrides)s::VARCHAR, %(series)s::INTEGER, %(phase)s::VARCHAR, %(phase_s)s, %(cost)s, %(currency)s::VARCHAR) ON CONFLICT DO NOTHING
+INSERT INTO runs (id, descriptor, text, client, engine, folder, family, parent, status, cause, cancel, priority, attempt, created_s, due_s, order_s, placed_s, ended_s, reason, placement, ready_s, cell, session, overrides, series, phase, phase_s, cost, currency, project) VALUES (%(id)s, %(descriptor)s::INTEGER, %(text)s::INTEGER, %(client)s::INTEGER, %(engine)s::INTEGER, %(folder)s::INTEGER, %(family)s::INTEGER, %(parent)s, %(status)s::SMALLINT, %(cause)s::SMALLINT, %(cancel)s::SMALLINT, %(priority)s::INTEGER, %(attempt)s::SMALLINT, %(created_s)s, %(due_s)s, %(order_s)s, %(placed_s)s, %(ended_s)s, %(reason)s::VARCHAR, %(placement)s::VARCHAR, %(ready_s)s, %(cell)s::VARCHAR, %(session)s::INTEGER, %(overrides)s::VARCHAR, %(series)s::INTEGER, %(phase)s::VARCHAR, %(phase_s)s, %(cost)s, %(currency)s::VARCHAR, %(project)s::INTEGER) ON CONFLICT DO NOTHING
 
 -- name: count_events
 UPDATE event_count SET seq=(event_count.seq + %(count)s::BIGINT) RETURNING event_count.seq
@@ -393,14 +457,20 @@ UPDATE runs SET status=%(status)s::SMALLINT, cause=%(cause)s::SMALLINT, attempt=
 UPDATE runs SET cancel=1, due_s=runs.created_s, ready_s=CASE WHEN (runs.holder IS NULL) THEN runs.created_s ELSE runs.ready_s END WHERE runs.status < 100 AND runs.cancel = 0 AND runs.id IN ({ids}) RETURNING runs.id
 
 -- name: claimed
-SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides, runs.phase, runs.phase_s, runs.cost, runs.currency 
-FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS series_key ON series_key.id = descriptors.series_key JOIN words AS client ON client.id = runs.client JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family LEFT OUTER JOIN words AS folder ON folder.id = runs.folder 
+SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides, runs.phase, runs.phase_s, runs.cost, runs.currency, projects.name AS project 
+FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS series_key ON series_key.id = descriptors.series_key JOIN words AS client ON client.id = runs.client JOIN words AS engine ON engine.id = runs.engine JOIN projects ON projects.no = runs.project LEFT OUTER JOIN words AS family ON family.id = runs.family LEFT OUTER JOIN words AS folder ON folder.id = runs.folder 
 WHERE runs.no IN ({numbers}) ORDER BY runs.priority DESC, runs.due_s, runs.no
 
 -- name: get
-SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides, runs.phase, runs.phase_s, runs.cost, runs.currency 
-FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS series_key ON series_key.id = descriptors.series_key JOIN words AS client ON client.id = runs.client JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family LEFT OUTER JOIN words AS folder ON folder.id = runs.folder 
+SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides, runs.phase, runs.phase_s, runs.cost, runs.currency, projects.name AS project 
+FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS series_key ON series_key.id = descriptors.series_key JOIN words AS client ON client.id = runs.client JOIN words AS engine ON engine.id = runs.engine JOIN projects ON projects.no = runs.project LEFT OUTER JOIN words AS family ON family.id = runs.family LEFT OUTER JOIN words AS folder ON folder.id = runs.folder 
 WHERE runs.id BETWEEN %(low)s AND %(high)s ORDER BY runs.id 
+ LIMIT %(most)s
+
+-- name: get_within
+SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides, runs.phase, runs.phase_s, runs.cost, runs.currency, projects.name AS project 
+FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS series_key ON series_key.id = descriptors.series_key JOIN words AS client ON client.id = runs.client JOIN words AS engine ON engine.id = runs.engine JOIN projects ON projects.no = runs.project LEFT OUTER JOIN words AS family ON family.id = runs.family LEFT OUTER JOIN words AS folder ON folder.id = runs.folder 
+WHERE runs.id BETWEEN %(low)s AND %(high)s AND projects.name IN ({projects}) ORDER BY runs.id 
  LIMIT %(most)s
 
 -- name: neighbours
@@ -434,6 +504,38 @@ WHERE points.metric = metrics.id)
 SELECT DISTINCT labels.name, labels.value 
 FROM labels
 
+-- name: benchmark_names_within
+SELECT DISTINCT descriptors.name 
+FROM descriptors 
+WHERE descriptors.id IN (SELECT runs.descriptor 
+FROM runs 
+WHERE runs.project IN (SELECT projects.no 
+FROM projects 
+WHERE projects.name IN ({projects})))
+
+-- name: metric_names_within
+SELECT DISTINCT metrics.name 
+FROM metrics JOIN points ON points.metric = metrics.id JOIN runs ON runs.no = points.run 
+WHERE runs.project IN (SELECT projects.no 
+FROM projects 
+WHERE projects.name IN ({projects}))
+
+-- name: label_names_within
+SELECT DISTINCT labels.name, labels.value 
+FROM labels 
+WHERE labels.descriptor IN (SELECT runs.descriptor 
+FROM runs 
+WHERE runs.project IN (SELECT projects.no 
+FROM projects 
+WHERE projects.name IN ({projects})))
+
+-- name: among_projects
+SELECT runs.id 
+FROM runs 
+WHERE runs.id IN ({ids}) AND runs.project IN (SELECT projects.no 
+FROM projects 
+WHERE projects.name IN ({projects}))
+
 -- name: unfinished
 SELECT count(*) AS runs 
 FROM runs 
@@ -443,6 +545,14 @@ WHERE runs.status < 100
 SELECT events.seq, runs.id, kind.word AS kind, events.time_s, events.message, events.data, actor.word AS actor 
 FROM events JOIN runs ON runs.no = events.run JOIN words AS kind ON kind.id = events.kind LEFT OUTER JOIN words AS actor ON actor.id = events.actor 
 WHERE events.seq > %(after_seq)s::BIGINT ORDER BY events.seq 
+ LIMIT %(most)s
+
+-- name: events_within
+SELECT events.seq, runs.id, kind.word AS kind, events.time_s, events.message, events.data, actor.word AS actor 
+FROM events JOIN runs ON runs.no = events.run JOIN words AS kind ON kind.id = events.kind LEFT OUTER JOIN words AS actor ON actor.id = events.actor 
+WHERE events.seq > %(after_seq)s::BIGINT AND runs.project IN (SELECT projects.no 
+FROM projects 
+WHERE projects.name IN ({projects})) ORDER BY events.seq 
  LIMIT %(most)s
 
 -- name: events_of_run
@@ -745,6 +855,107 @@ FROM sweeps ORDER BY sweeps.created_s DESC, sweeps.id
 -- name: remove_sweeps
 DELETE FROM sweeps WHERE sweeps.id IN ({ids}) AND sweeps.running = 0 RETURNING sweeps.id
 
+-- name: first_project
+INSERT INTO projects (name, created_s) VALUES ('default', 0) RETURNING projects.no
+
+-- name: add_project
+INSERT INTO projects (name, created_s) VALUES (%(name)s::VARCHAR, %(created_s)s) ON CONFLICT DO NOTHING RETURNING projects.no
+
+-- name: find_projects
+SELECT projects.no, projects.name 
+FROM projects 
+WHERE projects.name IN ({names})
+
+-- name: projects
+SELECT projects.no, projects.name, projects.created_s 
+FROM projects ORDER BY projects.no
+
+-- name: add_user
+INSERT INTO users (name, created_s) VALUES (%(name)s::VARCHAR, %(created_s)s) ON CONFLICT DO NOTHING RETURNING users.no
+
+-- name: user
+SELECT users.no, users.name, users.created_s, users.disabled_s 
+FROM users 
+WHERE users.name = %(name)s::VARCHAR
+
+-- name: users
+SELECT users.no, users.name, users.created_s, users.disabled_s 
+FROM users ORDER BY users.name
+
+-- name: has_users
+SELECT users.no 
+FROM users 
+ LIMIT 1
+
+-- name: put_disabled
+UPDATE users SET disabled_s=%(disabled_s)s WHERE users.name = %(name)s::VARCHAR RETURNING users.no
+
+-- name: join_group
+INSERT INTO group_members (name, "user") VALUES (%(group)s::VARCHAR, %(user)s::INTEGER) ON CONFLICT DO NOTHING RETURNING group_members."user"
+
+-- name: leave_group
+DELETE FROM group_members WHERE group_members.name = %(group)s::VARCHAR AND group_members."user" = %(user)s::INTEGER RETURNING group_members."user"
+
+-- name: groups
+SELECT group_members.name AS group_name, group_members."user" 
+FROM group_members ORDER BY group_members.name
+
+-- name: grant
+INSERT INTO memberships (project, member, role) VALUES (%(project)s::INTEGER, %(member)s::VARCHAR, %(role)s::SMALLINT) ON CONFLICT (project, member) DO UPDATE SET role = excluded.role
+
+-- name: end_membership
+DELETE FROM memberships WHERE memberships.project = %(project)s::INTEGER AND memberships.member = %(member)s::VARCHAR RETURNING memberships.member
+
+-- name: memberships
+SELECT memberships.member, memberships.role, projects.name AS project_name 
+FROM memberships LEFT OUTER JOIN projects ON projects.no = memberships.project ORDER BY memberships.project, memberships.member
+
+-- name: roles_of_user
+SELECT memberships.member, memberships.role, projects.name AS project_name 
+FROM memberships LEFT OUTER JOIN projects ON projects.no = memberships.project 
+WHERE memberships.member = %(name)s::VARCHAR OR memberships.member IN (SELECT '@' || group_members.name AS anon_1 
+FROM group_members 
+WHERE group_members."user" = %(user)s::INTEGER)
+
+-- name: add_token
+INSERT INTO tokens (prefix, digest, "user", project, role, about, created_s, expires_s) VALUES (%(prefix)s::VARCHAR, %(digest)s, %(user)s::INTEGER, %(project)s::INTEGER, %(role)s::SMALLINT, %(about)s::VARCHAR, %(created_s)s, %(expires_s)s)
+
+-- name: token
+SELECT tokens.prefix, tokens.digest, tokens.role, tokens.about, tokens.created_s, tokens.expires_s, tokens.revoked_s, tokens.used_s, projects.name AS project_name, users.name AS user_name, users.no AS user_no, users.disabled_s 
+FROM tokens LEFT OUTER JOIN projects ON projects.no = tokens.project JOIN users ON users.no = tokens."user" 
+WHERE tokens.prefix = %(prefix)s::VARCHAR
+
+-- name: tokens
+SELECT tokens.prefix, tokens.digest, tokens.role, tokens.about, tokens.created_s, tokens.expires_s, tokens.revoked_s, tokens.used_s, projects.name AS project_name, users.name AS user_name, users.no AS user_no, users.disabled_s 
+FROM tokens LEFT OUTER JOIN projects ON projects.no = tokens.project JOIN users ON users.no = tokens."user" ORDER BY tokens.created_s, tokens.prefix
+
+-- name: revoke_token
+UPDATE tokens SET revoked_s=%(now_s)s WHERE tokens.prefix = %(prefix)s::VARCHAR AND tokens.revoked_s IS NULL
+
+-- name: use_token
+UPDATE tokens SET used_s=%(now_s)s WHERE tokens.prefix = %(prefix)s::VARCHAR
+
+-- name: admin_tokens
+SELECT tokens.prefix, tokens.digest, tokens.role, tokens.about, tokens.created_s, tokens.expires_s, tokens.revoked_s, tokens.used_s, projects.name AS project_name, users.name AS user_name, users.no AS user_no, users.disabled_s 
+FROM tokens LEFT OUTER JOIN projects ON projects.no = tokens.project JOIN users ON users.no = tokens."user" 
+WHERE tokens.project = 0 AND tokens.role = %(role)s::SMALLINT AND tokens.revoked_s IS NULL AND tokens.expires_s > %(now_s)s AND users.disabled_s IS NULL
+
+-- name: add_decision
+INSERT INTO decisions (time_s, last_s, count, actor, token, address, action, target, allowed, reason) VALUES (%(time_s)s, %(last_s)s, %(count)s::INTEGER, %(actor)s::VARCHAR, %(token)s::VARCHAR, %(address)s::VARCHAR, %(action)s::VARCHAR, %(target)s::VARCHAR, %(allowed)s::SMALLINT, %(reason)s::VARCHAR) RETURNING decisions.no
+
+-- name: newest_decisions
+SELECT decisions.no, decisions.time_s, decisions.last_s, decisions.count, decisions.actor, decisions.token, decisions.address, decisions.action, decisions.target, decisions.allowed, decisions.reason 
+FROM decisions 
+WHERE decisions.no < %(before_no)s::INTEGER AND decisions.last_s >= %(since_s)s AND decisions.allowed <= %(most_allowed)s::SMALLINT AND (%(actor)s = '' OR decisions.actor = %(actor)s::VARCHAR) ORDER BY decisions.no DESC 
+ LIMIT %(most)s
+
+-- name: forget_decisions
+DELETE FROM decisions WHERE decisions.last_s < %(before_s)s
+
+-- name: count_decisions
+SELECT count(*) AS count 
+FROM decisions
+
 -- name: measured_runs
 WITH starts AS MATERIALIZED 
 (SELECT series.id AS id, coalesce((SELECT coalesce(newer.order_s, newer.created_s) AS coalesce_1 
@@ -782,21 +993,26 @@ FROM events JOIN runs ON runs.no = events.run JOIN words AS kind ON kind.id = ev
 WHERE kind.word IN ({kinds}) AND (events.data LIKE '%%' || %(part)s::VARCHAR || '%%') ORDER BY events.seq
 
 -- name: list_newest
-SELECT runs.no, runs.id, descriptors.name, runs.status, runs.cause, engine.word AS engine, runs.created_s, runs.placed_s, runs.ended_s, runs.reason, family.word AS family, descriptors.labels, descriptors.subject, runs.cell, runs.overrides, runs.cost, runs.currency 
-FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family 
+SELECT runs.no, runs.id, descriptors.name, runs.status, runs.cause, engine.word AS engine, runs.created_s, runs.placed_s, runs.ended_s, runs.reason, family.word AS family, descriptors.labels, descriptors.subject, runs.cell, runs.overrides, runs.cost, runs.currency, projects.name AS project 
+FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS engine ON engine.id = runs.engine JOIN projects ON projects.no = runs.project LEFT OUTER JOIN words AS family ON family.id = runs.family 
 WHERE runs.no IN (SELECT runs.no 
 FROM runs ORDER BY runs.created_s DESC, runs.no DESC 
  LIMIT %(most)s) ORDER BY runs.created_s DESC, runs.no DESC
 
 -- name: list_oldest
-SELECT runs.no, runs.id, descriptors.name, runs.status, runs.cause, engine.word AS engine, runs.created_s, runs.placed_s, runs.ended_s, runs.reason, family.word AS family, descriptors.labels, descriptors.subject, runs.cell, runs.overrides, runs.cost, runs.currency 
-FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family 
+SELECT runs.no, runs.id, descriptors.name, runs.status, runs.cause, engine.word AS engine, runs.created_s, runs.placed_s, runs.ended_s, runs.reason, family.word AS family, descriptors.labels, descriptors.subject, runs.cell, runs.overrides, runs.cost, runs.currency, projects.name AS project 
+FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS engine ON engine.id = runs.engine JOIN projects ON projects.no = runs.project LEFT OUTER JOIN words AS family ON family.id = runs.family 
 WHERE runs.no IN (SELECT runs.no 
 FROM runs ORDER BY runs.created_s, runs.no 
  LIMIT %(most)s) ORDER BY runs.created_s, runs.no
 
 -- name: where_ids
 runs.id IN ({ids})
+
+-- name: where_projects
+runs.project IN (SELECT projects.no 
+FROM projects 
+WHERE projects.name IN ({projects}))
 
 -- name: where_statuses
 runs.status IN ({statuses})

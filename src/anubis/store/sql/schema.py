@@ -138,7 +138,9 @@ runs = Table(
     Column("phase_s", Double),
     Column("cost", Double),  # NULL: unknown, or none
     Column("currency", Text),  # NULL: no attempt has ended; empty: the cost is unknown
+    Column("project", Integer, nullable=False, server_default="1"),  # projects
     Index("runs_created", "created_s"),
+    Index("runs_project", "project", "created_s"),
 )
 _measured = text("series IS NOT NULL")
 #: The newest runs of a series, from the index alone.

@@ -24,7 +24,8 @@ from sqlalchemy import (
     update,
 )
 
-from anubis.store.sql import outbox, scheduling, submissions, suites
+from anubis.store.sql import access, outbox, scheduling, submissions, suites
+from anubis.store.sql.access_tables import projects
 from anubis.store.sql.codes import FIRST_FINAL
 from anubis.store.sql.queries import among, event_rows, given
 from anubis.store.sql.schema import (
@@ -70,6 +71,7 @@ def statements(upsert: Callable[..., Any]) -> dict[str, Executable]:
         | scheduling.statements(upsert)
         | submissions.statements(upsert)
         | suites.statements(upsert)
+        | access.statements(upsert)
     )
 
 
@@ -223,11 +225,13 @@ def _run_rows() -> Select[Any]:
             runs.c.phase_s,
             runs.c.cost,
             runs.c.currency,
+            projects.c.name.label("project"),
         )
         .join_from(runs, descriptors, descriptors.c.id == runs.c.descriptor)
         .join(_series_key, _series_key.c.id == descriptors.c.series_key)
         .join(_client, _client.c.id == runs.c.client)
         .join(_engine, _engine.c.id == runs.c.engine)
+        .join(projects, projects.c.no == runs.c.project)
         .outerjoin(_family, _family.c.id == runs.c.family)
         .outerjoin(_folder, _folder.c.id == runs.c.folder)
     )
@@ -235,15 +239,22 @@ def _run_rows() -> Select[Any]:
 
 def _reading() -> dict[str, Executable]:
     some_events = event_rows().where(events.c.seq > given("after_seq")).limit(given("most"))
+    of_projects = among(projects.c.name, "projects")
+    in_projects = runs.c.project.in_(select(projects.c.no).where(of_projects))
+    described = select(runs.c.descriptor).where(in_projects)
+    one = (
+        _run_rows()
+        .where(runs.c.id.between(given("low"), given("high")))
+        .order_by(runs.c.id)
+        .limit(given("most"))
+    )
     gone = and_(runs.c.status >= _first_final, among(runs.c.id, "ids"))
     return {
         "claimed": _run_rows()
         .where(among(runs.c.no, "numbers"))
         .order_by(runs.c.priority.desc(), runs.c.due_s, runs.c.no),
-        "get": _run_rows()
-        .where(runs.c.id.between(given("low"), given("high")))
-        .order_by(runs.c.id)
-        .limit(given("most")),
+        "get": one,
+        "get_within": one.where(of_projects),
         "neighbours": select(
             runs.c.id,
             _neighbour(_other.c.id < runs.c.id, _other.c.id.desc()).label("before"),
@@ -257,8 +268,21 @@ def _reading() -> dict[str, Executable]:
         .distinct()
         .where(select(points.c.run).where(points.c.metric == metrics.c.id).correlate(metrics).exists()),
         "label_names": select(labels.c.name, labels.c.value).distinct(),
+        "benchmark_names_within": select(descriptors.c.name)
+        .where(descriptors.c.id.in_(described))
+        .distinct(),
+        "metric_names_within": select(metrics.c.name)
+        .join_from(metrics, points, points.c.metric == metrics.c.id)
+        .join(runs, runs.c.no == points.c.run)
+        .where(in_projects)
+        .distinct(),
+        "label_names_within": select(labels.c.name, labels.c.value)
+        .where(labels.c.descriptor.in_(described))
+        .distinct(),
+        "among_projects": select(runs.c.id).where(among(runs.c.id, "ids"), in_projects),
         "unfinished": select(func.count().label("runs")).select_from(runs).where(_unfinished),
         "events": some_events,
+        "events_within": some_events.where(in_projects),
         "events_of_run": some_events.where(runs.c.id == given("run_id")),
         "dropped": select(runs.c.descriptor, runs.c.text).where(gone),
         "remove": delete(runs).where(gone),
