@@ -58,6 +58,10 @@ SECTIONS = {
         "unregister": "service.connection:unregister",
         "ping": "service.connection:ping",
         "whoami": "service.connection:whoami",
+        "user": "access.users:user",
+        "project": "access.projects:project",
+        "token": "access.tokens:token",
+        "audit": "access.audit:audit",
     },
     "Maintenance": {
         "doctor": "doctor.command:doctor",

@@ -11,6 +11,7 @@ from anubis.settings import Settings
 
 if TYPE_CHECKING:
     from anubis import wiring
+    from anubis.client.protocol.access import Access
     from anubis.client.protocol.judging import Alerts, Gate, Series
     from anubis.client.protocol.runs import Records, Results, Runs
     from anubis.client.protocol.schedules import Schedules
@@ -48,6 +49,7 @@ class Client:
     datasets: "Datasets"
     schedules: "Schedules"
     workers: "Workers"
+    access: "Access"
 
     def __init__(self, package: str, connection: Connection) -> None:
         """``package`` has one module for each noun, with a class of that name built from the connection."""

@@ -49,9 +49,7 @@ def adding(
 ) -> Callable[[Session], list[str]]:
     """What ``add_runs`` does in its transaction, to be called in another one; everything slow happens before."""
     words = dictionaries.words(
-        word
-        for run, _ in runs
-        for word in (run.owner, run.engine, run.folder, run.family_id, _base_key(run))
+        word for run, _ in runs for word in (run.owner, run.engine, run.folder, run.family_id, _base_key(run))
     )
     words = dictionaries.words(event_words(events))
     measured = point_rows(dictionaries, points)

@@ -3,7 +3,9 @@
 import re
 import sqlite3
 import time
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from anubis.late import late
@@ -48,6 +50,12 @@ class Store:
     sweeps: StoredSweeps
     identities: StoredIdentities
     database: Database
+    #: Makes a store of the same database for some projects.
+    narrowed: Callable[[Sequence[str] | None], "Store"]
+
+    def within(self, projects: Collection[str]) -> "Store":
+        """The same store, in which only the runs, sweeps, schedules, alerts and series of these projects exist."""
+        return self.narrowed(sorted(projects))
 
     def keep_room(self) -> None:
         """Reserve some space on the disk of the database, for when runs fill it."""
@@ -76,17 +84,27 @@ def open_store(url: str, *, session_pause_s: float = SESSION_PAUSE_S) -> Store:
         database.close()
         raise
     dictionaries = Dictionaries(database)
+    return _store(database, dictionaries, session_pause_s, None)
+
+
+def _store(
+    database: Database,
+    dictionaries: Dictionaries,
+    session_pause_s: float,
+    within: Sequence[str] | None,
+) -> Store:
     return Store(
-        runs=StoredRuns(database, dictionaries, session_pause_s),
+        runs=StoredRuns(database, dictionaries, session_pause_s, within),
         leases=StoredLeases(database, dictionaries, session_pause_s),
-        events=StoredEvents(database, dictionaries),
-        points=StoredPoints(database),
-        alerts=StoredAlerts(database, dictionaries),
+        events=StoredEvents(database, dictionaries, within),
+        points=StoredPoints(database, within),
+        alerts=StoredAlerts(database, dictionaries, within),
         deliveries=StoredDeliveries(database, dictionaries),
-        schedules=StoredSchedules(database, dictionaries),
-        sweeps=StoredSweeps(database),
+        schedules=StoredSchedules(database, dictionaries, within),
+        sweeps=StoredSweeps(database, within),
         identities=StoredIdentities(database),
         database=database,
+        narrowed=partial(_store, database, dictionaries, session_pause_s),
     )
 
 

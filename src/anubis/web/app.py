@@ -3,12 +3,14 @@
 from collections.abc import Callable
 from functools import cache
 
-from fastapi import FastAPI, Response
+from fastapi import Depends, FastAPI, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from anubis import __version__
 from anubis.model.errors import AnubisError
 from anubis.web import answers, measuring, openapi, routes
+from anubis.web.access.decision import decided
+from anubis.web.access.policy import PREFIX
 from anubis.web.answers import Answer
 from anubis.web.guard import Guard
 from anubis.web.peers import Peers
@@ -26,7 +28,7 @@ def description() -> FastAPI:
         title="Anubis",
         version="1",
         description=_ABOUT,
-        openapi_url=f"{routes.PREFIX}/openapi.json",
+        openapi_url=f"{PREFIX}/openapi.json",
         docs_url=None,  # its page loads scripts from another site
         redoc_url=None,
         default_response_class=Answer,
@@ -42,10 +44,12 @@ def application(service: Service) -> FastAPI:
     """The application of a running service."""
     app, registry = description(), measuring.registry_of(service)
     app.state.service = service
+    app.state.access = service.access
     for kind in answers.ERRORS:
         app.add_exception_handler(kind, answers.of_error)
     _add_operations(app, service, lambda: measuring.text_of(registry))
-    app.add_middleware(Guard, peers=Peers(service.installation.settings.home_group))
+    peers = Peers(service.installation.settings.home_group)
+    app.add_middleware(Guard, peers=peers, login=service.access.login)
     app.add_middleware(measuring.Measuring, registry=registry)
     return app
 
@@ -67,7 +71,7 @@ def _add_operations(app: FastAPI, service: Service, metrics: Callable[[], bytes]
             return Answer({"status": "not ready", "reason": "a reconciler has ended"}, 503)
         return Answer({"status": "ready", "unfinished": unfinished, "reconcilers": service.drivers.alive})
 
-    @app.get("/metrics", include_in_schema=False)
+    @app.get("/metrics", include_in_schema=False, dependencies=[Depends(decided)])
     def show_metrics() -> Response:
         return Response(metrics(), media_type=CONTENT_TYPE_LATEST)
 

@@ -4,7 +4,10 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from starlette.concurrency import run_in_threadpool
+
 from anubis.api.errors import BLANK
+from anubis.web.access.login import Login
 from anubis.web.answers import ProblemAnswer
 from anubis.web.peers import Peers
 
@@ -28,9 +31,12 @@ class Guard:
     site in ``Origin``.
     """
 
-    def __init__(self, app: Callable[[Scope, Receive, Send], Awaitable[None]], peers: Peers) -> None:
+    def __init__(
+        self, app: Callable[[Scope, Receive, Send], Awaitable[None]], peers: Peers, login: Login
+    ) -> None:
         self._app = app
         self._peers = peers
+        self._login = login
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -38,7 +44,11 @@ class Guard:
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         most = MOST_ARCHIVE_BYTES if scope["path"].startswith(ARCHIVES) else MOST_BYTES
-        refusal = self._stranger(scope) or _refusal(headers, most)
+        if not self._login.is_fresh:
+            await run_in_threadpool(self._login.is_needed)
+        # With a login, neither the user of the other program nor the name of the service proves anything.
+        refusal = None if self._login.is_needed() else self._stranger(scope) or _other_host(headers)
+        refusal = refusal or _refusal(headers, most)
         if refusal:
             status, message, remedy = refusal
             details = {"type": BLANK, "title": message, "status": status, "detail": message, "remedy": remedy}
@@ -53,11 +63,16 @@ class Guard:
         return 403, "the service does not answer programs of other users", "use the user who started it"
 
 
+def _other_host(headers: dict[str, str]) -> tuple[int, str, str] | None:
+    host = headers.get("host", "")
+    if _name(f"//{host}") in LOOPBACK:
+        return None
+    return 421, f"the service does not answer for the host {host!r}", "use 127.0.0.1 or localhost"
+
+
 def _refusal(headers: dict[str, str], most: int) -> tuple[int, str, str] | None:
     """Status, message and remedy if the request must not reach a route."""
     host = headers.get("host", "")
-    if _name(f"//{host}") not in LOOPBACK:
-        return 421, f"the service does not answer for the host {host!r}", "use 127.0.0.1 or localhost"
     origin = headers.get("origin")
     if origin is not None and urlsplit(origin).netloc != host:
         return 403, f"the service does not answer pages of {origin}", "send the request from a program"

@@ -7,6 +7,7 @@ from pathlib import Path
 from anubis.contracts.runs import KeyedSubmission
 from anubis.contracts.world import World
 from anubis.describe.drafting import DescriptorText
+from anubis.model.access.roles import DEFAULT_PROJECT
 from anubis.model.problem import Problem
 from anubis.model.run import Event, Run
 from anubis.submission import script_archive, side_by_side
@@ -89,6 +90,7 @@ def _runs(
         owner=person(settings),
         clock=world.clock,
         rounds=rounds,
+        project=settings.project or DEFAULT_PROJECT,
     )
 
 

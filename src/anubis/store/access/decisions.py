@@ -47,7 +47,10 @@ class StoredDecisions:
             most=limit,
         )
         return [
-            Decision(**{name: getattr(row, name) for name in _NAMES if name != "allowed"}, allowed=bool(row.allowed))
+            Decision(
+                **{name: getattr(row, name) for name in _NAMES if name != "allowed"},
+                allowed=bool(row.allowed),
+            )
             for row in rows
         ]
 

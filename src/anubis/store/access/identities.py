@@ -267,7 +267,7 @@ def _unknown(kind: str, name: str) -> NotFoundError:
 
 
 def _role(rank: int) -> Role:
-    return [*Role][rank - 1]
+    return tuple(Role)[rank - 1]
 
 
 def _project(row: Row) -> str:

@@ -8,7 +8,7 @@ from sqlalchemy import Executable, Select, and_, delete, func, insert, literal_c
 from anubis.store.sql.access_tables import decisions, group_members, memberships, projects, tokens, users
 from anubis.store.sql.queries import among, given
 
-_one = literal_column("1")
+_one: Any = literal_column("1")
 
 
 def statements(upsert: Callable[..., Any]) -> dict[str, Executable]:
@@ -18,7 +18,9 @@ def statements(upsert: Callable[..., Any]) -> dict[str, Executable]:
 
 def _projects(upsert: Callable[..., Any]) -> dict[str, Executable]:
     return {
-        "first_project": insert(projects).values(name=literal_column("'default'"), created_s=literal_column("0")),
+        "first_project": insert(projects).values(
+            name=literal_column("'default'"), created_s=literal_column("0")
+        ),
         "add_project": upsert(projects)
         .values(name=given("name"), created_s=given("created_s"))
         .on_conflict_do_nothing()
@@ -38,7 +40,10 @@ def _users(upsert: Callable[..., Any]) -> dict[str, Executable]:
         "user": select(users).where(named),
         "users": select(users).order_by(users.c.name),
         "has_users": select(users.c.no).limit(_one),
-        "put_disabled": update(users).where(named).values(disabled_s=given("disabled_s")).returning(users.c.no),
+        "put_disabled": update(users)
+        .where(named)
+        .values(disabled_s=given("disabled_s"))
+        .returning(users.c.no),
         "join_group": upsert(group_members)
         .values(name=given("group"), user=given("user"))
         .on_conflict_do_nothing()
@@ -57,7 +62,9 @@ def _members(upsert: Callable[..., Any]) -> dict[str, Executable]:
     granted = upsert(memberships).values(new)
     mine = memberships.c.member == given("name")
     in_groups = memberships.c.member.in_(
-        select(literal_column("'@'").concat(group_members.c.name)).where(group_members.c.user == given("user"))
+        select(literal_column("'@'").concat(group_members.c.name)).where(
+            group_members.c.user == given("user")
+        )
     )
     return {
         "grant": granted.on_conflict_do_update(

@@ -4,8 +4,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, bindparam, func, literal_column, or_, select
 
-from anubis.store.sql.database import list_token
 from anubis.store.sql.access_tables import projects
+from anubis.store.sql.database import list_token
 from anubis.store.sql.schema import alerts, descriptors, events, labels, metrics, points, runs, words
 
 _engine = words.alias("engine")

@@ -125,7 +125,7 @@ def logs(
     if streams.is_wanted(request):
         attempt, seen = _place(streams.resumed_at(request))
         skipped = seen if attempt == run.attempt else 0
-        return streams.answer(_followed(request, client, run, (tuple(stream), role, rank), skipped))
+        return streams.answer(request, _followed(request, client, run, (tuple(stream), role, rank), skipped))
     lines = LogStream(client.records.files(run, role, rank), stream).lines(last=True)
     page = list(itertools.islice(lines, after, after + limit))
     return Answer(

@@ -78,7 +78,8 @@ def submit(
     request with the same key is answered with the runs that were stored first (status 200).
     """
     digest = hashlib.sha256(body.model_dump_json().encode()).hexdigest()
-    key = (idempotency_key, digest) if idempotency_key else None
+    name = installation.settings.project  # projects do not share keys
+    key = (f"{name}/{idempotency_key}" if name else idempotency_key, digest) if idempotency_key else None
     runs = installation.world.runs
     if key and (stored := runs.submission(key[0])):
         return Answer(_repeated(installation, stored, digest), 200)
