@@ -48,7 +48,7 @@ class StoredRuns:
         if _PREFIX.fullmatch(digits):
             low, high = (bytes.fromhex(digits.ljust(_ID_DIGITS, filler)) for filler in "0f")
             values = {"low": low, "high": high, "most": _CANDIDATES + 1}
-            rows = self._rows_within("get", **values)
+            rows = self._rows_within("get", "get_within", **values)
         if len(rows) == 1:
             return run_of(rows[0])
         if not rows:
@@ -57,11 +57,11 @@ class StoredRuns:
         shown = ", ".join(names[:_CANDIDATES]) + (", ..." if len(names) > _CANDIDATES else "")
         raise NotFoundError(f"several runs begin with {run_id}: {shown}", remedy="give more digits of the id")
 
-    def _rows_within(self, name: str, **values: Any) -> Sequence[Row]:
-        """The rows of a statement, or of its variant for some projects."""
+    def _rows_within(self, statement: str, within: str, **values: Any) -> Sequence[Row]:
+        """The rows of a statement, or of its variant ``within`` for some projects."""
         if self._within is None:
-            return self._database.rows(name, **values)
-        return self._database.rows(f"{name}_within", projects=[*self._within], **values)
+            return self._database.rows(statement, **values)
+        return self._database.rows(within, projects=[*self._within], **values)
 
     def short_ids(self, run_ids: Iterable[str]) -> Mapping[str, str]:
         """See the contract. In the order of the ids, only the neighbours of an id can share more of it than others."""
@@ -86,10 +86,10 @@ class StoredRuns:
 
     def names(self) -> StoredNames:
         labels: dict[str, list[str]] = {}
-        for row in self._rows_within("label_names"):
+        for row in self._rows_within("label_names", "label_names_within"):
             labels.setdefault(row.name, []).append(row.value)
-        benchmarks = [row.name for row in self._rows_within("benchmark_names")]
-        metrics = [row.name for row in self._rows_within("metric_names")]
+        benchmarks = [row.name for row in self._rows_within("benchmark_names", "benchmark_names_within")]
+        metrics = [row.name for row in self._rows_within("metric_names", "metric_names_within")]
         return StoredNames(
             benchmarks=tuple(sorted(benchmarks)),  # not sorted by the database, whose collation is unknown
             metrics=tuple(sorted(metrics)),

@@ -66,9 +66,13 @@ def _add_operations(app: FastAPI, service: Service, metrics: Callable[[], bytes]
         try:
             unfinished = service.installation.world.runs.unfinished()
         except AnubisError as error:
+            if service.access.login.is_needed():
+                return Answer({"status": "not ready"}, 503)
             return Answer({"status": "not ready", "reason": str(error)}, 503)
         if not service.drivers.complete:
             return Answer({"status": "not ready", "reason": "a reconciler has ended"}, 503)
+        if service.access.login.is_needed():  # no figures for those without a token
+            return Answer({"status": "ready"})
         return Answer({"status": "ready", "unfinished": unfinished, "reconcilers": service.drivers.alive})
 
     @app.get("/metrics", include_in_schema=False, dependencies=[Depends(decided)])

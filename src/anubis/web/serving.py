@@ -167,7 +167,8 @@ def check_exposed(asked: Serving, settings: Settings) -> None:
             f"the service cannot listen on {asked.listen} without TLS: other machines reach that address, and tokens"
             " could be read on the network",
             remedy="use --tls-cert FILE --tls-key FILE, --trusted-proxy ADDRESS for a proxy that ends TLS, or"
-            " --without-tls in a network that you trust",
+            " --without-tls in a network that you trust; or --listen 127.0.0.1:8080, and connect from other machines with"
+            " ssh -L 8080:127.0.0.1:8080 MACHINE",
         )
     with contextlib.closing(build(settings)) as installation:
         if not installation.store.identities.has_admin_token(installation.clock.now_s()):

@@ -44,10 +44,44 @@ def list_(*, as_json: bool) -> None:
     if as_json:
         json_output.show(list(map(to_json, found)))
         return
-    columns = (tables.Column(title="PROJECT"), tables.Column(title="CREATED"))
-    tables.show(
-        columns, [(each.name, units.moment(each.created_s) if each.created_s else "") for each in found]
-    )
+    columns = [tables.Column(title=title) for title in ("PROJECT", "WEIGHT", "MAX RUNNING", "CREATED")]
+    rows = [
+        (
+            each.name,
+            f"{each.weight:g}",
+            "" if each.max_running is None else str(each.max_running),
+            units.moment(each.created_s) if each.created_s else "",
+        )
+        for each in found
+    ]
+    tables.show(columns, rows)
+
+
+@project.command()
+@_PROJECT
+@click.option(
+    "--weight",
+    type=click.FloatRange(0.01, 100),
+    default=1.0,
+    show_default=True,
+    help="Share of the runs that start, in proportion to other projects with queued runs.",
+)
+@click.option(
+    "--max-running",
+    type=click.IntRange(1),
+    default=None,
+    metavar="N",
+    help="Most runs in progress at the same time (default: no limit).",
+)
+@json_option
+def share(*, project: str, weight: float, max_running: int | None, as_json: bool) -> None:
+    """Set how many runs of a project start, compared with other projects."""
+    with open_client() as client:
+        found = client.access.put_share(project, weight=weight, max_running=max_running)
+    if as_json:
+        json_output.show(to_json(found))
+    else:
+        terminal.line(f"{found.name} has the weight {found.weight:g}")
 
 
 @project.command()

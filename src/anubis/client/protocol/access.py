@@ -50,6 +50,10 @@ class Access(Protocol):
         """A new project. Raises ConflictError if the name is taken."""
         ...
 
+    def put_share(self, project: str, *, weight: float, max_running: int | None) -> Project:
+        """Set the weight of a project, and how many of its runs may be in progress (None: no limit)."""
+        ...
+
     def members(self, project: str) -> Sequence[Membership]:
         """The memberships in a project (``*``: in all projects). Raises NotFoundError."""
         ...

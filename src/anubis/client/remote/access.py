@@ -44,6 +44,10 @@ class Access(protocol.Access):
     def create_project(self, name: str) -> Project:
         return from_plain(Project, self._connection.post("projects", {"name": name}))
 
+    def put_share(self, project: str, *, weight: float, max_running: int | None) -> Project:
+        body = {"weight": weight, "max_running": max_running}
+        return from_plain(Project, self._connection.put(_path("projects", project), body))
+
     def members(self, project: str) -> Sequence[Membership]:
         found = self._connection.get(f"{_path('projects', project)}/members")
         return [from_plain(Membership, each) for each in found["members"]]

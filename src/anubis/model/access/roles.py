@@ -60,6 +60,10 @@ class Project:
     name: str
     #: UTC seconds.
     created_s: float
+    #: Its share of the runs that start, in proportion to the weights of the projects with queued runs.
+    weight: float = 1.0
+    #: Most runs that are in progress at the same time; None: no limit.
+    max_running: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,8 @@ from anubis.store.sql.database import Database, Row, Session
 T = TypeVar("T")
 #: The number of all projects.
 _ALL = 0
+#: Least and largest weight of a project.
+LEAST_WEIGHT, MOST_WEIGHT = 0.01, 100.0
 #: A use of a token is written when the last one was so long ago, seconds.
 USED_EVERY_S = 60.0
 
@@ -109,7 +111,10 @@ class StoredIdentities:
 
     def projects(self) -> list[Project]:
         """All projects, oldest first."""
-        return [Project(name=row.name, created_s=row.created_s) for row in self._database.rows("projects")]
+        return [
+            Project(name=row.name, created_s=row.created_s, weight=row.weight, max_running=row.max_running)
+            for row in self._database.rows("projects")
+        ]
 
     def create_project(self, name: str, *, by: Decision) -> Project:
         """A new project. Raises ConflictError if the name is taken."""
@@ -121,6 +126,21 @@ class StoredIdentities:
 
         self._change(by, "create project", name, create)
         return Project(name=name, created_s=by.time_s)
+
+    def put_share(self, name: str, *, weight: float, max_running: int | None, by: Decision) -> Project:
+        """The project with another share. Raises NotFoundError, and BadInputError for another weight than 0.01 to 100."""
+        if not LEAST_WEIGHT <= weight <= MOST_WEIGHT:
+            raise BadInputError(
+                f"the weight {weight:g} is not possible", remedy=f"use {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}"
+            )
+
+        def put(session: Session) -> None:
+            if not session.rows("put_share", name=name, weight=weight, max_running=max_running):
+                raise _unknown("project", name)
+
+        about = "no limit" if max_running is None else f"at most {max_running} running"
+        self._change(by, f"set weight {weight:g}, {about}", name, put)
+        return next(each for each in self.projects() if each.name == name)
 
     def memberships(self) -> list[Membership]:
         """All memberships, by project."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import Executable, Select, and_, delete, func, insert, literal_column, or_, select, update
+from sqlalchemy import Executable, Select, and_, delete, insert, literal_column, or_, select, update
 
 from anubis.store.sql.access_tables import decisions, group_members, memberships, projects, tokens, users
 from anubis.store.sql.queries import among, given
@@ -26,6 +26,10 @@ def _projects(upsert: Callable[..., Any]) -> dict[str, Executable]:
         .on_conflict_do_nothing()
         .returning(projects.c.no),
         "find_projects": select(projects.c.no, projects.c.name).where(among(projects.c.name, "names")),
+        "put_share": update(projects)
+        .where(projects.c.name == given("name"))
+        .values(weight=given("weight"), max_running=given("max_running"))
+        .returning(projects.c.no),
         "projects": select(projects).order_by(projects.c.no),
     }
 
@@ -134,5 +138,4 @@ def _decisions() -> dict[str, Executable]:
         .order_by(decisions.c.no.desc())
         .limit(given("most")),
         "forget_decisions": delete(decisions).where(decisions.c.last_s < given("before_s")),
-        "count_decisions": select(func.count().label("count")).select_from(decisions),
     }

@@ -22,6 +22,8 @@ projects = Table(
     Column("no", Integer, primary_key=True),
     Column("name", Text, nullable=False, unique=True),
     Column("created_s", Double, nullable=False),
+    Column("weight", Double, nullable=False, server_default="1"),  # of its share
+    Column("max_running", Integer),  # NULL: no limit
 )
 
 users = Table(

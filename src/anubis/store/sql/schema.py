@@ -139,6 +139,7 @@ runs = Table(
     Column("cost", Double),  # NULL: unknown, or none
     Column("currency", Text),  # NULL: no attempt has ended; empty: the cost is unknown
     Column("project", Integer, nullable=False, server_default="1"),  # projects
+    Column("turn", Double),  # see claims; NULL: it was never leased to start, or the lease was released
     Index("runs_created", "created_s"),
     Index("runs_project", "project", "created_s"),
 )
@@ -154,11 +155,14 @@ Index(
 _unfinished = text(f"status < {FIRST_FINAL}")
 Index(
     "runs_ready",
+    runs.c.project,
     runs.c.priority.desc(),
     runs.c.ready_s,
     sqlite_where=_unfinished,
     postgresql_where=_unfinished,
 )
+_leased = text("turn IS NOT NULL")
+Index("runs_turn", runs.c.project, runs.c.turn, sqlite_where=_leased, postgresql_where=_leased)
 for _column in (runs.c.family, runs.c.parent):
     _given = text(f"{_column.name} IS NOT NULL")
     Index(f"runs_{_column.name}", _column, sqlite_where=_given, postgresql_where=_given)

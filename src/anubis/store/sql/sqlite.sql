@@ -66,6 +66,8 @@ CREATE TABLE projects (
 	no INTEGER NOT NULL, 
 	name TEXT NOT NULL, 
 	created_s DOUBLE NOT NULL, 
+	weight DOUBLE DEFAULT '1' NOT NULL, 
+	max_running INTEGER, 
 	PRIMARY KEY (no), 
 	UNIQUE (name)
 );
@@ -103,6 +105,7 @@ CREATE TABLE runs (
 	cost DOUBLE, 
 	currency TEXT, 
 	project INTEGER DEFAULT '1' NOT NULL, 
+	turn DOUBLE, 
 	PRIMARY KEY (no), 
 	UNIQUE (id)
 );
@@ -305,9 +308,11 @@ CREATE INDEX runs_parent ON runs (parent) WHERE parent IS NOT NULL;
 
 CREATE INDEX runs_project ON runs (project, created_s);
 
-CREATE INDEX runs_ready ON runs (priority DESC, ready_s) WHERE status < 100;
+CREATE INDEX runs_ready ON runs (project, priority DESC, ready_s) WHERE status < 100;
 
 CREATE INDEX runs_series ON runs (series, coalesce(order_s, created_s)) WHERE series IS NOT NULL;
+
+CREATE INDEX runs_turn ON runs (project, turn) WHERE turn IS NOT NULL;
 
 CREATE INDEX schedules_ready ON schedules (ready_s) WHERE ready_s IS NOT NULL;
 
@@ -408,31 +413,63 @@ FROM runs
 WHERE runs.id = :run_id), :kind, :actor, :time_s, :message, :data)
 
 -- name: claim
-WITH ready AS 
-(SELECT runs.no AS no 
-FROM runs 
-WHERE runs.status < 100 AND (runs.ready_s <= :now_s OR runs.ready_s > :latest_lease_s) AND (runs.due_s <= :now_s OR runs.due_s > :latest_s) ORDER BY runs.priority DESC, runs.ready_s, runs.no
+WITH lanes AS 
+(SELECT projects.no AS project, projects.weight AS weight, CASE WHEN ((SELECT max(leased.turn) AS max_1 
+FROM runs AS leased 
+WHERE leased.project = projects.no) >= (SELECT coalesce(max(leased.turn), 0) AS coalesce_1 
+FROM runs AS leased) - 1 / (projects.weight + 0.0)) THEN (SELECT max(leased.turn) AS max_1 
+FROM runs AS leased 
+WHERE leased.project = projects.no) ELSE (SELECT coalesce(max(leased.turn), 0) AS coalesce_1 
+FROM runs AS leased) - 1 / (projects.weight + 0.0) END AS turn, CASE WHEN (projects.max_running IS NULL) THEN NULL ELSE projects.max_running - (SELECT count(*) AS count_1 
+FROM runs AS leased 
+WHERE leased.project = projects.no AND leased.status < 100 AND (leased.status >= 3 OR leased.holder IS NOT NULL AND NOT (leased.ready_s <= :now_s OR leased.ready_s > :latest_lease_s))) END AS room 
+FROM projects), 
+candidates AS 
+(SELECT runs.no AS no, CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END AS queued, sum(CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END) OVER (PARTITION BY runs.project ORDER BY runs.priority DESC, runs.due_s, runs.no ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS place, lanes.room AS room, lanes.turn + sum(CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END) OVER (PARTITION BY runs.project ORDER BY runs.priority DESC, runs.due_s, runs.no ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) / (lanes.weight + 0.0) AS turn 
+FROM lanes JOIN runs ON runs.no IN (SELECT waiting.no 
+FROM runs AS waiting 
+WHERE waiting.project = lanes.project AND waiting.status < 100 AND (waiting.ready_s <= :now_s OR waiting.ready_s > :latest_lease_s) AND (waiting.due_s <= :now_s OR waiting.due_s > :latest_s) ORDER BY waiting.priority DESC, waiting.ready_s, waiting.no
+ LIMIT :most OFFSET 0)), 
+ready AS 
+(SELECT runs.no AS no, candidates.queued AS queued, candidates.turn AS turn 
+FROM candidates JOIN runs ON runs.no = candidates.no 
+WHERE runs.status < 100 AND (runs.ready_s <= :now_s OR runs.ready_s > :latest_lease_s) AND (runs.due_s <= :now_s OR runs.due_s > :latest_s) AND (candidates.queued = 0 OR candidates.room IS NULL OR candidates.place <= candidates.room) ORDER BY candidates.queued, candidates.turn, runs.priority DESC, runs.ready_s, runs.no
  LIMIT :most OFFSET 0)
- UPDATE runs SET holder=:owner, ready_s=:until_s WHERE runs.no IN (SELECT ready.no 
-FROM ready) RETURNING no
+ UPDATE runs SET holder=:owner, ready_s=:until_s, turn=CASE WHEN (ready.queued = 1) THEN ready.turn ELSE runs.turn END FROM ready WHERE runs.no = ready.no RETURNING no
 
 -- name: claim_without
-WITH ready AS 
-(SELECT runs.no AS no 
-FROM runs 
-WHERE runs.status < 100 AND (runs.ready_s <= :now_s OR runs.ready_s > :latest_lease_s) AND (runs.due_s <= :now_s OR runs.due_s > :latest_s) AND NOT (runs.engine IN ({engines})) ORDER BY runs.priority DESC, runs.ready_s, runs.no
+WITH lanes AS 
+(SELECT projects.no AS project, projects.weight AS weight, CASE WHEN ((SELECT max(leased.turn) AS max_1 
+FROM runs AS leased 
+WHERE leased.project = projects.no) >= (SELECT coalesce(max(leased.turn), 0) AS coalesce_1 
+FROM runs AS leased) - 1 / (projects.weight + 0.0)) THEN (SELECT max(leased.turn) AS max_1 
+FROM runs AS leased 
+WHERE leased.project = projects.no) ELSE (SELECT coalesce(max(leased.turn), 0) AS coalesce_1 
+FROM runs AS leased) - 1 / (projects.weight + 0.0) END AS turn, CASE WHEN (projects.max_running IS NULL) THEN NULL ELSE projects.max_running - (SELECT count(*) AS count_1 
+FROM runs AS leased 
+WHERE leased.project = projects.no AND leased.status < 100 AND (leased.status >= 3 OR leased.holder IS NOT NULL AND NOT (leased.ready_s <= :now_s OR leased.ready_s > :latest_lease_s))) END AS room 
+FROM projects), 
+candidates AS 
+(SELECT runs.no AS no, CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END AS queued, sum(CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END) OVER (PARTITION BY runs.project ORDER BY runs.priority DESC, runs.due_s, runs.no ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS place, lanes.room AS room, lanes.turn + sum(CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END) OVER (PARTITION BY runs.project ORDER BY runs.priority DESC, runs.due_s, runs.no ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) / (lanes.weight + 0.0) AS turn 
+FROM lanes JOIN runs ON runs.no IN (SELECT waiting.no 
+FROM runs AS waiting 
+WHERE waiting.project = lanes.project AND waiting.status < 100 AND (waiting.ready_s <= :now_s OR waiting.ready_s > :latest_lease_s) AND (waiting.due_s <= :now_s OR waiting.due_s > :latest_s) AND NOT (waiting.engine IN ({engines})) ORDER BY waiting.priority DESC, waiting.ready_s, waiting.no
+ LIMIT :most OFFSET 0)), 
+ready AS 
+(SELECT runs.no AS no, candidates.queued AS queued, candidates.turn AS turn 
+FROM candidates JOIN runs ON runs.no = candidates.no 
+WHERE runs.status < 100 AND (runs.ready_s <= :now_s OR runs.ready_s > :latest_lease_s) AND (runs.due_s <= :now_s OR runs.due_s > :latest_s) AND (candidates.queued = 0 OR candidates.room IS NULL OR candidates.place <= candidates.room) ORDER BY candidates.queued, candidates.turn, runs.priority DESC, runs.ready_s, runs.no
  LIMIT :most OFFSET 0)
- UPDATE runs SET holder=:owner, ready_s=:until_s WHERE runs.no IN (SELECT ready.no 
-FROM ready) RETURNING no
+ UPDATE runs SET holder=:owner, ready_s=:until_s, turn=CASE WHEN (ready.queued = 1) THEN ready.turn ELSE runs.turn END FROM ready WHERE runs.no = ready.no RETURNING no
 
 -- name: renew
 UPDATE runs SET ready_s=:until_s WHERE runs.status < 100 AND runs.holder = :owner AND runs.id IN ({ids}) RETURNING id, cancel
 
 -- name: release
-UPDATE runs SET holder=NULL, ready_s=runs.due_s WHERE runs.status < 100 AND runs.holder = :owner AND runs.id IN ({ids}) RETURNING id
+UPDATE runs SET holder=NULL, ready_s=runs.due_s, turn=CASE WHEN (runs.status < 3) THEN NULL ELSE runs.turn END WHERE runs.status < 100 AND runs.holder = :owner AND runs.id IN ({ids}) RETURNING id
 
 -- name: release_all
-UPDATE runs SET holder=NULL, ready_s=runs.due_s WHERE runs.status < 100 AND runs.holder = :owner RETURNING id
+UPDATE runs SET holder=NULL, ready_s=runs.due_s, turn=CASE WHEN (runs.status < 3) THEN NULL ELSE runs.turn END WHERE runs.status < 100 AND runs.holder = :owner RETURNING id
 
 -- name: owners
 SELECT DISTINCT runs.holder 
@@ -459,7 +496,7 @@ UPDATE runs SET status=:status, cause=:cause, attempt=:attempt, due_s=:due_s, pl
 UPDATE runs SET cancel=1, due_s=runs.created_s, ready_s=CASE WHEN (runs.holder IS NULL) THEN runs.created_s ELSE runs.ready_s END WHERE runs.status < 100 AND runs.cancel = 0 AND runs.id IN ({ids}) RETURNING id
 
 -- name: claimed
-SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides, runs.phase, runs.phase_s, runs.cost, runs.currency, projects.name AS project 
+SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides, runs.phase, runs.phase_s, runs.cost, runs.currency, projects.name AS project, runs.turn 
 FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS series_key ON series_key.id = descriptors.series_key JOIN words AS client ON client.id = runs.client JOIN words AS engine ON engine.id = runs.engine JOIN projects ON projects.no = runs.project LEFT OUTER JOIN words AS family ON family.id = runs.family LEFT OUTER JOIN words AS folder ON folder.id = runs.folder 
 WHERE runs.no IN ({numbers}) ORDER BY runs.priority DESC, runs.due_s, runs.no
 
@@ -868,8 +905,11 @@ SELECT projects.no, projects.name
 FROM projects 
 WHERE projects.name IN ({names})
 
+-- name: put_share
+UPDATE projects SET weight=:weight, max_running=:max_running WHERE projects.name = :name RETURNING no
+
 -- name: projects
-SELECT projects.no, projects.name, projects.created_s 
+SELECT projects.no, projects.name, projects.created_s, projects.weight, projects.max_running 
 FROM projects ORDER BY projects.no
 
 -- name: add_user
@@ -953,10 +993,6 @@ WHERE decisions.no < :before_no AND decisions.last_s >= :since_s AND decisions.a
 
 -- name: forget_decisions
 DELETE FROM decisions WHERE decisions.last_s < :before_s
-
--- name: count_decisions
-SELECT count(*) AS count 
-FROM decisions
 
 -- name: measured_runs
 WITH starts AS 

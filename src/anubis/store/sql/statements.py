@@ -12,19 +12,15 @@ from sqlalchemy import (
     ScalarSelect,
     Select,
     and_,
-    case,
     delete,
     func,
     insert,
     literal_column,
-    not_,
-    null,
-    or_,
     select,
     update,
 )
 
-from anubis.store.sql import access, outbox, scheduling, submissions, suites
+from anubis.store.sql import access, claims, outbox, scheduling, submissions, suites
 from anubis.store.sql.access_tables import projects
 from anubis.store.sql.codes import FIRST_FINAL
 from anubis.store.sql.queries import among, event_rows, given
@@ -62,7 +58,7 @@ def statements(upsert: Callable[..., Any]) -> dict[str, Executable]:
     return (
         _dictionaries(upsert)
         | _adding(upsert)
-        | _leases()
+        | claims.statements()
         | _reading()
         | _points()
         | _samples()
@@ -100,7 +96,7 @@ def _dictionaries(upsert: Callable[..., Any]) -> dict[str, Executable]:
 
 
 def _adding(upsert: Callable[..., Any]) -> dict[str, Executable]:
-    run_columns = [column.name for column in runs.c if column.name not in {"no", "holder"}]
+    run_columns = [column.name for column in runs.c if column.name not in {"no", "holder", "turn"}]
     new = {name: given(name) for name in ("digest", "series_key", "name", "subject", "labels", "body")}
     no = select(runs.c.no).where(runs.c.id == given("run_id")).scalar_subquery()
     return {
@@ -133,66 +129,6 @@ def _adding(upsert: Callable[..., Any]) -> dict[str, Executable]:
             message=given("message"),
             data=given("data"),
         ),
-    }
-
-
-def _leases() -> dict[str, Executable]:
-    held = and_(_unfinished, runs.c.holder == given("owner"))
-    free = {"holder": null(), "ready_s": runs.c.due_s}
-    is_ready = or_(runs.c.ready_s <= given("now_s"), runs.c.ready_s > given("latest_lease_s"))
-
-    def claim(*conditions: ColumnElement[bool]) -> Executable:
-        is_due = or_(runs.c.due_s <= given("now_s"), runs.c.due_s > given("latest_s"))
-        ready = (
-            select(runs.c.no)
-            .where(_unfinished, is_ready, is_due, *conditions)
-            .order_by(runs.c.priority.desc(), runs.c.ready_s, runs.c.no)
-            .limit(given("most"))
-            .with_for_update(skip_locked=True)
-            .cte("ready")
-        )
-        return (
-            update(runs)
-            .where(runs.c.no.in_(select(ready.c.no)))
-            .values(holder=given("owner"), ready_s=given("until_s"))
-            .returning(runs.c.no)
-        )
-
-    applied = (
-        "status", "cause", "attempt", "due_s", "placed_s", "ended_s", "reason", "placement",
-        "phase", "phase_s", "cost", "currency",
-    )  # fmt: skip
-    written = {name: given(name) for name in applied}
-    return {
-        "claim": claim(),
-        "claim_without": claim(not_(among(runs.c.engine, "engines"))),
-        "renew": update(runs)
-        .where(held, among(runs.c.id, "ids"))
-        .values(ready_s=given("until_s"))
-        .returning(runs.c.id, runs.c.cancel),
-        "release": update(runs).where(held, among(runs.c.id, "ids")).values(free).returning(runs.c.id),
-        "release_all": update(runs).where(held).values(free).returning(runs.c.id),
-        "owners": select(runs.c.holder).where(_unfinished, runs.c.holder.is_not(None)).distinct(),
-        "drivers": select(runs.c.holder)
-        .where(_unfinished, runs.c.holder.is_not(None), not_(is_ready))
-        .distinct(),
-        "cancelled": select(runs.c.id).where(held, runs.c.cancel == literal_column("1")),
-        "apply": update(runs)
-        .where(runs.c.id == given("run_id"), held)
-        .values(written)
-        .returning(runs.c.no, runs.c.cancel),
-        "apply_final": update(runs)
-        .where(runs.c.id == given("run_id"), held)
-        .values(written | {"ready_s": null(), "holder": null()})
-        .returning(runs.c.no, runs.c.cancel),
-        "request_cancel": update(runs)
-        .where(_unfinished, runs.c.cancel == literal_column("0"), among(runs.c.id, "ids"))
-        .values(
-            cancel=literal_column("1"),
-            due_s=runs.c.created_s,
-            ready_s=case((runs.c.holder.is_(None), runs.c.created_s), else_=runs.c.ready_s),
-        )
-        .returning(runs.c.id),
     }
 
 
@@ -251,6 +187,7 @@ def _reading() -> dict[str, Executable]:
     gone = and_(runs.c.status >= _first_final, among(runs.c.id, "ids"))
     return {
         "claimed": _run_rows()
+        .add_columns(runs.c.turn)
         .where(among(runs.c.no, "numbers"))
         .order_by(runs.c.priority.desc(), runs.c.due_s, runs.c.no),
         "get": one,

@@ -100,6 +100,7 @@ POLICY = {
     "DELETE /users/{name}/groups/{group}": MANAGE_ALL,
     "GET /projects": READ,
     "POST /projects": MANAGE_ALL,
+    "PUT /projects/{project}": MANAGE_ALL,
     "GET /projects/{project}/members": MANAGE,
     "PUT /projects/{project}/members/{member}": MANAGE,
     "DELETE /projects/{project}/members/{member}": MANAGE,

@@ -21,6 +21,13 @@ class NameBody(Strict):
     name: str = Field(description="1 to 63 letters, digits, -, _ and .")
 
 
+class ShareBody(Strict):
+    """The share of a project."""
+
+    weight: float = Field(1.0, description="In proportion to those of other projects.")
+    max_running: int | None = Field(None, ge=1, description="Most runs in progress; null: no limit.")
+
+
 class DisabledBody(Strict):
     """Whether a user is disabled."""
 
@@ -109,6 +116,13 @@ def projects(client: Asking, allowed: Decided) -> Response:
 def create_project(body: NameBody, client: Asking) -> Response:
     """A project without members."""
     return Answer(to_json(client.access.create_project(body.name)), 201)
+
+
+@router.put("/projects/{project}", summary="Change the share of a project")
+def put_share(project: str, body: ShareBody, client: Asking) -> Response:
+    """The project with its share."""
+    made = client.access.put_share(project, weight=body.weight, max_running=body.max_running)
+    return Answer(to_json(made))
 
 
 @router.get("/projects/{project}/members", summary="List the members of a project")

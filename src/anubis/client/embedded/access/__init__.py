@@ -52,6 +52,9 @@ class Access(protocol.Access):
     def create_project(self, name: str) -> Project:
         return self._stored.create_project(name, by=self._by())
 
+    def put_share(self, project: str, *, weight: float, max_running: int | None) -> Project:
+        return self._stored.put_share(project, weight=weight, max_running=max_running, by=self._by())
+
     def members(self, project: str) -> Sequence[Membership]:
         if project != EVERY_PROJECT and project not in {each.name for each in self._stored.projects()}:
             raise NotFoundError(f"there is no project {project!r}", remedy="anubis project list shows them")

@@ -13,6 +13,8 @@ def upgrade() -> None:
         sa.Column("no", sa.Integer, primary_key=True),
         sa.Column("name", sa.Text, nullable=False, unique=True),
         sa.Column("created_s", sa.Double, nullable=False),
+        sa.Column("weight", sa.Double, nullable=False, server_default="1"),
+        sa.Column("max_running", sa.Integer),
     )
     op.bulk_insert(projects, [{"no": 1, "name": "default", "created_s": 0.0}])
     if op.get_bind().dialect.name == "postgresql":
@@ -68,3 +70,14 @@ def upgrade() -> None:
     op.create_index("decisions_time", "decisions", ["time_s"])
     op.add_column("runs", sa.Column("project", sa.Integer, nullable=False, server_default="1"))
     op.create_index("runs_project", "runs", ["project", "created_s"])
+    op.add_column("runs", sa.Column("turn", sa.Double))
+    leased, unfinished = sa.text("turn IS NOT NULL"), sa.text("status < 100")
+    op.create_index("runs_turn", "runs", ["project", "turn"], sqlite_where=leased, postgresql_where=leased)
+    op.drop_index("runs_ready", "runs")
+    op.create_index(
+        "runs_ready",
+        "runs",
+        ["project", sa.text("priority DESC"), "ready_s"],
+        sqlite_where=unfinished,
+        postgresql_where=unfinished,
+    )
