@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
+from anubis.model.access.roles import Role
 from anubis.model.errors import AnubisError
 from anubis.web.access.limits import FAILED_BURST
 from support.access import Identities, ask, client_with, new_place

@@ -10,6 +10,8 @@ from anubis.store.text import clean
 #: How long decisions are kept, seconds.
 KEPT_S = 400 * 86_400.0
 _LONGEST = 500
+#: Larger than the number of a decision.
+_LARGEST = (1 << 31) - 1
 _NAMES = [spec.name for spec in fields(Decision)]
 
 
@@ -43,7 +45,7 @@ class StoredDecisions:
             actor=actor,
             most_allowed=0 if refused else 1,
             since_s=since_s,
-            before_no=1 << 62 if before_no is None else before_no,
+            before_no=_LARGEST if before_no is None else before_no,
             most=limit,
         )
         return [

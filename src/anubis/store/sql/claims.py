@@ -73,10 +73,14 @@ def _may_be_leased(table: Any, without: str | None) -> ColumnElement[bool]:
 
 
 def _claim(without: str | None = None) -> Executable:
-    newest = select(func.coalesce(func.max(_leased.c.turn), _zero)).correlate(None).scalar_subquery()
     own = (
-        select(func.max(_leased.c.turn)).where(_leased.c.project == projects.c.no).correlate(projects)
-    ).scalar_subquery()
+        select(func.max(_leased.c.turn))
+        .where(_leased.c.project == projects.c.no, _leased.c.turn.is_not(None))
+        .correlate(projects)
+        .scalar_subquery()
+    )
+    turns = select(projects.c.no, own.label("own")).cte("turns")
+    newest = select(func.coalesce(func.max(turns.c.own), _zero)).correlate(None).scalar_subquery()
     in_flight = (
         select(func.count())
         .select_from(_leased)
@@ -92,16 +96,19 @@ def _claim(without: str | None = None) -> Executable:
         .scalar_subquery()
     )
     # The turn before the next one of each project, and how many of its runs may start.
-    lanes = select(
-        projects.c.no.label("project"),
-        projects.c.weight,
-        case((own >= newest - _one / projects.c.weight, own), else_=newest - _one / projects.c.weight).label(
-            "turn"
-        ),
-        case((projects.c.max_running.is_(None), null()), else_=projects.c.max_running - in_flight).label(
-            "room"
-        ),
-    ).cte("lanes")
+    earliest = newest - _one / projects.c.weight
+    lanes = (
+        select(
+            projects.c.no.label("project"),
+            projects.c.weight,
+            case((turns.c.own >= earliest, turns.c.own), else_=earliest).label("turn"),
+            case((projects.c.max_running.is_(None), null()), else_=projects.c.max_running - in_flight).label(
+                "room"
+            ),
+        )
+        .join_from(projects, turns, turns.c.no == projects.c.no)
+        .cte("lanes")
+    )
     first = (
         select(_ready.c.no)
         .where(_ready.c.project == lanes.c.project, _may_be_leased(_ready, without))

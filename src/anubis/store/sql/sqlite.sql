@@ -413,17 +413,18 @@ FROM runs
 WHERE runs.id = :run_id), :kind, :actor, :time_s, :message, :data)
 
 -- name: claim
-WITH lanes AS 
-(SELECT projects.no AS project, projects.weight AS weight, CASE WHEN ((SELECT max(leased.turn) AS max_1 
+WITH turns AS 
+(SELECT projects.no AS no, (SELECT max(leased.turn) AS max_1 
 FROM runs AS leased 
-WHERE leased.project = projects.no) >= (SELECT coalesce(max(leased.turn), 0) AS coalesce_1 
-FROM runs AS leased) - 1 / (projects.weight + 0.0)) THEN (SELECT max(leased.turn) AS max_1 
-FROM runs AS leased 
-WHERE leased.project = projects.no) ELSE (SELECT coalesce(max(leased.turn), 0) AS coalesce_1 
-FROM runs AS leased) - 1 / (projects.weight + 0.0) END AS turn, CASE WHEN (projects.max_running IS NULL) THEN NULL ELSE projects.max_running - (SELECT count(*) AS count_1 
+WHERE leased.project = projects.no AND leased.turn IS NOT NULL) AS own 
+FROM projects), 
+lanes AS 
+(SELECT projects.no AS project, projects.weight AS weight, CASE WHEN (turns.own >= (SELECT coalesce(max(turns.own), 0) AS coalesce_1 
+FROM turns) - 1 / (projects.weight + 0.0)) THEN turns.own ELSE (SELECT coalesce(max(turns.own), 0) AS coalesce_1 
+FROM turns) - 1 / (projects.weight + 0.0) END AS turn, CASE WHEN (projects.max_running IS NULL) THEN NULL ELSE projects.max_running - (SELECT count(*) AS count_1 
 FROM runs AS leased 
 WHERE leased.project = projects.no AND leased.status < 100 AND (leased.status >= 3 OR leased.holder IS NOT NULL AND NOT (leased.ready_s <= :now_s OR leased.ready_s > :latest_lease_s))) END AS room 
-FROM projects), 
+FROM projects JOIN turns ON turns.no = projects.no), 
 candidates AS 
 (SELECT runs.no AS no, CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END AS queued, sum(CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END) OVER (PARTITION BY runs.project ORDER BY runs.priority DESC, runs.due_s, runs.no ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS place, lanes.room AS room, lanes.turn + sum(CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END) OVER (PARTITION BY runs.project ORDER BY runs.priority DESC, runs.due_s, runs.no ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) / (lanes.weight + 0.0) AS turn 
 FROM lanes JOIN runs ON runs.no IN (SELECT waiting.no 
@@ -438,17 +439,18 @@ WHERE runs.status < 100 AND (runs.ready_s <= :now_s OR runs.ready_s > :latest_le
  UPDATE runs SET holder=:owner, ready_s=:until_s, turn=CASE WHEN (ready.queued = 1) THEN ready.turn ELSE runs.turn END FROM ready WHERE runs.no = ready.no RETURNING no
 
 -- name: claim_without
-WITH lanes AS 
-(SELECT projects.no AS project, projects.weight AS weight, CASE WHEN ((SELECT max(leased.turn) AS max_1 
+WITH turns AS 
+(SELECT projects.no AS no, (SELECT max(leased.turn) AS max_1 
 FROM runs AS leased 
-WHERE leased.project = projects.no) >= (SELECT coalesce(max(leased.turn), 0) AS coalesce_1 
-FROM runs AS leased) - 1 / (projects.weight + 0.0)) THEN (SELECT max(leased.turn) AS max_1 
-FROM runs AS leased 
-WHERE leased.project = projects.no) ELSE (SELECT coalesce(max(leased.turn), 0) AS coalesce_1 
-FROM runs AS leased) - 1 / (projects.weight + 0.0) END AS turn, CASE WHEN (projects.max_running IS NULL) THEN NULL ELSE projects.max_running - (SELECT count(*) AS count_1 
+WHERE leased.project = projects.no AND leased.turn IS NOT NULL) AS own 
+FROM projects), 
+lanes AS 
+(SELECT projects.no AS project, projects.weight AS weight, CASE WHEN (turns.own >= (SELECT coalesce(max(turns.own), 0) AS coalesce_1 
+FROM turns) - 1 / (projects.weight + 0.0)) THEN turns.own ELSE (SELECT coalesce(max(turns.own), 0) AS coalesce_1 
+FROM turns) - 1 / (projects.weight + 0.0) END AS turn, CASE WHEN (projects.max_running IS NULL) THEN NULL ELSE projects.max_running - (SELECT count(*) AS count_1 
 FROM runs AS leased 
 WHERE leased.project = projects.no AND leased.status < 100 AND (leased.status >= 3 OR leased.holder IS NOT NULL AND NOT (leased.ready_s <= :now_s OR leased.ready_s > :latest_lease_s))) END AS room 
-FROM projects), 
+FROM projects JOIN turns ON turns.no = projects.no), 
 candidates AS 
 (SELECT runs.no AS no, CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END AS queued, sum(CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END) OVER (PARTITION BY runs.project ORDER BY runs.priority DESC, runs.due_s, runs.no ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS place, lanes.room AS room, lanes.turn + sum(CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END) OVER (PARTITION BY runs.project ORDER BY runs.priority DESC, runs.due_s, runs.no ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) / (lanes.weight + 0.0) AS turn 
 FROM lanes JOIN runs ON runs.no IN (SELECT waiting.no 
