@@ -72,7 +72,8 @@ def _may_be_leased(table: Any, without: str | None) -> ColumnElement[bool]:
     return and_(*conditions)
 
 
-def _claim(without: str | None = None) -> Executable:
+def _lanes() -> Any:
+    """For each project the turn before its next one, and how many of its runs may start."""
     own = (
         select(func.max(_leased.c.turn))
         .where(_leased.c.project == projects.c.no, _leased.c.turn.is_not(None))
@@ -95,9 +96,8 @@ def _claim(without: str | None = None) -> Executable:
         .correlate(projects)
         .scalar_subquery()
     )
-    # The turn before the next one of each project, and how many of its runs may start.
     earliest = newest - _one / projects.c.weight
-    lanes = (
+    return (
         select(
             projects.c.no.label("project"),
             projects.c.weight,
@@ -109,6 +109,11 @@ def _claim(without: str | None = None) -> Executable:
         .join_from(projects, turns, turns.c.no == projects.c.no)
         .cte("lanes")
     )
+
+
+def _candidates(without: str | None) -> Any:
+    """The first runs of each project that may be leased, with the turns that they would get."""
+    lanes = _lanes()
     first = (
         select(_ready.c.no)
         .where(_ready.c.project == lanes.c.project, _may_be_leased(_ready, without))
@@ -123,7 +128,7 @@ def _claim(without: str | None = None) -> Executable:
         order_by=(runs.c.priority.desc(), runs.c.due_s, runs.c.no),
         rows=(None, 0),
     )
-    candidates = (
+    return (
         select(
             runs.c.no,
             is_queued.label("queued"),
@@ -134,6 +139,10 @@ def _claim(without: str | None = None) -> Executable:
         .join_from(lanes, runs, OneOf(runs.c.no, first))
         .cte("candidates")
     )
+
+
+def _claim(without: str | None = None) -> Executable:
+    candidates = _candidates(without)
     ready = (
         select(runs.c.no, candidates.c.queued, candidates.c.turn)
         .join_from(candidates, runs, runs.c.no == candidates.c.no)

@@ -19,6 +19,12 @@ def upgrade() -> None:
     op.bulk_insert(projects, [{"no": 1, "name": "default", "created_s": 0.0}])
     if op.get_bind().dialect.name == "postgresql":
         op.execute("SELECT setval(pg_get_serial_sequence('projects', 'no'), 1)")
+    _create_users()
+    _create_decisions()
+    _put_runs_in_projects()
+
+
+def _create_users() -> None:
     op.create_table(
         "users",
         sa.Column("no", sa.Integer, primary_key=True),
@@ -52,6 +58,9 @@ def upgrade() -> None:
         sa.Column("revoked_s", sa.Double),
         sa.Column("used_s", sa.Double),
     )
+
+
+def _create_decisions() -> None:
     op.create_table(
         "decisions",
         sa.Column("no", sa.Integer, primary_key=True),
@@ -68,6 +77,9 @@ def upgrade() -> None:
         sqlite_autoincrement=True,
     )
     op.create_index("decisions_time", "decisions", ["time_s"])
+
+
+def _put_runs_in_projects() -> None:
     op.add_column("runs", sa.Column("project", sa.Integer, nullable=False, server_default="1"))
     op.create_index("runs_project", "runs", ["project", "created_s"])
     op.add_column("runs", sa.Column("turn", sa.Double))
