@@ -43,8 +43,8 @@ security: $(READY) ## weaknesses in the code (bandit) and in packages (pip-audit
 integration: $(READY) ## run the tests against real servers, as root and in a browser
 	@$(BIN)/python -m pytest -m 'integration or postgresql' tests/integration tests/contract
 
-chaos: $(READY) ## kill, stop and starve everything at random, then look at every run; make chaos SECONDS=1800 SEED=N DATABASE=postgresql
-	@PYTHONPATH=tests $(BIN)/python -m chaos.marathon --seconds $(or $(SECONDS),60) --database $(or $(DATABASE),sqlite) $(if $(SEED),--seed $(SEED))
+chaos: $(READY) ## kill, stop and starve everything at random, then look at every run; make chaos SECONDS=1800 SEED=N DATABASE=postgresql, or TARGET=service
+	@PYTHONPATH=tests $(BIN)/python -m chaos.marathon --seconds $(or $(SECONDS),60) --database $(or $(DATABASE),sqlite) --target $(or $(TARGET),commands) $(if $(SEED),--seed $(SEED))
 
 fuzz: $(READY) ## damage valid inputs of every kind; make fuzz COUNT=1000000 SEED=N TARGET=emit LEDGER=FILE repeats or continues one target
 	@PYTHONPATH=tests $(BIN)/python -m fuzz.run --count $(or $(COUNT),2000) $(if $(TARGET),--target $(TARGET)) $(if $(SEED),--seed $(SEED)) $(if $(LEDGER),--ledger $(LEDGER))

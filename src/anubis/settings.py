@@ -123,10 +123,20 @@ def _database(text: str) -> str:
     return text
 
 
+def _switch(text: str) -> str:
+    if text not in {"on", "off"}:
+        raise ValueError("on or off")
+    return text
+
+
 def _service(text: str) -> str:
     if text != NO_SERVICE and not text.startswith(("http://", "https://")):
         raise ValueError(f"an address that starts with http:// or https://, or {NO_SERVICE}")
     return text.rstrip("/")
+
+
+def _path(text: str) -> Path:
+    return Path(text).expanduser().absolute()
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -152,6 +162,10 @@ class Settings:
     secrets: Path = setting("ANUBIS_SECRETS")
     #: File of the prices of machines per hour; path; `prices.toml` in the home folder
     prices: Path = setting("ANUBIS_PRICES")
+    #: File of the rules that say how long runs are kept; path; `retention.toml` in the home folder
+    retention: Path = setting("ANUBIS_RETENTION")
+    #: Folder to which a service writes data sets of each day; path; none: they are not written
+    archive: Path | None = setting("ANUBIS_ARCHIVE", default=None, read=_path)
     #: Folder of fetched datasets, which several homes can share; path; `data` in the home folder
     data: Path = setting("ANUBIS_DATA")
     #: Name of the person who submits runs and decides about alerts; text; git's `user.name`, else the name of the login
@@ -162,12 +176,16 @@ class Settings:
     service_token: str = setting("ANUBIS_SERVICE_TOKEN", default="", secret=True)
     #: Project of new runs, sweeps and schedules; name; `default`, and in a service the project of the token
     project: str = setting("ANUBIS_PROJECT", default="")
+    #: Whether engine `process` runs benchmarks in a [sandbox](../concepts/sandbox.md); `on` or `off`; `off`; for `anubis serve`, `on` where bubblewrap works
+    sandbox: str = setting("ANUBIS_SANDBOX", default="", read=_switch)
     #: Engine of descriptors without an engine; name
     engine: str = setting("ANUBIS_ENGINE", default="process")
     #: Time after which the runs of an unresponsive process may be claimed by another one; seconds
     lease_s: float = setting("ANUBIS_LEASE_S", default=30.0, least=1)
     #: Longest pause between two measurements of one session: what is measured on one machine without a longer pause shares its state; seconds
     session_pause_s: float = setting("ANUBIS_SESSION_PAUSE_S", default=SESSION_PAUSE_S)
+    #: Most bytes of the record of one attempt that a joined worker may ship; bytes
+    record_bytes: int = setting("ANUBIS_RECORD_BYTES", default=64 << 30)
     #: Free space under the home folder below which no run is placed; bytes
     min_free_bytes: int = setting("ANUBIS_MIN_FREE_BYTES", default=256 << 20)
 
@@ -192,6 +210,7 @@ class Settings:
         values.setdefault("database_url", f"sqlite:///{values['home'] / 'anubis.db'}")
         values.setdefault("secrets", values["home"] / "secrets.toml")
         values.setdefault("data", values["home"] / "data")
+        values.setdefault("retention", values["home"] / "retention.toml")
         values.setdefault("prices", values["home"] / "prices.toml")
         return cls(**values)
 

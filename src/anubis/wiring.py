@@ -4,7 +4,10 @@ import grp
 import os
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING
 
 from anubis.contracts.datasets import Datasets
 from anubis.contracts.engine import Engine
@@ -13,7 +16,9 @@ from anubis.contracts.source import Source
 from anubis.contracts.world import Surroundings, World
 from anubis.datasets.cached import CachedDatasets
 from anubis.datasets.limits import FetchSettings
+from anubis.late import late
 from anubis.model.errors import BadInputError
+from anubis.pipeline.chores.event_relay import EventRelay
 from anubis.pipeline.relay import Relay
 from anubis.plug_ins import PlugIns
 from anubis.record import access
@@ -23,7 +28,12 @@ from anubis.sealing.sealer import Sealer
 from anubis.settings import Settings, load
 from anubis.store import FolderObjects, FolderRecords, Store, open_store
 from anubis.submission.environment.handover import HomeEnvironments
-from anubis.submission.price_table import PriceFile
+from anubis.submission.price_table import of_installation as price_table_of
+
+if TYPE_CHECKING:
+    from anubis.notifiers import event_webhook
+else:  # HTTP
+    event_webhook = late("anubis.notifiers.event_webhook")
 
 
 class WallClock:
@@ -48,6 +58,9 @@ class Installation:
     clock: WallClock
     world: World
     relay: Relay
+    event_relay: EventRelay
+    #: Posts events to webhooks; loads HTTP.
+    publisher: "Callable[[], event_webhook.EventWebhook]"
     sealer: Sealer
 
     def close(self) -> None:
@@ -65,7 +78,7 @@ def build(settings: Settings | None = None) -> Installation:
             remedy="choose another folder with --home or ANUBIS_HOME",
         ) from error
     store = open_store(settings.database_url, session_pause_s=settings.session_pause_s)
-    surroundings = surroundings_of(settings)
+    surroundings = replace(surroundings_of(settings), joined=store.joined)
     clock = WallClock()
     world = World(
         engines=engines(surroundings),
@@ -83,12 +96,14 @@ def build(settings: Settings | None = None) -> Installation:
         environments=HomeEnvironments(settings, surroundings.environ),
         datasets=datasets(surroundings),
         clock=clock,
-        prices=PriceFile(settings.prices),
+        prices=price_table_of(settings),
         session_pause_s=settings.session_pause_s,
     )
     relay = Relay(store.deliveries, store.alerts, world.notifiers, clock)
+    publisher = cache(lambda: event_webhook.build(surroundings))
+    event_relay = EventRelay(store.sinks, store.events, publisher, clock)
     sealer = Sealer(RecordChain(settings.home / CHAIN), store.runs, world.records, store.points, clock)
-    return Installation(settings, store, clock, world, relay, sealer)
+    return Installation(settings, store, clock, world, relay, event_relay, publisher, sealer)
 
 
 def make_home(settings: Settings) -> None:

@@ -60,7 +60,12 @@ def test_the_cost_of_a_run_is_shown_everywhere(priced):
 
 
 def test_a_cost_without_a_price_is_unknown_not_zero(anubis):
-    anubis("run", anubis.write("short.toml", "true"))
+    file = anubis.write("short.toml", "true")
+    anubis("run", file)
+    assert anubis.json("status", "@last")["cost"] is None
+    assert "cost" not in anubis("status", "@last").stdout
+    (anubis.home / "prices.toml").write_text('currency = "USD"\n[machines]\nother = 1\n')
+    anubis("run", file)
     assert anubis.json("status", "@last")["cost"] == {"amount": None, "currency": ""}
     assert "unknown" in anubis("status", "@last").stdout
 

@@ -210,6 +210,8 @@ def test_an_exported_run_and_the_chain_of_its_home(anubis, run_id, tmp_path):
     head = report(anubis)["head"]
     words = (archive, "--unsigned", "--chain", chain)
     assert report(anubis, *words, "--head", head)[0]["ok"]
+    assert "intact, as in the chain, not signed" in anubis("record", "verify", *words).stdout
+    assert "chain" not in anubis("record", "verify", archive, "--unsigned").stdout
     copy = tmp_path / "chain.jsonl"
     entry = json.loads(chain.read_text())
     entry["digests"]["points"] = "0" * 64

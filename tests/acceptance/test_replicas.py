@@ -71,6 +71,11 @@ def test_values_of_all_ranks_become_one_as_the_metric_says(anubis):
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert run.values()["rate"] == pytest.approx((60 + 63) / 2)
     replicas = anubis.json("show", run.row.id)["replicas"]
+    before = anubis.json("results", run.row.id, "--samples", "rate")
+    archive = anubis.json("record", "export", run.row.id)["path"]
+    assert anubis("purge", run.row.id, "--yes").returncode == 0
+    assert anubis("record", "import", archive).returncode == 0
+    assert anubis.json("results", run.row.id, "--samples", "rate") == before
     assert [(each["role"], each["rank"], each["code"]) for each in replicas] == [
         ("benchmark", rank, 0) for rank in range(3)
     ]

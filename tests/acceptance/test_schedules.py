@@ -67,7 +67,7 @@ def test_a_file_that_is_added_again_updates_the_schedule_and_says_what_changed(a
     (anubis.folder / "nightly.toml").unlink()
     describe(anubis, scheduling="30 4 * * *")
     after = anubis.json("schedule", "add", "nightly.toml")
-    assert (after["id"], after["changes"]) == (before["id"], ["scheduling", "text"])
+    assert (after["id"], after["changes"]) == (before["id"], ["scheduling", "descriptor.info.scheduling"])
     changed = anubis("schedule", "add", "nightly.toml", "--set", "info.scheduling=@daily").stderr
     assert "scheduling: 30 4 * * * -> @daily" in changed
 

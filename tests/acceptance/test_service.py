@@ -10,12 +10,14 @@ from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
 import pytest
+import zstandard
 
 from anubis.client.remote import following
 from anubis.contracts.runs import RunQuery
 from support.command import BIN
 from support.gated import Gated
 from support.processes import until
+from support.requests import ask, events_of
 from support.service import Service
 
 TEXT = """spec_version = "1.0"
@@ -43,43 +45,8 @@ def api(tmp_path):
     running.stop()
 
 
-def ask(service, method, path, body=None, **headers):
-    """Status, headers and JSON of an answer."""
-    address = urlsplit(service.url)
-    connection = HTTPConnection(address.hostname, address.port, timeout=60)
-    try:
-        names = {name.replace("_", "-"): value for name, value in headers.items()}
-        content = json.dumps(body) if body is not None else None
-        if content:
-            names.setdefault("Content-Type", "application/json")
-        connection.request(method, path, content, names)
-        answer = connection.getresponse()
-        text = answer.read()
-        return answer.status, answer.headers, json.loads(text) if text else None
-    finally:
-        connection.close()
-
-
 def submission(**more):
     return {"descriptors": [{"text": TEXT, "folder": "/", **more}]}
-
-
-def events_of(service, path, *, last_id=None, most=None):
-    """(id, event, data) of the first events of a stream; ends with the stream."""
-    headers = {"Accept": "text/event-stream", **({"Last-Event-ID": last_id} if last_id else {})}
-    request = urllib.request.Request(f"{service.url}{path}", headers=headers)
-    found, event = [], {}
-    with urllib.request.urlopen(request, timeout=60) as stream:
-        for line in stream:
-            name, _, value = line.decode().rstrip("\n").partition(": ")
-            if name in {"id", "event", "data"}:
-                event[name] = value
-            elif not name and event:
-                found.append((event["id"], event["event"], json.loads(event["data"])))
-                event = {}
-            if most is not None and len(found) >= most:
-                return found
-    return found
 
 
 def test_commands_use_the_registered_service(anubis, service):
@@ -385,15 +352,16 @@ def test_logs_are_followed_to_the_end_and_resumed(service, gated, anubis):
     (run_id,) = anubis("submit", gated.file).stdout.split()
     until(lambda: any(gated.stdouts()), "it has printed")
     path = f"/api/v1/runs/{run_id}/logs?stream=stdout"
-    ((number, kind, line),) = events_of(service, path, most=1)
-    assert (number, kind, line["line"]) == ("1.1", "line", "first")
+    ((number, kind, data),) = events_of(service, path, most=1)
+    assert (kind, data["attempt"], [line["line"] for line in data["lines"]]) == ("lines", 1, ["first"])
     rest = []
     following_thread = threading.Thread(target=lambda: rest.extend(events_of(service, path, last_id=number)))
     following_thread.start()
     gated.open_gate()
     following_thread.join()
-    *lines, end = rest
-    assert [each["line"] for _, _, each in lines] == [*map(str, range(1, 20001)), "rate=0.5"]
+    *parts, end = rest
+    lines = [line["line"] for _, _, data in parts for line in data["lines"]]
+    assert lines == [*map(str, range(1, 20001)), "rate=0.5"]
     assert (end[1], end[2]) == ("end", {"status": "succeeded"})
     page = ask(service, "GET", f"{path}&after=1&limit=3")[2]
     assert [each["line"] for each in page["lines"]] == ["1", "2", "3"]
@@ -441,3 +409,39 @@ def test_a_stopped_service_is_replaced_by_another(service, gated, anubis):
         service.stop()
         other.stop()
     gated.check_whole()
+
+
+def test_a_batch_is_stored_once_and_its_problems_are_all_named(api):
+    batch = {"submissions": [submission(), {**submission(), "rounds": 3}, submission()]}
+    first = ask(api, "POST", "/api/v1/runs/batches", batch, Idempotency_Key="one")
+    again = ask(api, "POST", "/api/v1/runs/batches", batch, Idempotency_Key="one")
+    assert (first[0], again[0]) == (201, 200)
+    assert [len(each["run_ids"]) for each in first[2]["submissions"]] == [1, 3, 1]
+    assert again[2]["submissions"] == first[2]["submissions"]
+    other = ask(api, "POST", "/api/v1/runs/batches", {"submissions": [submission()]}, Idempotency_Key="one")
+    assert other[0] == 409
+    wrong = submission()
+    wrong["descriptors"] = [{"text": "nonsense"}]
+    status, _, problem = ask(
+        api, "POST", "/api/v1/runs/batches", {"submissions": [wrong, submission(), wrong]}
+    )
+    assert status in {400, 422}
+    assert {each["path"].partition("]")[0] for each in problem["problems"]} == {
+        "submissions[0",
+        "submissions[2",
+    }
+    assert len(ask(api, "GET", "/api/v1/runs?limit=100")[2]["runs"]) == 5
+
+
+def test_a_long_answer_is_compressed_for_clients_that_ask(api):
+    ask(api, "POST", "/api/v1/runs", {**submission(), "rounds": 50})
+    request = urllib.request.Request(f"{api.url}/api/v1/runs", headers={"Accept-Encoding": "zstd"})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        assert answer.headers["Content-Encoding"] == "zstd"
+        tag, content = answer.headers["ETag"], answer.read()
+    plain = ask(api, "GET", "/api/v1/runs")
+    assert json.loads(zstandard.ZstdDecompressor().decompress(content)) == plain[2]
+    assert plain[1]["Content-Encoding"] is None
+    assert plain[1]["ETag"] != tag
+    unchanged = ask(api, "GET", "/api/v1/runs", Accept_Encoding="zstd", If_None_Match=tag)
+    assert unchanged[0] == 304

@@ -54,6 +54,11 @@ def test_a_sweep_has_means_and_intervals_over_its_seeds(anubis):
     assert ended.returncode == 0, ended.stderr
     assert "10 of 10 cells ended" in ended.stdout
     assert "env.vars.B down, env.vars.A across" in ended.stdout
+    turned = anubis("sweep", "status", "--rows", "a", "--columns", "env.vars.B").stdout
+    assert "env.vars.A down, env.vars.B across" in turned
+    unknown = anubis("sweep", "status", "--rows", "C")
+    assert (unknown.returncode, "it has: env.vars.A" in unknown.stderr) == (2, True)
+    assert "grid env.vars.A=3, env.vars.B=2, env.vars.SEED=1" in anubis("history").stdout
     assert "\u00b7" in ended.stdout  # the excluded combination is a gap
     found = anubis.json("sweep", "status")
     best = next(each for each in found["combinations"] if each["cell"]["env.vars.A"] == "3")
@@ -172,6 +177,13 @@ def test_a_cancelled_sweep_starts_no_further_cell(anubis):
     process.communicate()
     assert process.returncode == 5
     assert executed(anubis) == ["1"]
+
+
+def test_runs_of_a_sweep_file_warn_that_its_rules_do_not_apply(anubis):
+    file = anubis.write("short.toml", "true", more=cells(2) + "[sweep]\nstop_after = 1\n")
+    ended = anubis("run", file)
+    assert (ended.returncode, ended.stderr.count("apply only to sweeps")) == (0, 1)
+    assert "apply only" not in anubis("sweep", "run", file).stderr
 
 
 def test_a_sweep_that_has_ended_is_not_cancelled(anubis):

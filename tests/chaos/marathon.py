@@ -1,6 +1,7 @@
 """A marathon: commands submit, run, drive, read and cancel while everything that they need fails at random.
 
     python -m chaos.marathon --seconds 1800 --seed 7 --database postgresql
+    python -m chaos.marathon --seconds 1800 --seed 7 --target service
 
 The seed determines what is done in which order; the moments depend on the machine. At the end everything works again,
 a worker drives what is left, and the judge looks at every run. A failure keeps the home folder.
@@ -23,6 +24,7 @@ from anubis.settings import Settings
 from anubis.wiring import build
 from chaos.disturbances import Clock, Disk, Processes
 from chaos.judge import Verdict, judge
+from chaos.service import ServiceMarathon, stop_all
 from chaos.workload import LASTS_S, Workload
 from support.postgresql import Cluster, binaries, cluster
 from support.processes import left_in
@@ -137,6 +139,19 @@ class Marathon:
             else:
                 self.server.start()
 
+    def notes(self) -> list[str]:
+        """What this machine did not allow."""
+        notes = []
+        if not self.disk.is_small:
+            notes.append("the disk was not filled: this needs the right to mount")
+        if not self.clock.can_step:
+            notes.append("the clock was not stepped: this needs a C compiler")
+        return notes
+
+    def remove(self) -> None:
+        """Remove what is mounted."""
+        self.disk.remove()
+
     def end(self) -> Verdict:
         """Undo every disturbance, drive what is left, and judge."""
         self._undo(float("inf"))
@@ -182,27 +197,35 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--database", choices=("sqlite", "postgresql"), default="sqlite")
+    parser.add_argument("--target", choices=("commands", "service"), default="commands")
     chosen = parser.parse_args()
+    if chosen.target == "service":
+        chosen.database = "postgresql"
     seed = random.SystemRandom().randrange(2**32) if chosen.seed is None else chosen.seed
-    print(f"seed {seed}: {chosen.seconds:g} s on {chosen.database}", flush=True)
+    print(f"seed {seed}: {chosen.seconds:g} s of {chosen.target} on {chosen.database}", flush=True)
     folder = Path(tempfile.mkdtemp(prefix="anubis-chaos-"))
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(cluster(binaries())) if chosen.database == "postgresql" else None
-        marathon = Marathon(folder, seed, server)
+        marathon: Marathon | ServiceMarathon
+        if chosen.target == "service":
+            marathon = ServiceMarathon(folder, seed, server)
+            stack.callback(stop_all, marathon.replicas)
+        else:
+            marathon = Marathon(folder, seed, server)
         marathon.run(chosen.seconds)
         verdict = marathon.end()
     print("done:", ", ".join(f"{what} {count}" for what, count in sorted(marathon.done.items())))
     print("ends:", ", ".join(f"{end} {count}" for end, count in sorted(verdict.ends.items())) or "no run")
-    if not marathon.disk.is_small:
-        print("the disk was not filled: this needs the right to mount")
-    if not marathon.clock.can_step:
-        print("the clock was not stepped: this needs a C compiler")
+    for note in marathon.notes():
+        print(note)
     if verdict.broken:
         print(*verdict.broken, sep="\n")
         print(f"{len(verdict.broken)} broken promises; the home is {marathon.home}")
-        print(f"again: make chaos SECONDS={chosen.seconds:g} SEED={seed} DATABASE={chosen.database}")
+        print(
+            f"again: make chaos SECONDS={chosen.seconds:g} SEED={seed} DATABASE={chosen.database} TARGET={chosen.target}"
+        )
         return 1
-    marathon.disk.remove()
+    marathon.remove()
     shutil.rmtree(folder)
     print("every run ended once, with its values or a cause")
     return 0

@@ -23,11 +23,16 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fuzz import descriptors, record_files, transfers
+from fuzz import descriptors, old_submissions, record_files, transfers
 from fuzz.ledger import Ledger
 from fuzz.targets import Target
 
-TARGETS: dict[str, Target] = {**descriptors.TARGETS, **record_files.TARGETS, **transfers.TARGETS}
+TARGETS: dict[str, Target] = {
+    **descriptors.TARGETS,
+    **record_files.TARGETS,
+    **transfers.TARGETS,
+    **old_submissions.TARGETS,
+}
 BATCH = 2000
 #: Limits for each input: processor time, and memory above that of the interpreter with its libraries.
 CPU_S, MEMORY_BYTES = 1.0, 300 << 20

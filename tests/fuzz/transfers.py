@@ -14,12 +14,13 @@ from types import SimpleNamespace
 
 import zstandard
 
-from anubis.contracts.records import RecordKey
+from anubis.contracts.records import RecordKey, RoleFiles, blocks_of
 from anubis.contracts.runs import RunQuery
 from anubis.model.descriptor import Ml, Script
 from anubis.model.errors import BadInputError
 from anubis.model.status import Status
 from anubis.record import layout
+from anubis.record.reading import Record
 from anubis.store import FolderObjects, FolderRecords
 from anubis.testing.builders import a_descriptor, a_point, a_run, an_event
 from anubis.testing.memory_store import FakeStore
@@ -194,12 +195,16 @@ def _read_archive(data: bytes, folder: Path) -> bool:
         objects=FolderObjects(home / "objects"),
     )
     try:
-        import_archive(file, world, home)
+        import_archive(file, world, home, _samples_of)
     except BadInputError:
         assert not fake.runs.find(RunQuery()), "refused, but the run is stored"
         assert not list(home.glob("*/*")), "refused, but files are left"
         raise
     return True
+
+
+def _samples_of(run, records):
+    return blocks_of(Record(RoleFiles(records, RecordKey(run.id, run.attempt))).samples())
 
 
 TARGETS = {

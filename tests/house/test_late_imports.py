@@ -16,6 +16,7 @@ LATE = {"cli", "client", "web"}
 ALSO_LATE = {
     "datasets/cached.py": "only a run with data needs threads, archives and digests",
     "plug_ins.py": "connects plug-ins; a listing needs none",
+    "search/bitmaps.py": "a search reads an index; only indexing needs numpy",
     "pipeline/stages/analyse.py": "most runs of a large sweep have series too short for numpy and scipy",
     "store/columns.py": "only long columns need numpy",
     "store/opening.py": "only an old database needs Alembic",

@@ -18,7 +18,7 @@ SCOPE = {
     "click": {"cli"},
     "cronsim": {"describe/check/schedules.py"},
     "fastapi": {"web"},
-    "numpy": {"analysis", "store/columns.py", "store/samples.py"},
+    "numpy": {"analysis", "search/bitmaps.py", "store/columns.py", "store/samples.py"},
     "prometheus_client": {"web"},
     "psycopg": {"store/sql/drivers.py"},
     "pytest": {"testing/contracts"},
@@ -30,7 +30,7 @@ SCOPE = {
     "starlette": {"web"},
     "urllib3": {"client/remote", "notifiers", "sources/web.py", "transfer/http_json.py"},
     "uvicorn": {"web"},
-    "zstandard": {"store", "transfer"},
+    "zstandard": {"client/remote", "store", "transfer", "web"},
 }
 
 

@@ -78,6 +78,7 @@ def as_user():
     call.folder = folder
     yield call
     call("podman", "unshare", "rm", "-rf", folder / "storage", folder / "run", code=None)
+    call("podman", "system", "migrate", code=None)  # ends the process that keeps the user namespace
     shutil.rmtree(folder)
 
 

@@ -45,8 +45,9 @@ def run_as_anybody(folder, *command):
 class Cluster:
     """A server in a private folder, which can be stopped as by a crash and started again."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, options=FAST):
         self._folder = folder
+        self._options = options
         # Not below pytest's own folder: another user could not reach it, and a socket's path may have 107 bytes only.
         self.home = tempfile.mkdtemp(prefix="pg-", dir="/tmp")
         self.url = f"postgresql://postgres@/postgres?host={self.home}"
@@ -56,7 +57,7 @@ class Cluster:
         run_as_anybody(self.home, *initdb, "-E", "UTF8", "--no-sync")
 
     def start(self):
-        self._control("-l", f"{self.home}/log", "-w", "-o", f"{FAST} -k {self.home}", "start")
+        self._control("-l", f"{self.home}/log", "-w", "-o", f"{self._options} -k {self.home}", "start")
 
     def stop(self):
         """End every process of the server at once, as a crash does."""
@@ -67,9 +68,9 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def cluster(folder):
+def cluster(folder, options=FAST):
     """A running server of these binaries."""
-    server = Cluster(folder)
+    server = Cluster(folder, options)
     try:
         server.create()
         server.start()

@@ -23,11 +23,14 @@ PATIENCE_S = 60
 class Service:
     """``anubis serve`` in a home folder. After a kill it can be started again at the same address."""
 
-    def __init__(self, home, *words):
+    def __init__(self, home, *words, name="service", sandbox="off", **environ):
+        """``sandbox``: ANUBIS_SANDBOX; most tests run commands in folders of the machine. ``environ``: further variables."""
+        self._sandbox = sandbox
         self.home = Path(home)
-        self.log = self.home.parent / f"{self.home.name}-service.log"
+        self.log = self.home.parent / f"{self.home.name}-{name}.log"
         self.url = ""
         self._words = words
+        self._environ = {"ANUBIS_LEASE_S": "5", **environ}
         self._process = None
 
     def start(self):
@@ -36,7 +39,12 @@ class Service:
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 [BIN / "anubis", "serve", "--listen", listen, "--log-format", "json", *self._words],
-                env={**os.environ, "ANUBIS_HOME": str(self.home), "ANUBIS_LEASE_S": "5"},
+                env={
+                    **os.environ,
+                    "ANUBIS_HOME": str(self.home),
+                    "ANUBIS_SANDBOX": self._sandbox,
+                    **self._environ,
+                },
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,

@@ -88,6 +88,8 @@ class Options:
     #: Read the whole output again instead of continuing where the last extraction stopped.
     fresh: bool = False
 
+    #: Path of a JSON object about the sandbox of the benchmark, which ``sample`` only needs to be told of; empty: none.
+    sandbox: str = ""
     #: Path of a JSON object about the other replicas of the run; empty: there are none.
     group: str = ""
     #: One rank of an MPI launcher: execute once, as repeat ``ANUBIS_REPEAT``, in a record that may have earlier ones.

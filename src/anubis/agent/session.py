@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from anubis.agent.execute.warm_up import WarmUp
     from anubis.agent.joint import Joint
     from anubis.agent.options import Options
+    from anubis.agent.sandbox.outside import Sandbox
     from anubis.agent.ship import Shipping
     from anubis.agent.sidecars import Sidecars
 
@@ -114,6 +115,7 @@ class Session:
         self._memory = MemoryGroup()
         self._conditions = Conditions(options)
         self._limits = Limits(options, self._conditions)
+        self._sandbox: Sandbox | None = None
         self._energy = Energy(options.sysfs)
         self._executions = earlier
         self._warm_up: WarmUp | None = None
@@ -129,6 +131,10 @@ class Session:
     def measure(self) -> None:
         """Store the facts, then run the executions until one fails."""
         prctl.adopt_orphans()
+        if self._options.sandbox:
+            from anubis.agent.sandbox.outside import Sandbox
+
+            self._sandbox = Sandbox(self._options.sandbox)
         if self._options.group:
             from anubis.agent.joint import Joint
 
@@ -173,7 +179,9 @@ class Session:
             from anubis.agent.observe.facts import gather
 
             facts["conditions"] = self._conditions.asked
-            facts.update(gather(self._memory, options.cwd or os.getcwd(), self._conditions.missing))
+            facts["sandbox"] = self._sandbox.facts() if self._sandbox else None
+            cwd = options.cwd or os.getcwd()
+            facts.update(gather(self._memory, cwd, self._conditions.missing, bool(self._sandbox)))
         except Exception as error:  # noqa: BLE001  on an unknown system the benchmark can still be measured
             facts["error"] = repr(error)
         return facts
@@ -186,6 +194,8 @@ class Session:
     def close(self) -> int:
         """Complete the record and write exit.json; returns the exit code."""
         self._conditions.close()
+        if self._sandbox:
+            self._sandbox.group.close()
         self._capture.finish()
         sidecars: dict[str, object] = {"extraction": "none", "sampling": "none", "cpu_s": 0.0}
         if self._sidecars or self._options.patterns or any(spool.size for spool in self._capture.spools):
@@ -227,9 +237,9 @@ class Session:
         options = self._options
         phase = "warmup" if repeat < 0 else "measure"
         self._capture.repeat = repeat
-        execution = Execution(self._capture, self._family, self._energy, phase, repeat)
+        execution = Execution(self._capture, self._family, self._energy, phase, repeat, self._sandbox)
         self._executions.append(execution.facts)
-        kills_before = self._memory.kills()
+        kills_before = self._kills()
         try:
             environment = environment_of(options, self._fifo, repeat)
             offset = 0 if options.fixed_layout else offset_of(options.seed, repeat)
@@ -313,10 +323,15 @@ class Session:
         elif execution.end_reason != "replica" and isinstance(code, int):
             if self._joint:
                 self._joint.blame(execution)
-            kills = self._memory.kills()
+            kills = self._kills()
             more = 0 if kills is None or kills_before is None else kills - kills_before
             killed_by = number if isinstance(number, int) else None
             self.note_cause(*failure_cause.judge(code, killed_by, more, self._memory.alone, self._record))
+
+    def _kills(self) -> int | None:
+        """Processes that the kernel has killed because memory ran out, of the sandbox or else as ``MemoryGroup`` counts."""
+        kills = self._sandbox.group.kills() if self._sandbox else None
+        return self._memory.kills() if kills is None else kills
 
     def _mask_leftovers(self, execution: Execution) -> None:
         """Mask the command lines of leftover processes: a shell may have expanded a secret."""

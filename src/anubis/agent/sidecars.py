@@ -129,6 +129,8 @@ class Sidecars:
             words.append("--fresh")
         if verb == "sample" and self._options.group:
             words += ["--group", self._options.group]
+        if verb == "sample" and self._options.sandbox:
+            words += ["--sandbox", self._options.sandbox]
         self._running[verb] = spawn(words, self._family)
 
     def _wait(self, longest_s: float) -> None:

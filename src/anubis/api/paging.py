@@ -17,6 +17,7 @@ _FIELDS = {
     "commit": "subject",
     "family": "family_id",
     "parent": "parent_id",
+    "owner": "owner",
     "metric": "metric",
     "since_s": "since_s",
     "until_s": "until_s",

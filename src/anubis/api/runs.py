@@ -78,6 +78,7 @@ def run_to_json(run: Run, points: Sequence[Point] = ()) -> Json:
         "digest": run.digest,
         "series_key": run.series_key,
         "cancel_requested": run.cancel_requested,
+        "needs": list(run.needs),
         "metrics": {point.metric: value_to_json(point) for point in points},
     }
 

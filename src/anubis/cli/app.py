@@ -27,12 +27,13 @@ SECTIONS = {
         "sweep": "sweeps.command:sweep",
         "watch": "commands.status:watch",
         "cancel": "commands.cancel:cancel",
-        "worker": "commands.submit:worker",
+        "worker": "workers.command:worker",
         "schedule": "schedules.command:schedule",
     },
     "Look": {
         "status": "commands.status:status",
         "logs": "commands.logs:logs",
+        "search": "search.command:search",
         "results": "commands.results:results",
         "show": "commands.show:show",
         "descriptor": "commands.show:descriptor",
@@ -56,6 +57,7 @@ SECTIONS = {
         "serve": "service.serve:serve",
         "register": "service.connection:register",
         "unregister": "service.connection:unregister",
+        "webhook": "webhooks.command:webhook",
         "ping": "service.connection:ping",
         "whoami": "service.connection:whoami",
         "user": "access.users:user",
@@ -70,6 +72,8 @@ SECTIONS = {
         "import": "commands.exchange:import_",
         "export": "commands.exchange:export",
         "purge": "commands.purge:purge",
+        "hold": "keeping.hold:hold",
+        "expire": "keeping.expire:expire",
         "gc": "commands.gc:gc",
         "backup": "doctor.backup:backup",
         "completion": "commands.completion:completion",
@@ -99,7 +103,9 @@ def app(ctx: click.Context) -> None:
 _OPTIONS = {name for param in app.params for name in param.opts} | {"--help"}
 
 
-def execute(args: Sequence[str], *, translate: Callable[[Sequence[str]], list[str]] | None = None) -> int:
+def execute(
+    args: Sequence[str], *, translate: Callable[[Sequence[str]], list[str] | None] | None = None
+) -> int:
     """Run the command line; its exit status. ``translate`` turns old spellings into new ones."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(
@@ -111,7 +117,10 @@ def execute(args: Sequence[str], *, translate: Callable[[Sequence[str]], list[st
     as_json = "--json" in before_command(words)
     terminal.preferences.reset()
     try:
-        words = translate(words) if translate else _modern(words)
+        translated = translate(words) if translate else _modern(words)
+        if translated is None:
+            return exit_codes.OK
+        words = translated
         if not words:
             words = ["--help"]
         answer = app.main(args=words, prog_name="anubis", standalone_mode=False)
@@ -129,8 +138,12 @@ def before_command(words: Sequence[str]) -> Sequence[str]:
     return words[: words.index("--")] if "--" in words else words
 
 
-def _modern(words: list[str]) -> list[str]:
-    """The old client had actions that start with two dashes instead of commands."""
-    if words and words[0].startswith("--") and words[0].partition("=")[0] not in _OPTIONS:
+def _modern(words: list[str]) -> list[str] | None:
+    """The old client had actions that start with dashes instead of commands; None if one is answered."""
+    if (
+        words
+        and (words[0].startswith("--") or words[0] == "-i")
+        and words[0].partition("=")[0] not in _OPTIONS
+    ):
         return legacy.from_old_client(words)
     return words

@@ -34,6 +34,7 @@ class Asked:
     overrides: Mapping[str, str]
     script: Path | None
     overlays: Sequence[Path] = ()
+    needs: Sequence[str] = ()
 
 
 class CommandAfterDashes(click.Command):
@@ -53,7 +54,7 @@ def options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def with_asked(*, overrides: Sequence[tuple[str, str]], **given: Any) -> Any:
-        names = ("files", "command", "rounds", "repeat", "script", "overlays")
+        names = ("files", "command", "rounds", "repeat", "script", "overlays", "needs")
         asked = Asked(overrides=mapping(overrides), **{name: given.pop(name) for name in names})
         return function(asked=asked, **given)
 
@@ -76,6 +77,13 @@ def options(function: Callable[..., Any]) -> Callable[..., Any]:
             ),
             overrides_option("Override a field of every descriptor, for example measure.repeats=10"),
             overlay_option,
+            click.option(
+                "--needs",
+                multiple=True,
+                metavar="[BENCHMARK=]RUN",
+                help="Start only after RUN has succeeded: a stored run, or a benchmark of these files. Repeatable. With "
+                "BENCHMARK=, only that benchmark waits.",
+            ),
             click.option(
                 "--script",
                 type=click.Path(path_type=Path),
@@ -116,4 +124,5 @@ def submit(client: "Client", asked: Asked) -> list[Run]:
         rounds=asked.rounds,
         warned=warned,
         overlays=asked.overlays,
+        needs=asked.needs,
     )

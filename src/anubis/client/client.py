@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from anubis.client.protocol.schedules import Schedules
     from anubis.client.protocol.sweeps import Sweeps
     from anubis.client.protocol.tools import Alternations, Bisections, Datasets, Histories, Storage, Workers
+    from anubis.client.protocol.webhooks import Webhooks
     from anubis.client.remote import connection
 else:  # a client needs one of them
     wiring = late("anubis.wiring")
@@ -50,6 +51,7 @@ class Client:
     schedules: "Schedules"
     workers: "Workers"
     access: "Access"
+    webhooks: "Webhooks"
 
     def __init__(self, package: str, connection: Connection) -> None:
         """``package`` has one module for each noun, with a class of that name built from the connection."""
@@ -72,6 +74,11 @@ class Client:
     def remote(cls, url: str, settings: Settings) -> Self:
         """A client of the service at an address."""
         return cls("anubis.client.remote", connection.ServiceConnection(url, settings))
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether it is a client of a service."""
+        return self._package.endswith(".remote")
 
     def close(self) -> None:
         self._connection.close()

@@ -76,6 +76,9 @@ class Capabilities:
     #: The engine has a queue: all runs of a sweep are placed in it, and it executes at most as many of them at the
     #: same time as ``Launch.at_once`` says.
     queue: bool = False
+    #: Its machines prepare their launch themselves, and fetch the data: the engine gets a launch without replicas, which has
+    #: what the submitter hands over.
+    remote: bool = False
     #: The program of this machine that the engine uses, for ``anubis doctor``; empty: none.
     uses: str = ""
     #: What must be installed or set before the engine can place runs, as the remedy of a refusal; empty: nothing.

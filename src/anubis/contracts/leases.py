@@ -33,6 +33,10 @@ class Leases(Protocol):
         """The owners of the current leases, so that a reconciler can release those of a dead one."""
         ...
 
+    def next_ready_s(self, owner: str, *, now_s: float) -> float | None:
+        """The first time after ``now_s`` at which a run not leased to ``owner`` is due or its lease expires; None: never."""
+        ...
+
     def drivers(self, *, now_s: float, lease_s: float) -> Sequence[str]:
         """The owners of leases that have not expired: processes that made progress within ``lease_s`` seconds.
 

@@ -9,7 +9,6 @@ from anubis.record.files import FileState
 from anubis.record.layout import BENCHMARK, FIRST_RANK
 
 if TYPE_CHECKING:
-    from anubis.record.reading import Record
     from anubis.record.samples import Columns
 
 
@@ -101,11 +100,6 @@ class RoleFiles:
         return self.records.state(self.key, file)
 
 
-def sample_blocks(record: "Record") -> list[SampleBlock]:
-    """Every sample of a record, one block for each metric. Raises DamagedError."""
-    return blocks_of(record.samples())
-
-
 def blocks_of(samples: "Mapping[str, Columns]") -> list[SampleBlock]:
     """These columns as blocks."""
     return [
@@ -119,3 +113,54 @@ def blocks_of(samples: "Mapping[str, Columns]") -> list[SampleBlock]:
         )
         for metric, columns in samples.items()
     ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogChunk:
+    """Some lines of one stream of a final run, with a bitmap of what occurs in them."""
+
+    key: RecordKey
+    stream: str
+    #: Offsets of the first byte, and of the first byte after the last line.
+    start: int
+    end: int
+    #: Number of the first line, from 1.
+    line: int
+    #: Number of the entry of the time index at which the lookup of the times of these lines begins.
+    entry: int
+    #: Earliest and latest arrival of a line; UTC seconds.
+    first_s: float
+    last_s: float
+    #: See ``search.bitmaps``.
+    bitmap: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unindexed:
+    """A final run whose output is not in the index."""
+
+    run_id: str
+    #: Larger for later runs.
+    number: int
+    #: Whether it was placed, so that it has a record on some machine.
+    placed: bool
+
+
+class LogIndex(Protocol):
+    """An index of the output of final runs. It is derived from the records, and can be derived again."""
+
+    def put(self, chunks: "Mapping[str, Sequence[LogChunk]]") -> None:
+        """Replace the index of these runs, in one transaction; runs that are not stored or not final are left out."""
+        ...
+
+    def of(self, run_ids: Sequence[str]) -> "Mapping[str, Sequence[LogChunk]]":
+        """The index of each of these runs that has one, in the order of attempt, role, rank, stream and offset."""
+        ...
+
+    def missing(self, *, before: int | None = None, limit: int = 64) -> Sequence[Unindexed]:
+        """Final runs without an index, newest first; only those with a number below ``before``."""
+        ...
+
+    def forget(self, run_ids: Sequence[str]) -> None:
+        """Delete the index of these runs."""
+        ...

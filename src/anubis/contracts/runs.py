@@ -1,7 +1,8 @@
 """Stored runs: queries, and changes by clients."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, Protocol
 
 from anubis.model.access.roles import DEFAULT_PROJECT
@@ -25,6 +26,8 @@ class RunQuery:
     labels: dict[str, str] = field(default_factory=dict)
     family_id: str | None = None
     parent_id: str | None = None
+    #: Client id of who submitted it.
+    owner: str | None = None
     #: Runs with a point of this metric.
     metric: str | None = None
     #: Interval of the creation time, without its end; UTC seconds.
@@ -61,6 +64,14 @@ class RunRow:
     #: See ``Run.cost``.
     cost: Cost | None = None
     project: str = DEFAULT_PROJECT
+
+
+class Part(StrEnum):
+    """What retention can delete of a run while the run itself, its points and their summaries remain."""
+
+    RECORD = "record"
+    SAMPLES = "samples"
+    EVENTS = "events"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,8 +184,21 @@ class RunWriter(Protocol):
         """
         ...
 
-    def remove(self, run_ids: Iterable[str]) -> None:
-        """Delete final runs with their points, samples and events; runs that are not final are skipped."""
+    def remove(self, run_ids: Iterable[str], events: Sequence[Event] = ()) -> Sequence[str]:
+        """Delete final runs with their points, samples and events; returns their ids.
+
+        Runs that are not final or are held are skipped. ``events`` are those about the removal: they remain. Events that
+        an active sink has not received yet remain until it has; see ``Events.read_all``.
+        """
+        ...
+
+    def expire(
+        self, run_ids: Iterable[str], parts: Collection[Part], events: Sequence[Event]
+    ) -> Sequence[str]:
+        """Delete parts of final runs, and store the events about it; returns the ids of these runs.
+
+        Skips as ``remove``. Files of records are not deleted: the caller deletes those of the returned runs.
+        """
         ...
 
 

@@ -1,7 +1,7 @@
 """Sources, from which datasets are fetched."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
 
@@ -47,6 +47,15 @@ class Source(Protocol):
 
         Raises a SourceError with cause DATA_CHANGED if the source no longer has the version of ``file``.
         """
+        ...
+
+
+@runtime_checkable
+class Restricted(Protocol):
+    """A source that the operator restricts to some addresses. Optional."""
+
+    def refusal(self, url: str) -> str:
+        """Why an address must not be read, as far as it says so itself; empty: nothing is known against it."""
         ...
 
 

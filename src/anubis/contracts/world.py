@@ -12,6 +12,7 @@ from anubis.contracts.deliveries import Deliveries
 from anubis.contracts.engine import Engine
 from anubis.contracts.environments import Environments
 from anubis.contracts.events import Events
+from anubis.contracts.joined import JoinedWorkers
 from anubis.contracts.leases import Leases
 from anubis.contracts.notifier import Notifier
 from anubis.contracts.objects import Objects
@@ -92,4 +93,6 @@ class Surroundings:
     #: Settings of the core; a plug-in reads its settings from ``environ`` with ``anubis.settings.load``.
     settings: Settings
     objects: Objects
+    #: The workers that joined the installation; None: its database is not open.
+    joined: JoinedWorkers | None = None
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)

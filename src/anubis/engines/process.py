@@ -20,7 +20,7 @@ from anubis.model.hardware import Hardware, Strategy
 from anubis.model.launch import Launch, Replica
 from anubis.model.run import Observation, Placement, Run, Seen
 from anubis.model.server import ServerHardware
-from anubis.pipeline.host import agent_record, data_links, peers, resources
+from anubis.pipeline.host import agent_record, data_links, peers, resources, sandbox
 from anubis.pipeline.host.files import check_disk, prepare
 from anubis.pipeline.host.lock_files import LockFiles
 from anubis.pipeline.host.placements import HostPlacements, check_claim
@@ -29,6 +29,13 @@ from anubis.pipeline.launch import HOST_AGENT
 from anubis.pipeline.replicas.ports import check_free
 from anubis.record import access, layout, liveness
 from anubis.settings import load, setting
+
+
+def _paths(text: str) -> tuple[str, ...]:
+    paths = tuple(os.path.normpath(path.strip()) for path in text.split(":"))
+    if not all(path.startswith("/") and path != "/" for path in paths):
+        raise ValueError("a list of absolute paths, separated by colons")
+    return paths
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +50,20 @@ class ProcessSettings:
     min_free_bytes: int
     #: Runs measured at the same time on this machine; with more than one they disturb one another; runs
     slots: int = setting("ANUBIS_PROCESS_SLOTS", default=1, least=1)
+    #: Whether benchmarks run in a sandbox.
+    sandboxed: bool = False
+    #: What benchmarks in a sandbox must not see, also below a folder that they see.
+    hidden: tuple[str, ...] = ()
+    #: Folders that benchmarks in a sandbox can read, in addition to the system; paths, separated by colons; none
+    sandbox_paths: tuple[str, ...] = setting("ANUBIS_SANDBOX_PATHS", default=(), read=_paths)
+    #: User of benchmarks in a sandbox if Anubis runs as root; name
+    sandbox_user: str = setting("ANUBIS_SANDBOX_USER", default="nobody")
+    #: Processes and threads of a sandbox; processes
+    sandbox_processes: int = setting("ANUBIS_SANDBOX_PROCESSES", default=4096, least=16)
+    #: Memory of a sandbox if the descriptor asks for none; bytes; 90 % of the memory of the machine
+    sandbox_memory_bytes: int = setting(
+        "ANUBIS_SANDBOX_MEMORY_BYTES", default_factory=sandbox.most_memory, least=1 << 26
+    )
 
 
 def build(surroundings: Surroundings) -> "ProcessEngine":
@@ -52,6 +73,8 @@ def build(surroundings: Surroundings) -> "ProcessEngine":
         "folder": core.home / resources.FOLDER,
         "records": core.records,
         "min_free_bytes": core.min_free_bytes,
+        "sandboxed": core.sandbox == "on",
+        "hidden": (str(core.home), str(core.data), str(core.secrets)),
     }
     return ProcessEngine(load(ProcessSettings, surroundings.environ, **given))
 
@@ -70,7 +93,7 @@ class ProcessEngine:
         self._ending: list[_Agent] = []
         self._placements = HostPlacements(self.name, settings.folder, settings.records)
         self.capabilities = Capabilities(
-            strategies=frozenset(Strategy),
+            strategies=frozenset({Strategy.SINGLE_NODE} if settings.sandboxed else Strategy),
             mounting=Mounting(
                 agent=HOST_AGENT,
                 records=str(settings.records),
@@ -82,6 +105,8 @@ class ProcessEngine:
             gpus=len(resources.gpus()),
             cpus=len(resources.cpus()),
             memory_gb=math.inf,
+            uses=sandbox.PROGRAM if settings.sandboxed else "",
+            missing=sandbox.missing() if settings.sandboxed else "",
         )
 
     def placed(self, run: Run) -> Placement | None:
@@ -108,10 +133,31 @@ class ProcessEngine:
                 ]
                 for each, reserved in zip(launch.replicas, every, strict=True)
             }
-            for replica in launch.replicas:
+            replicas = [each.with_options(*limits[each.record]) for each in launch.in_order]
+            if settings.sandboxed:
+                replicas = [self._enclosed(run, replicas[0])]
+            for replica in replicas if not settings.sandboxed else ():
                 data_links.put(replica.mounts, settings.folder, every[0].locks)
-            self._start([each.with_options(*limits[each.record]) for each in launch.in_order], every)
+            self._start(replicas, every)
         return placement
+
+    def _enclosed(self, run: Run, replica: Replica) -> Replica:
+        """The replica with the description of its sandbox. Raises StageError."""
+        settings, hardware = self._settings, run.descriptor.hardware
+        memory = hardware.memory_gb
+        limits = sandbox.Limits(
+            memory_bytes=int(memory * (1 << 30)) if memory else settings.sandbox_memory_bytes,
+            processes=settings.sandbox_processes,
+            cpus=hardware.cpus or 0,
+        )
+        return sandbox.enclosed(
+            replica,
+            limits,
+            shown=settings.sandbox_paths,
+            hidden=settings.hidden,
+            user=settings.sandbox_user,
+            gpus=hardware.gpus != 0 and resources.gpus() != [],
+        )
 
     def _start(self, replicas: Sequence[Replica], reserved: Sequence[Reserved]) -> None:
         """Start the agents, that of the measured replica last. They inherit all locks."""

@@ -20,6 +20,7 @@ class Cause(StrEnum):
     METRIC_UNITS = "metric_units"
     CONTAMINATED = "contaminated"
     CANCELLED = "cancelled"
+    NEED = "need"
     LOST = "lost"
     NO_CAPACITY = "no_capacity"
     PREEMPTED = "preempted"
@@ -87,6 +88,7 @@ _REMEDIES = {
     Cause.METRIC_UNITS: "emit a metric in one unit, or in units of one quantity such as s and ms",
     Cause.CONTAMINATED: 'run on a quieter machine, or set measure.on_contamination = "keep"',
     Cause.CANCELLED: "submit it again if it was cancelled by mistake",
+    Cause.NEED: "correct the run that it needs, then submit both again",
     Cause.LOST: "run it again: the agent was killed or the machine restarted",
     Cause.NO_CAPACITY: "wait for a free machine, or raise hardware.max_wait_s",
     Cause.PREEMPTED: "run it again, or choose capacity that cannot be preempted",
@@ -104,7 +106,7 @@ _REMEDIES = {
     Cause.DATA_SLOW: "check the network, or lower ANUBIS_DATA_MIN_BYTES_PER_S",
     Cause.DATA_CHANGED: "fetch an address whose content does not change, or wait until the upload to it has ended",
     Cause.DATA_DIGEST: "check the digest in data.sources, and whether the data at the address were replaced",
-    Cause.DATA_ADDRESS: "use an address that this installation may reach; see ANUBIS_DATA_LINK_LOCAL",
+    Cause.DATA_ADDRESS: "use an address that this installation may reach, or let the operator allow it: ANUBIS_DATA_HOSTS, ANUBIS_DATA_FOLDERS, ANUBIS_DATA_LINK_LOCAL",
     Cause.DATA_ARCHIVE: "repair the archive, or set unpack = false",
     Cause.SERVER_NOT_READY: "read its output with anubis logs --role server; check the probe, or raise its max_wait_seconds",
     Cause.SERVER_ENDED: "read its output with anubis logs --role server",

@@ -126,6 +126,16 @@ class Replica:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Handover:
+    """What a machine that prepares its own launch gets from the submitter: only what the descriptor names."""
+
+    #: The variables in ``env.inherit``.
+    variables: dict[str, str] = field(default_factory=dict, repr=False)
+    #: Name of a secret -> its value.
+    secrets: dict[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
     """Everything that one attempt of a run starts."""
 
@@ -135,6 +145,8 @@ class Launch:
     launched: Role | None = None
     #: Most runs of its family that execute at the same time, for engines with a queue; 0: no limit.
     at_once: int = 0
+    #: For engines whose machines prepare their launch themselves; then there are no replicas.
+    handover: Handover = field(default_factory=Handover)
 
     @property
     def measured(self) -> Replica:

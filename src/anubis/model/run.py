@@ -130,6 +130,8 @@ class Run:
     cost: Cost | None = None
     #: Name of the project that it belongs to.
     project: str = DEFAULT_PROJECT
+    #: Ids of the runs that must succeed before this one starts.
+    needs: tuple[str, ...] = ()
 
 
 def finished_period(run: Run, fingerprint: str) -> Period:

@@ -25,6 +25,8 @@ class Status(StrEnum):
 class Phase(StrEnum):
     """What a run that is not final waits for."""
 
+    #: Runs that it needs have not succeeded yet.
+    NEEDS = "needs"
     #: Its data are fetched.
     FETCH = "fetch"
     #: It waits for a free machine.

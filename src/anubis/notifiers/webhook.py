@@ -32,7 +32,8 @@ def _hosts(text: str) -> frozenset[str]:
     return frozenset(text.replace(",", " ").lower().split())
 
 
-def _keys(text: str) -> tuple[bytes, ...]:
+def keys_of(text: str) -> tuple[bytes, ...]:
+    """The secrets in a text, separated by spaces. Raises ValueError, without them."""
     return tuple(_key(secret) for secret in text.split())
 
 
@@ -41,7 +42,7 @@ class WebhookSettings:
     """Settings of the notifier."""
 
     #: Secrets of the signature, separated by spaces (several during a key rotation). `whsec_` and base64, or text of at least 24 bytes; text; unsigned
-    secrets: tuple[bytes, ...] = setting("ANUBIS_WEBHOOK_SECRET", default=(), read=_keys, secret=True)
+    secrets: tuple[bytes, ...] = setting("ANUBIS_WEBHOOK_SECRET", default=(), read=keys_of, secret=True)
     #: Allowed hosts, separated by commas, with https or http. Set it if untrusted users may submit descriptors; names; any host, https only
     hosts: frozenset[str] = setting("ANUBIS_WEBHOOK_HOSTS", default=frozenset(), read=_hosts)
 
@@ -59,11 +60,12 @@ class Webhook:
         self._now_s = now_s
 
     def notify(self, to: str, alert: Alert) -> None:
-        self._refuse(to)
+        self.refuse(to)
         message = body(alert)
-        send("POST", to, message, headers=self._headers(alert_text.key(alert), message), quote=False)
+        send("POST", to, message, headers=self.headers(alert_text.key(alert), message), quote=False)
 
-    def _headers(self, key: str, message: bytes) -> dict[str, str]:
+    def headers(self, key: str, message: bytes) -> dict[str, str]:
+        """The headers of a message: its key, the time, and a signature for each secret."""
         moment = str(int(self._now_s()))
         headers = {"Content-Type": "application/json", "webhook-id": key, "webhook-timestamp": moment}
         if self._settings.secrets:
@@ -71,7 +73,7 @@ class Webhook:
             headers["webhook-signature"] = " ".join(_signature(key, signed) for key in self._settings.secrets)
         return headers
 
-    def _refuse(self, to: str) -> None:
+    def refuse(self, to: str) -> None:
         """Raise a permanent NotifyError for an address that the operator does not allow."""
         try:
             parts = urlsplit(to)

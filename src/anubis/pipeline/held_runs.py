@@ -1,6 +1,7 @@
 """The runs whose leases a reconciler holds, from the claim until the lease is released or lost."""
 
 import logging
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +17,8 @@ log = logging.getLogger(__name__)
 
 #: Interval between queries for new runs and cancellations while runs are held, seconds.
 LOOK_EVERY_S = 0.25
+#: Shortest such interval while other processes announce new runs and cancellations, seconds.
+SOON_S = 0.05
 
 
 @dataclass(slots=True, eq=False)
@@ -74,7 +77,10 @@ class HeldRuns:
         lease_s: float,
         max_waiting: int,
         lost: Callable[[], None],
+        look_every_s: Callable[[], float] = lambda: LOOK_EVERY_S,
     ) -> None:
+        """``look_every_s``: interval between queries for new runs and cancellations now, unless ``look`` is called."""
+        self._look_every_s = look_every_s
         self._leases = leases
         self._owner = owner
         self._clock = clock
@@ -85,7 +91,13 @@ class HeldRuns:
         self._by_id: dict[str, Held] = {}
         #: Runs that were dropped before they were final: their waits continue if they are claimed again.
         self._dropped: dict[str, Held] = {}
-        self._claim_s = self._cancel_s = -LOOK_EVERY_S
+        self._claim_s = self._cancel_s = -math.inf
+        #: Whether there may be new runs or cancellations since the last query.
+        self._claim_asked = self._cancel_asked = False
+        #: Whether more runs could have been claimed than there was room for.
+        self._more = False
+        #: Monotonic time at which a run that cannot be claimed yet is due.
+        self._ready_s = math.inf
         #: Runs whose stage is running or whose answer is not applied yet, under the current or a lost lease.
         self.busy: set[str] = set()
 
@@ -108,16 +120,29 @@ class HeldRuns:
         """Whether the lease from this claim is certainly valid now."""
         return self._by_id.get(held.run.id) is held and self.keeper.holds(held.run.id)
 
+    def look(self) -> None:
+        """There may be new runs or cancellations. May be called in any thread."""
+        self._claim_asked = self._cancel_asked = True
+
+    def next_look_s(self) -> float:
+        """Monotonic time of the next query for new runs."""
+        return min(self._after(self._claim_s, asked=self._claim_asked), self._ready_s)
+
+    def _after(self, looked_s: float, *, asked: bool) -> float:
+        if asked:
+            return looked_s + SOON_S
+        return looked_s + (LOOK_EVERY_S if self._more else self._look_every_s())
+
     def claim(self) -> None:
-        """Claim due runs, after the leases of dead owners are released; at most every ``LOOK_EVERY_S`` seconds.
+        """Claim due runs, after the leases of dead owners are released; at most at the interval of the constructor.
 
         No runs are claimed for an engine that already has the maximum waiting here: other reconcilers can claim them.
         Runs in stage watch do not count.
         """
         now_s = self._clock.monotonic_s()
-        if self._by_id and now_s - self._claim_s < LOOK_EVERY_S:
+        if self._by_id and now_s < self.next_look_s():
             return
-        self._claim_s = now_s
+        self._claim_asked, self._claim_s = False, now_s
         for owner in self._leases.owners():
             if is_dead(owner):
                 self._leases.release(owner)
@@ -126,9 +151,12 @@ class HeldRuns:
         room = [self._max_waiting - count for count in waiting.values() if count < self._max_waiting]
         limit = min(room, default=self._max_waiting)
         wall_s = self._clock.now_s()
-        for run in self._leases.claim(
+        claimed = self._leases.claim(
             self._owner, now_s=wall_s, lease_s=self._lease_s, limit=limit, without=full
-        ):
+        )
+        self._more = bool(full) or len(claimed) >= limit
+        self._ready_s = self._next_ready_s(now_s, wall_s)
+        for run in claimed:
             # A held run can be claimed again: its lease expires in the database if the wall clock jumps.
             # If another owner held it meanwhile, it has changed, and pending answers about it do not count.
             known = self._by_id.get(run.id)
@@ -136,6 +164,13 @@ class HeldRuns:
                 since_s = self._since_s(run, now_s, wall_s)
                 self._by_id[run.id] = Held(run, look_s=now_s, since_s=since_s)
             self.keeper.hold(run.id, now_s)
+
+    def _next_ready_s(self, now_s: float, wall_s: float) -> float:
+        """Monotonic time at which the next run is due; infinite while there are queries all the time."""
+        if self._look_every_s() <= LOOK_EVERY_S:
+            return math.inf
+        ready_s = self._leases.next_ready_s(self._owner, now_s=wall_s)
+        return math.inf if ready_s is None else now_s + ready_s - wall_s
 
     def _since_s(self, run: Run, now_s: float, wall_s: float) -> float:
         """Monotonic time since which the run waits. The wall clock counts only for what happened before the first claim."""
@@ -147,12 +182,12 @@ class HeldRuns:
     def note_cancellations(self, *, at_once: bool = False) -> bool:
         """Mark the runs whose cancellation was requested, and make them due; whether there were new ones.
 
-        At most every ``LOOK_EVERY_S`` seconds, unless ``at_once``.
+        At most at the interval of the constructor, unless ``at_once``.
         """
         now_s = self._clock.monotonic_s()
-        if now_s - self._cancel_s < LOOK_EVERY_S and not at_once:
+        if not at_once and now_s < self._after(self._cancel_s, asked=self._cancel_asked):
             return False
-        self._cancel_s = now_s
+        self._cancel_asked, self._cancel_s = False, now_s
         ids = self._leases.cancelled(self._owner)
         cancelled = [self._by_id[run_id] for run_id in ids if run_id in self._by_id]
         new = [held for held in cancelled if not held.run.cancel_requested]

@@ -13,7 +13,7 @@ from anubis.contracts.environments import SubmittedEnvironment
 from anubis.contracts.objects import Objects
 from anubis.model.descriptor import secret_name
 from anubis.model.hardware import Strategy
-from anubis.model.launch import Bundle, Launch, LaunchFile, Mount, Replica, Role
+from anubis.model.launch import Bundle, Handover, Launch, LaunchFile, Mount, Replica, Role
 from anubis.model.run import Run
 from anubis.pipeline.host.files import extracted
 from anubis.pipeline.replicas import groups, variables
@@ -45,6 +45,13 @@ def start_agent(packages: str) -> tuple[str, ...]:
 
 #: Command that starts the agent on this machine.
 HOST_AGENT = (sys.executable, *start_agent(_PACKAGES))
+
+
+def handed_over(run: Run, environment: SubmittedEnvironment) -> Launch:
+    """The launch of a run on an engine whose machines prepare it themselves."""
+    named = run.descriptor.env.inherit
+    variables = {name: value for name, value in environment.variables.items() if name in named}
+    return Launch(replicas=(), handover=Handover(variables=variables, secrets=dict(environment.secrets)))
 
 
 def launch_of(

@@ -22,7 +22,7 @@ from anubis.contracts.world import World
 from anubis.model.cause import Cause
 from anubis.model.errors import ConflictError, LeaseLostError, NoCapacityError, StoreError
 from anubis.model.run import Event, Run, Step
-from anubis.model.status import Status
+from anubis.model.status import Phase, Status
 from anubis.pipeline.chore_turns import ChoreTurns
 from anubis.pipeline.held_runs import LOOK_EVERY_S, Held, HeldRuns, in_turn
 from anubis.pipeline.run_environment import is_needed_no_more
@@ -67,13 +67,18 @@ class Reconciler:
         chores: Sequence[Chore] = (),
         start: StartThread | None = None,
         patience_s: float = math.inf,
+        look_every_s: Callable[[], float] = lambda: LOOK_EVERY_S,
     ) -> None:
-        """``patience_s`` is how long ``drive`` waits for a database that does not answer."""
+        """``patience_s`` is how long ``drive`` waits for a database that does not answer.
+
+        ``look_every_s`` is the interval between queries for new runs and cancellations, as long as ``look`` is not called.
+        """
         self.world = world
         self.owner = owner
         self.changed = changed
         self._clock = world.clock
         self._start = start or Threads()
+        self._look_every_s = look_every_s
         #: Set by other threads when there is something to do.
         self._wake = Signal()
         self.held = HeldRuns(
@@ -83,6 +88,7 @@ class Reconciler:
             lease_s=lease_s,
             max_waiting=max_waiting,
             lost=self._wake.set,
+            look_every_s=look_every_s,
         )
         self.chores = ChoreTurns(chores, self._clock.monotonic_s(), self._start, self._wake.set)
         self._pools: dict[str, EnginePool] = {}
@@ -108,6 +114,11 @@ class Reconciler:
                 self.close()
             raise
         self.close()
+
+    def look(self) -> None:
+        """Query for new runs and cancellations now, and look at the condition of ``drive``. May be called in any thread."""
+        self.held.look()
+        self._wake.set()
 
     def _drive(self, until: Callable[[], bool]) -> None:
         self._start("lease keeper", self.held.keeper.keep)
@@ -146,9 +157,9 @@ class Reconciler:
             self._start_due()
         now_s = self._clock.monotonic_s()
         self.chores.take(now_s, early=not len(self.held))
-        times = [self.chores.next_s(), *(held.look_s for held in self.held.idle())]
+        times = [self.chores.next_s(), self.held.next_look_s(), *(held.look_s for held in self.held.idle())]
         # Runs that are already due wait for the end of a call, which wakes the loop.
-        return min([time_s - now_s for time_s in times if time_s > now_s] + [LOOK_EVERY_S])
+        return min([time_s - now_s for time_s in times if time_s > now_s] + [self._look_every_s()])
 
     def _wait(self, seconds: float) -> None:
         """Wait for this time, or until another thread wakes the loop."""
@@ -286,7 +297,8 @@ class Reconciler:
         now_s, pool = self._clock.monotonic_s(), self._pool(asked.engine)
         self._refused.pop(asked.id, None)
         if isinstance(answer, Step):
-            self._apply(held, answer)
+            if self._apply(held, answer) and held.run.phase is Phase.NEEDS:
+                self.held.release(held)  # it would take the place of a run that can start
             if asked.status is Status.WATCH and held.run.status is not Status.WATCH:
                 self._free(pool, asked.engine, now_s)
             return

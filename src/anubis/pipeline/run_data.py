@@ -39,6 +39,12 @@ def sources_of(descriptor: Descriptor) -> tuple[DataSource, ...]:
     return (*descriptor.data.sources, *(descriptor.server.models if descriptor.server else ()))
 
 
+def fetched_here(run: Run, world: World) -> tuple[DataSource, ...]:
+    """What this machine fetches for the run: nothing if the machines of its engine fetch for themselves."""
+    sources = sources_of(run.descriptor)
+    return () if sources and world.engine(run.engine).capabilities.remote else sources
+
+
 def is_writable(run: Run, world: World) -> bool:
     """Whether the processes of the run could write to its datasets: containers mount them read-only."""
     return world.engine(run.engine).capabilities.mounting.inside is None
@@ -57,7 +63,7 @@ def fetched_data(source: DataSource, dataset: Dataset) -> dict[str, Any]:
 
 def data_of(run: Run, world: World) -> RunData | None:
     """What stage fetch fetched for the run; None: a dataset is not here (any more) and must be fetched again."""
-    if not sources_of(run.descriptor):
+    if not fetched_here(run, world):
         return NO_DATA
     rows: Sequence[Mapping[str, Any]] = ()
     for event in world.events.read(run.id):

@@ -9,6 +9,7 @@ from anubis.model.cause import Cause
 from anubis.model.errors import AnubisError, ElsewhereError, NoCapacityError, StageError, StoreError
 from anubis.model.run import Run, Step
 from anubis.model.status import Status
+from anubis.pipeline import needed_runs
 from anubis.pipeline.conclusion import conclude
 from anubis.pipeline.limits.cancellation import cancelled
 from anubis.pipeline.limits.phase_limits import overdue
@@ -76,6 +77,8 @@ def _answer(run: Run, world: World, waited_s: float) -> Answer:
     try:
         if run.cancel_requested and run.status in {Status.FETCH, Status.PLACE}:
             return _call_off(run, world)
+        if needed_runs.is_waiting(run) and (step := needed_runs.wait(run, world, waited_s)):
+            return step
         if run.status is Status.PLACE:
             return place.place(run, world, waited_s)
         if run.status is Status.FETCH:

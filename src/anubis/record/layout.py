@@ -24,6 +24,8 @@ OPTIONS, PATTERNS = "options.json", "patterns.json"
 ENVIRONMENT = "environment.json"
 #: Written before the agent starts: addresses and digests of the datasets of the benchmark.
 DATA = "data.json"
+#: Written before the agent starts: how the benchmark is started in a sandbox.
+SANDBOX = "sandbox.json"
 FACTS = "facts.json"
 METRICS = "metrics.json"
 EXIT = "exit.json"

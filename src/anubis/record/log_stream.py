@@ -126,7 +126,7 @@ class MergedLogs:
         """Write the lines since the last call; see ``LogStream.copy``."""
         every = [self._named(*key, logs.lines(last=last)) for key, logs in self._logs.items()]
         out.writelines(
-            self._written(role, rank, stream, time_ns, text)
+            self.written(role, rank, stream, time_ns, text)
             for time_ns, role, rank, stream, text in heapq.merge(*every, key=lambda row: row[0])
         )
 
@@ -137,7 +137,8 @@ class MergedLogs:
         for time_ns, stream, line in lines:
             yield time_ns, role, rank, stream, line
 
-    def _written(self, role: str, rank: int, stream: str, time_ns: int, line: bytes) -> bytes:
+    def written(self, role: str, rank: int, stream: str, time_ns: int, line: bytes) -> bytes:
+        """A line after the name of its replica."""
         if self._line is as_json:
             plain = {"role": role, "rank": rank, **json.loads(as_json(stream, time_ns, line))}
             return json.dumps(plain).encode() + b"\n"

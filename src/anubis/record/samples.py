@@ -248,15 +248,17 @@ def _exactly(file: BinaryIO, length: int) -> bytes | None:
     return bytes(pieces)
 
 
-def settled_end(files: Files, start: int) -> int:
+def settled_end(files: Files, start: int, most: int | None = None) -> int:
     """The end of the last STATE frame at or after ``start`` (an earlier end, or 0): the extractor does not rewrite the
-    frames before it.
+    frames before it. With ``most``, the end of the first one that is at least so many bytes later, if there is one.
     """
     end, at = start, max(start, len(HEADER))
     for kind, length in _heads(files, at):
         at += _FRAME.size + length
         if kind == STATE:
             end = at
+            if most is not None and end >= start + most:
+                break
     return end
 
 

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import unquote, urlsplit
@@ -10,20 +11,60 @@ from anubis.contracts.source import ByteStream, RemoteFile
 from anubis.contracts.world import Surroundings
 from anubis.model.cause import Cause
 from anubis.model.errors import SourceError
+from anubis.settings import load, setting
 
 
-def build(surroundings: Surroundings) -> "FileSource":  # noqa: ARG001  it has no settings
+def _paths(text: str) -> tuple[str, ...]:
+    paths = tuple(os.path.normpath(path.strip()) for path in text.split(":"))
+    if not all(path.startswith("/") for path in paths):
+        raise ValueError("a list of absolute paths, separated by colons")
+    return paths
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSettings:
+    """Settings of this source."""
+
+    #: Folders whose files descriptors may name as data; paths, separated by colons; `/`, and none where benchmarks run in a sandbox
+    folders: tuple[str, ...] = setting("ANUBIS_DATA_FOLDERS", default=("/",), read=_paths)
+
+
+def build(surroundings: Surroundings) -> "FileSource":
     """Build the source; its entry point names this function."""
-    return FileSource()
+    environ = surroundings.environ
+    is_closed = surroundings.settings.sandbox == "on" and not environ.get("ANUBIS_DATA_FOLDERS", "").strip()
+    return FileSource(load(FileSettings, environ, **({"folders": ()} if is_closed else {})))
 
 
 class FileSource:
-    """Reads files of this machine; links to files are followed."""
+    """Reads files of this machine; links to files are followed, but not out of the folders of the settings."""
+
+    def __init__(self, settings: FileSettings | None = None) -> None:
+        self._folders = [os.path.realpath(path) for path in (settings or FileSettings()).folders]
+
+    def refusal(self, url: str) -> str:
+        """See the contract."""
+        try:
+            path = _path(url)
+        except SourceError:
+            return ""
+        return "" if self._contain(path) else _outside(path)
+
+    def _contain(self, path: Path) -> bool:
+        real = os.path.realpath(path)
+        return any(f"{real}/".startswith(f"{folder.rstrip('/')}/") for folder in self._folders)
+
+    def _check(self, path: Path, shown: Path | None = None) -> None:
+        if not self._contain(path):
+            raise SourceError(_outside(shown or path), cause=Cause.DATA_ADDRESS)
 
     def find(self, url: str, version: str = "") -> tuple[RemoteFile, ...] | None:
         top = _path(url)
+        self._check(top)
         try:
             files = tuple(_files(top))
+            for file in files:
+                self._check(Path(file.url))
         except OSError as error:
             raise _refused(top, error) from error
         if len(files) == 1 and not files[0].path and files[0].version == version:
@@ -36,11 +77,15 @@ class FileSource:
             stream = path.open("rb", buffering=0)
         except OSError as error:
             raise _refused(path, error) from error
-        if _version(os.fstat(stream.fileno())) != file.version:
+        if _version(os.fstat(stream.fileno())) != file.version:  # a link was replaced, for example
             stream.close()
             raise SourceError(f"{path} was changed while it was fetched", cause=Cause.DATA_CHANGED)
         stream.seek(start)
         return _Part(stream, stop)
+
+
+def _outside(path: Path) -> str:
+    return f"{path} is not in a folder whose files may be read as data"
 
 
 class _Part:

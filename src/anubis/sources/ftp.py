@@ -15,8 +15,7 @@ from anubis.contracts.source import ByteStream, RemoteFile, shown_address
 from anubis.contracts.world import Surroundings
 from anubis.model.cause import Cause
 from anubis.model.errors import SourceError
-from anubis.settings import load
-from anubis.sources.network import NetworkSettings, refuse_local
+from anubis.sources.network import Guard, NetworkSettings, settings_of
 
 _TLS_PORT = 990
 _NOT_LOGGED_IN, _NO_FILE = "530", "550"
@@ -26,7 +25,7 @@ _MOST_LEVELS = 64
 
 def build(surroundings: Surroundings) -> "FtpSource":
     """Build the source; its entry points name this function."""
-    return FtpSource(load(NetworkSettings, surroundings.environ))
+    return FtpSource(settings_of(surroundings.settings, surroundings.environ))
 
 
 class FtpSource:
@@ -36,6 +35,15 @@ class FtpSource:
         """``tls``: how certificates are verified; None: as the system does."""
         self._settings = settings
         self._tls = tls
+        self._guard = Guard(settings, settings.link_local)
+
+    def refusal(self, url: str) -> str:
+        """See the contract."""
+        try:
+            host = urlsplit(url).hostname or ""
+        except ValueError:
+            return ""
+        return self._guard.refusal(host) if host else ""
 
     def find(self, url: str, version: str = "") -> tuple[RemoteFile, ...] | None:
         parts = urlsplit(url)
@@ -71,8 +79,8 @@ class FtpSource:
 
     def _connected(self, parts: SplitResult) -> ftplib.FTP:
         host = parts.hostname or ""
-        if not self._settings.link_local:
-            refuse_local(host, host)
+        port = parts.port or ftplib.FTP_PORT
+        address = self._guard.addresses(host, port)[0]
         patience_s = self._settings.patience_s
         ftp = (
             _Tls(context=self._tls or ssl.create_default_context())
@@ -80,12 +88,10 @@ class FtpSource:
             else ftplib.FTP()  # noqa: S321  # nosec B321
         )
         if isinstance(ftp, _Tls):
-            ftp.from_start = parts.port == _TLS_PORT
+            ftp.from_start, ftp.server_name = parts.port == _TLS_PORT, host
         try:
-            ftp.connect(host, parts.port or ftplib.FTP_PORT, timeout=patience_s)
-            assert ftp.sock is not None
-            if not self._settings.link_local:
-                refuse_local(host, ftp.sock.getpeername()[0])
+            ftp.connect(address, port, timeout=patience_s)
+            ftp.host = host  # the certificate is compared with it
             ftp.login(unquote(parts.username or ""), unquote(parts.password or ""))
             if isinstance(ftp, _Tls):
                 ftp.prot_p()
@@ -100,6 +106,7 @@ class _Tls(ftplib.FTP_TLS):
     """FTP with TLS whose data connections continue the session of the control connection, which servers require."""
 
     from_start = False
+    server_name = ""
 
     def connect(self, *args: Any, **options: Any) -> str:
         if not self.from_start:
@@ -108,7 +115,7 @@ class _Tls(ftplib.FTP_TLS):
         self.host, self.port, self.timeout = host, port, options["timeout"]
         plain = socket.create_connection((host, port), self.timeout)
         self.af = plain.family
-        self.sock = self.context.wrap_socket(plain, server_hostname=host)
+        self.sock = self.context.wrap_socket(plain, server_hostname=self.server_name)
         self.file = self.sock.makefile("r", encoding=self.encoding)
         self.welcome = self.getresp()
         return self.welcome

@@ -2,8 +2,7 @@
 
 from anubis.contracts.source import ByteStream, RemoteFile
 from anubis.contracts.world import Surroundings
-from anubis.settings import load
-from anubis.sources.network import NetworkSettings
+from anubis.sources.network import settings_of
 from anubis.sources.web import Body, Web, refused, total_bytes, version_of
 
 _OK, _PART, _NOT_MODIFIED, _OUT_OF_RANGE = 200, 206, 304, 416
@@ -11,7 +10,7 @@ _OK, _PART, _NOT_MODIFIED, _OUT_OF_RANGE = 200, 206, 304, 416
 
 def build(surroundings: Surroundings) -> "HttpSource":
     """Build the source; its entry points name this function."""
-    return HttpSource(Web(load(NetworkSettings, surroundings.environ)))
+    return HttpSource(Web(settings_of(surroundings.settings, surroundings.environ)))
 
 
 class HttpSource:
@@ -19,6 +18,10 @@ class HttpSource:
 
     def __init__(self, web: Web) -> None:
         self._web = web
+
+    def refusal(self, url: str) -> str:
+        """See the contract."""
+        return self._web.refusal(url)
 
     def find(self, url: str, version: str = "") -> tuple[RemoteFile, ...] | None:
         """See the contract. A request for the first byte also shows the size, the version and whether ranges work."""

@@ -4,17 +4,18 @@ botocore finds the credentials, the region and the endpoint as the tools of AWS 
 fetched from these as from any web server. Needs the extra ``s3``.
 """
 
+import socket
 from collections.abc import Iterator
 from functools import cached_property
 from importlib import import_module
 from typing import Any
+from urllib.parse import urlsplit
 
 from anubis.contracts.source import ByteStream, RemoteFile, shown_address
 from anubis.contracts.world import Surroundings
 from anubis.model.cause import Cause
 from anubis.model.errors import BadInputError, SourceError
-from anubis.settings import load
-from anubis.sources.network import NetworkSettings
+from anubis.sources.network import Guard, NetworkSettings, settings_of
 from anubis.sources.web import Web
 
 #: Time for which a signed address is valid, seconds.
@@ -32,7 +33,7 @@ def build(surroundings: Surroundings) -> "S3Source":
             "reading s3: addresses needs botocore, which is not installed",
             remedy="install anubis-bench[s3]",
         ) from error
-    return S3Source(load(NetworkSettings, surroundings.environ))
+    return S3Source(settings_of(surroundings.settings, surroundings.environ))
 
 
 class S3Source:
@@ -40,8 +41,17 @@ class S3Source:
 
     def __init__(self, settings: NetworkSettings) -> None:
         self._web = Web(settings)
+        self._guard = Guard(settings, settings.link_local)
         self._patience_s = settings.patience_s
         self._exceptions: Any = import_module("botocore.exceptions")
+
+    def refusal(self, url: str) -> str:  # noqa: ARG002  the operator names the service
+        """See the contract."""
+        try:
+            endpoint = self._client.meta.endpoint_url
+        except self._exceptions.BotoCoreError:  # find reports it
+            return ""
+        return self._guard.refusal(urlsplit(endpoint).hostname or "")
 
     def find(self, url: str, version: str = "") -> tuple[RemoteFile, ...] | None:
         """See the contract. An object with the whole name, or else all objects in the folder of that name."""
@@ -76,7 +86,7 @@ class S3Source:
         signed = (
             {} if session.get_credentials() else {"signature_version": import_module("botocore").UNSIGNED}
         )
-        return session.create_client(
+        client = session.create_client(
             "s3",
             region_name=session.get_config_variable("region") or "us-east-1",
             config=config(
@@ -86,6 +96,16 @@ class S3Source:
                 **signed,
             ),
         )
+        client.meta.events.register("before-send.s3", self._check)
+        return client
+
+    def _check(self, request: Any, **_: Any) -> None:
+        """Called by botocore before each request."""
+        parts = urlsplit(request.url)
+        try:
+            self._guard.addresses(parts.hostname or "", parts.port or 0)
+        except socket.gaierror:  # botocore names the address that it cannot resolve
+            return
 
     def _object(self, url: str, bucket: str, key: str) -> RemoteFile | None:
         """The object with this key; None: there is none."""

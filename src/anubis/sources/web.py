@@ -2,6 +2,7 @@
 
 import base64
 import re
+import socket
 import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
@@ -16,7 +17,7 @@ from urllib3 import connection, connectionpool, exceptions
 from anubis.contracts.source import ByteStream, shown_address
 from anubis.model.cause import Cause
 from anubis.model.errors import SourceError
-from anubis.sources.network import NetworkSettings, is_local, refuse_local
+from anubis.sources.network import Guard, NetworkSettings, is_local
 
 MOST_REDIRECTS = 10
 #: Parallel connections to one server that are kept.
@@ -35,52 +36,76 @@ _HEADERS = {"User-Agent": "anubis-bench", "Accept-Encoding": "identity"}
 
 
 class _GuardedConnection(connection.HTTPConnection):
-    """Ends connections to local addresses before anything is sent, whatever a name resolves to."""
+    """Connects only to addresses that were checked, whatever a name resolves to later."""
+
+    guard: Guard
 
     def _new_conn(self) -> Any:
-        sock = super()._new_conn()
+        name = self._dns_host
         try:
-            refuse_local(self.host, sock.getpeername()[0])
-        except BaseException:
-            sock.close()
-            raise
-        return sock
+            addresses = self.guard.addresses(name, self.port or self.default_port)
+        except (socket.gaierror, UnicodeError) as error:
+            raise exceptions.NameResolutionError(self.host, self, error) from error  # type: ignore[arg-type]
+        try:
+            for address in addresses[:-1]:
+                self._dns_host = address
+                try:
+                    return super()._new_conn()
+                except (exceptions.NewConnectionError, exceptions.ConnectTimeoutError):
+                    continue
+            self._dns_host = addresses[-1]
+            return super()._new_conn()
+        finally:
+            self._dns_host = name
 
 
 class _GuardedTlsConnection(_GuardedConnection, connection.HTTPSConnection):
     pass
 
 
-class _GuardedPool(connectionpool.HTTPConnectionPool):
-    ConnectionCls = _GuardedConnection
-
-
-class _GuardedTlsPool(connectionpool.HTTPSConnectionPool):
-    ConnectionCls = _GuardedTlsConnection
+def _guarded(guard: Guard) -> urllib3.PoolManager:
+    """Connections that this guard checks."""
+    plain = type("_Plain", (_GuardedConnection,), {"guard": guard})
+    tls = type("_Tls", (_GuardedTlsConnection,), {"guard": guard})
+    pools = urllib3.PoolManager(maxsize=_KEPT_CONNECTIONS)
+    pools.pool_classes_by_scheme = {
+        "http": type("_PlainPool", (connectionpool.HTTPConnectionPool,), {"ConnectionCls": plain}),
+        "https": type("_TlsPool", (connectionpool.HTTPSConnectionPool,), {"ConnectionCls": tls}),
+    }
+    return pools
 
 
 class Web:
     """Sends GET requests. Thread-safe."""
 
     def __init__(self, settings: NetworkSettings) -> None:
-        self._link_local = settings.link_local
+        self._settings = settings
         self._timeout = urllib3.Timeout(connect=min(settings.patience_s, 10.0), read=settings.patience_s)
+
+    def refusal(self, url: str) -> str:
+        """Why an address must not be reached, as far as it says so itself; empty: nothing is known against it."""
+        try:
+            host = urlsplit(url).hostname or ""
+        except ValueError:
+            return ""
+        return self._guard(link_local=self._settings.link_local).refusal(host) if host else ""
+
+    def _guard(self, *, link_local: bool) -> Guard:
+        return Guard(self._settings, link_local)
 
     @cached_property
     def _open(self) -> urllib3.PoolManager:
-        return urllib3.PoolManager(maxsize=_KEPT_CONNECTIONS)
+        return _guarded(self._guard(link_local=True))
 
     @cached_property
-    def _guarded(self) -> urllib3.PoolManager:
-        pools = urllib3.PoolManager(maxsize=_KEPT_CONNECTIONS)
-        pools.pool_classes_by_scheme = {"http": _GuardedPool, "https": _GuardedTlsPool}
-        return pools
+    def _closed(self) -> urllib3.PoolManager:
+        return _guarded(self._guard(link_local=False))
 
     def get(self, url: str, headers: dict[str, str]) -> urllib3.BaseHTTPResponse:
         """The response to a GET request, redirects followed, its body not read. Raises SourceError."""
         seen = {url}
         sent = {**_HEADERS, **headers}
-        allowed = self._link_local
+        allowed = self._settings.link_local
         for _ in range(MOST_REDIRECTS + 1):
             response = self._send(url, sent, link_local=allowed)
             if response.status not in _REDIRECTS:
@@ -132,8 +157,7 @@ class Web:
         host = parts.hostname or ""
         if parts.scheme not in ("http", "https") or not host:
             raise SourceError(f"{shown_address(url)} is not an http or https address", cause=Cause.DATA)
-        if not link_local:
-            refuse_local(host, host)
+        self._guard(link_local=link_local).check_name(host)
         try:
             return self._pools(plain, link_local=link_local).urlopen(
                 "GET",
@@ -165,7 +189,7 @@ class Web:
             parts = urlsplit(url)
             if (proxy := self._proxies.get(parts.scheme)) and not proxy_bypass(parts.netloc):
                 return proxy
-        return self._open if link_local else self._guarded
+        return self._open if link_local else self._closed
 
 
 def _proxy_headers(proxy: str) -> dict[str, str]:

@@ -13,6 +13,7 @@ from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import event_words, write_events
 from anubis.store.rows import descriptor_values, id_bytes, id_text, new_run_values
 from anubis.store.sql.database import Database, Session, chunked
+from anubis.store.sql.listening import WORK
 from anubis.store.text import clean, packed, text_digest
 from anubis.store.writing import Measured, assign_sessions, point_rows, write_points
 
@@ -80,6 +81,8 @@ def adding(
             ],
         )
         write_events(session, [e for e in events if e.run_id in fresh or e.run_id not in given], words)
+        if any(not run.status.final for run, _ in new):
+            session.notify(WORK)
         numbers = _numbers(session, fresh) if points or sampled else {}
         if points:
             found = zip(points, measured, strict=True)

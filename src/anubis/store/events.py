@@ -7,6 +7,7 @@ from anubis.model.run import Event
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.rows import event_of, event_values, id_bytes
 from anubis.store.sql.database import Database, Session
+from anubis.store.sql.listening import EVENTS
 
 
 def event_words(events: Sequence[Event]) -> Iterator[str]:
@@ -23,11 +24,21 @@ def write_events(session: Session, events: Sequence[Event], words: dict[str, int
     The row that counts them stays locked until the commit, so the order of numbers is the order of commits: last
     in a transaction, because on PostgreSQL others wait for it.
     """
+    _write(session, "add_event", events, words)
+
+
+def write_removals(session: Session, events: Sequence[Event], words: dict[str, int]) -> None:
+    """Append events about runs that this transaction has removed; see ``write_events``."""
+    _write(session, "add_removed_event", events, words)
+
+
+def _write(session: Session, statement: str, events: Sequence[Event], words: dict[str, int]) -> None:
     if not events:
         return
     last = session.row("count_events", count=len(events)).seq
     numbers = count(last - len(events) + 1)
-    session.write_all("add_event", [event_values(event, next(numbers), words) for event in events])
+    session.write_all(statement, [event_values(event, next(numbers), words) for event in events])
+    session.notify(EVENTS)
 
 
 class StoredEvents:
@@ -62,6 +73,9 @@ class StoredEvents:
                 "events_of_run", run_id=id_bytes(run_id), after_seq=after_seq, most=limit
             )
         return [event_of(row) for row in rows]
+
+    def read_all(self, *, after_seq: int = 0, limit: int = 1000) -> Sequence[Event]:
+        return [event_of(row) for row in self._database.rows("all_events", after_seq=after_seq, most=limit)]
 
     def last(self) -> int:
         (row,) = self._database.rows("last_event")

@@ -10,6 +10,7 @@ from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import event_words, write_events
 from anubis.store.rows import id_bytes, id_text, run_of, step_values
 from anubis.store.sql.database import Database, Session, chunked
+from anubis.store.sql.listening import WORK
 from anubis.store.text import clean
 from anubis.store.writing import Measured, assign_sessions
 
@@ -58,13 +59,19 @@ class StoredLeases:
 
     def release(self, owner: str, run_ids: Sequence[str] | None = None) -> None:
         if run_ids is None:
-            self._database.lease("release_all", owner=owner)
-            return
-        for ids in chunked(sorted(map(id_bytes, run_ids))):
-            self._database.lease("release", owner=owner, ids=ids)
+            released = bool(self._database.lease("release_all", owner=owner))
+        else:
+            chunks = chunked(sorted(map(id_bytes, run_ids)))
+            released = sum(len(self._database.lease("release", owner=owner, ids=ids)) for ids in chunks) > 0
+        if released:
+            self._database.notify(WORK)
 
     def owners(self) -> Sequence[str]:
         return sorted(row.holder for row in self._database.rows("owners"))
+
+    def next_ready_s(self, owner: str, *, now_s: float) -> float | None:
+        (row,) = self._database.rows("next_ready", owner=owner, now_s=now_s)
+        return None if row.ready_s is None else float(row.ready_s)
 
     def drivers(self, *, now_s: float, lease_s: float) -> Sequence[str]:
         latest_lease_s = now_s + longest_lease_s(lease_s)
@@ -88,6 +95,8 @@ class StoredLeases:
             measured.write(session, rows[0].no)
             if step.period is not None:
                 assign_sessions(session, {rows[0].no: step.period}, self._session_pause_s)
+            if after.status.final:
+                session.write("wake_waiting", run_id=run.id)
             write_events(session, step.events, words)
             write_deliveries(session, step.deliveries)
             return bool(rows[0].cancel)

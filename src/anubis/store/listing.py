@@ -61,6 +61,7 @@ def _conditions(query: RunQuery, sql: Mapping[str, str]) -> tuple[list[str], dic
         ("subject", query.subject and clean(query.subject)),
         ("family", query.family_id and clean(query.family_id)),
         ("parent", query.parent_id and id_bytes(query.parent_id)),
+        ("owner", query.owner and clean(query.owner)),
         ("metric", query.metric and clean(query.metric)),
         ("since_s", query.since_s),
         ("until_s", query.until_s),

@@ -16,10 +16,13 @@ from anubis.store.alerts import StoredAlerts
 from anubis.store.deliveries import StoredDeliveries
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import StoredEvents
+from anubis.store.joined.stored import StoredJoinedWorkers
 from anubis.store.leases import StoredLeases
+from anubis.store.logs.index import StoredLogIndex
 from anubis.store.points import StoredPoints
 from anubis.store.runs import StoredRuns
 from anubis.store.schedules.stored import StoredSchedules
+from anubis.store.sinks import StoredHolds, StoredSinks
 from anubis.store.sql.database import Database, Session, statements_of
 from anubis.store.sql.drivers import BUSY_S, driver_for
 from anubis.store.sql.sqlite_reading import may_be_readable
@@ -31,7 +34,7 @@ else:  # Alembic takes 0.4 s
     migrations = late("anubis.store.migrations.upgrade")
 
 #: The newest revision in ``migrations/versions``; what ``create`` in the ``.sql`` files makes. Revisions count up.
-VERSION = "0012"
+VERSION = "0017"
 #: Pause before a refused statement is executed again, seconds.
 _AGAIN_S = 0.01
 
@@ -49,6 +52,10 @@ class Store:
     schedules: StoredSchedules
     sweeps: StoredSweeps
     identities: StoredIdentities
+    log_index: StoredLogIndex
+    sinks: StoredSinks
+    holds: StoredHolds
+    joined: StoredJoinedWorkers
     database: Database
     #: Makes a store of the same database for some projects.
     narrowed: Callable[[Sequence[str] | None], "Store"]
@@ -103,6 +110,10 @@ def _store(
         schedules=StoredSchedules(database, dictionaries, within),
         sweeps=StoredSweeps(database, within),
         identities=StoredIdentities(database),
+        log_index=StoredLogIndex(database),
+        sinks=StoredSinks(database),
+        holds=StoredHolds(database, dictionaries),
+        joined=StoredJoinedWorkers(database),
         database=database,
         narrowed=partial(_store, database, dictionaries, session_pause_s),
     )

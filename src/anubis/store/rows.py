@@ -78,6 +78,7 @@ def new_run_values(
         "parent": id_bytes(run.parent_id) if run.parent_id is not None else None,
         "cell": json_text(run.cell) if run.cell else None,
         "overrides": json_text(run.overrides) if run.overrides else None,
+        "needs": json_text(run.needs) if run.needs else None,
         "cancel": int(run.cancel_requested),
         "priority": run.descriptor.info.priority,
         "created_s": run.created_s,
@@ -151,6 +152,7 @@ def run_of(row: Row) -> Run:
         overrides=object_of(row.overrides),
         phase=None if row.phase is None else Phase(row.phase),
         phase_s=row.phase_s,
+        needs=tuple(json.loads(row.needs)) if row.needs else (),
         cost=cost_of(row),
         project=row.project,
     )

@@ -1,21 +1,22 @@
 """Reading runs, and the changes that clients make."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from anubis.contracts.runs import KeyedSubmission, RunQuery, RunRow, StoredNames
+from anubis.contracts.runs import KeyedSubmission, Part, RunQuery, RunRow, StoredNames
 from anubis.model.errors import NotFoundError
 from anubis.model.ids import short_id
 from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Event, Run
 from anubis.store.adding import add_points, add_runs, adding, replace_samples
 from anubis.store.dictionaries import Dictionaries
-from anubis.store.events import event_words, write_events
+from anubis.store.events import event_words, write_events, write_removals
 from anubis.store.listing import find
 from anubis.store.rows import id_bytes, id_text, run_of
 from anubis.store.sql.database import Database, Row, Session, chunked
+from anubis.store.sql.listening import WORK
 from anubis.store.suites.submissions import once, submission_of
 from anubis.store.text import unpacked
 
@@ -148,21 +149,57 @@ class StoredRuns:
                 marked += [id_text(row.id) for row in session.rows("request_cancel", ids=ids)]
             new = set(marked)
             write_events(session, [event for event in events if event.run_id in new], words)
+            if marked:
+                session.notify(WORK)
             return sorted(marked)
 
         return self._database.transact(work)
 
-    def remove(self, run_ids: Iterable[str]) -> None:
-        """See the contract. Runs that are not final and unknown ids are ignored."""
+    def remove(self, run_ids: Iterable[str], events: Sequence[Event] = ()) -> Sequence[str]:
+        """See the contract. Runs that are not final, held runs and unknown ids are ignored."""
         ids = sorted(map(id_bytes, run_ids))
+        words = self._dictionaries.words(event_words(events))
 
-        def work(session: Session) -> None:
-            session.rows("count_events", count=0)  # locks out writers that add runs of the same descriptors
+        def work(session: Session) -> list[str]:
+            session.rows(
+                "count_events", count=0
+            )  # locks out writers that add runs of the same descriptors, and holds
+            removed: list[str] = []
             for some in chunked(ids):
-                gone = session.rows("dropped", ids=list(some))
-                session.write("remove", ids=some)
+                gone = session.rows("removable", ids=some)
                 if gone:
+                    numbers = [row.no for row in gone]
+                    session.write("keep_events", numbers=list(numbers))
+                    session.write("remove", numbers=list(numbers))
                     session.write("remove_descriptors", numbers=sorted({row.descriptor for row in gone}))
                     session.write("remove_texts", numbers=sorted({row.text for row in gone}))
+                    removed += [id_text(row.id) for row in gone]
+            about = set(removed)
+            write_removals(session, [event for event in events if event.run_id in about], words)
+            return sorted(removed)
 
-        self._database.transact(work)
+        return self._database.transact(work)
+
+    def expire(
+        self, run_ids: Iterable[str], parts: Collection[Part], events: Sequence[Event]
+    ) -> Sequence[str]:
+        ids = sorted(map(id_bytes, run_ids))
+        words = self._dictionaries.words(event_words(events))
+
+        def work(session: Session) -> list[str]:
+            session.rows("count_events", count=0)
+            expired: list[str] = []
+            for some in chunked(ids):
+                found = session.rows("removable", ids=some)
+                numbers = [row.no for row in found]
+                if Part.SAMPLES in parts:
+                    session.write("remove_samples", numbers=list(numbers))
+                if Part.EVENTS in parts:
+                    session.write("keep_events", numbers=list(numbers))
+                    session.write("forget_events", numbers=list(numbers))
+                expired += [id_text(row.id) for row in found]
+            about = set(expired)
+            write_events(session, [event for event in events if event.run_id in about], words)
+            return sorted(expired)
+
+        return self._database.transact(work)

@@ -8,7 +8,7 @@ from anubis import describe
 from anubis.describe.drafting import DescriptorText
 from anubis.model.descriptor import Descriptor
 from anubis.model.errors import BadInputError
-from anubis.model.problem import Problem
+from anubis.model.problem import Problem, Severity
 from anubis.submission import subject
 from anubis.submission.submit import Submission
 
@@ -16,6 +16,12 @@ from anubis.submission.submit import Submission
 MAX_BYTES = 64 << 20
 #: Called with each warning about a descriptor file.
 Warned = Callable[[Path, Problem], None]
+_NO_SWEEP = Problem(
+    path="sweep",
+    message="its rules and budgets apply only to sweeps, not to these runs",
+    remedy="use anubis sweep run, or remove [sweep]",
+    severity=Severity.WARNING,
+)
 
 
 def submissions_of(
@@ -54,9 +60,11 @@ def read(
     ``name`` identifies the file in its family; ``folder`` is the working folder (None: the folder of the file).
     ``overlays`` are files that change it.
     """
-    text, descriptor, _, own_folder = descriptor_of(
+    text, descriptor, title, own_folder = descriptor_of(
         file, overrides=overrides, warned=warned, overlays=overlays
     )
+    if warned and descriptor.sweep is not None:
+        warned(Path(title), _NO_SWEEP)
     where = folder or own_folder
     known = file.commits if isinstance(file, DescriptorText) else {}
     for cell in describe.cells(descriptor):

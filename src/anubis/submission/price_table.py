@@ -9,6 +9,7 @@ from typing import Any
 from anubis.model.errors import BadInputError
 from anubis.model.hardware import NO_PRICES, Prices
 from anubis.model.problem import Problem
+from anubis.settings import Settings
 
 _TABLES = ("machines", "hosts")
 
@@ -16,14 +17,15 @@ _TABLES = ("machines", "hosts")
 class PriceFile:
     """``PriceTable`` (see the contract) in a file, which is read again after it was changed."""
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
+    def __init__(self, file: Path, *, required: bool = False) -> None:
+        """``required``: a missing file is an error, because someone named it."""
+        self._file, self._required = file, required
         self._lock = threading.Lock()
         self._version: tuple[int, int, int] | None = None
         self._prices = NO_PRICES
 
     def current(self) -> Prices:
-        """See the contract. Without the file no price is known."""
+        """See the contract. Without a file that is not required, no price is known."""
         with self._lock:
             try:
                 found = self._file.stat()
@@ -32,12 +34,21 @@ class PriceFile:
                     self._prices = read(self._file.read_text(encoding="utf-8"), self._file)
                     self._version = version
             except FileNotFoundError:
-                return NO_PRICES
+                if not self._required:
+                    return NO_PRICES
+                raise BadInputError(
+                    f"there is no price table {self._file}", remedy="create it, or remove ANUBIS_PRICES"
+                ) from None
             except (OSError, UnicodeDecodeError) as error:
                 raise BadInputError(
                     f"the price table {self._file} cannot be read: {error}", remedy="make it readable"
                 ) from error
             return self._prices
+
+
+def of_installation(settings: Settings) -> PriceFile:
+    """The price table that the settings name, else the one that may be in the home folder."""
+    return PriceFile(settings.prices, required=settings.prices != settings.home / "prices.toml")
 
 
 def read(text: str, file: Path) -> Prices:

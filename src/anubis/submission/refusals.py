@@ -8,8 +8,9 @@ from anubis.agent.execute.masking import SHORTEST
 from anubis.contracts.engine import Capabilities, Engine
 from anubis.contracts.environments import SubmittedEnvironment
 from anubis.contracts.notifier import Notifier
-from anubis.contracts.source import Source, shown_address
+from anubis.contracts.source import Restricted, Source, shown_address
 from anubis.contracts.world import NO_TABLE, PriceTable
+from anubis.model.cause import Cause
 from anubis.model.descriptor import DEFAULT_ENGINE, SINGLE_RUN, Descriptor, Isolate
 from anubis.model.errors import BadInputError, PlugInError
 from anubis.model.hardware import LOCAL, parsed
@@ -260,16 +261,20 @@ def _undeliverable(descriptor: Descriptor, notifiers: Mapping[str, Notifier]) ->
 
 
 def _unreadable(descriptor: Descriptor, sources: Mapping[str, Source]) -> Iterator[Problem]:
-    """Addresses of data that no installed source reads."""
+    """Addresses of data that no installed source reads, or that this installation must not reach."""
     models = descriptor.server.models if descriptor.server else ()
     for section, items in (("data.sources", descriptor.data.sources), ("server.models", models)):
         for index, item in enumerate(items):
             scheme = item.src.partition(":")[0].lower()
+            path = f"{section}[{index}].src"
             try:
-                sources[scheme]
+                source = sources[scheme]
             except KeyError as error:
                 message = f"no installed source reads `{scheme}:`"
-                yield _missing(f"{section}[{index}].src", message, scheme, sources, error)
+                yield _missing(path, message, scheme, sources, error)
+                continue
+            if isinstance(source, Restricted) and (reason := source.refusal(item.src)):
+                yield _refusal(path, reason, Cause.DATA_ADDRESS.remedy)
 
 
 def _refusal(path: str, message: str, remedy: str) -> Problem:

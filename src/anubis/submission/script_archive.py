@@ -5,11 +5,11 @@ import hashlib
 import io
 import tarfile
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from anubis.model.errors import BadInputError
 from anubis.submission.safe_tar import extract_member
-from anubis.submission.tar_reading import Archive
+from anubis.submission.tar_reading import FILE, FOLDER, LINK, Archive, Member
 
 #: Limits of an extraction.
 MAX_FILES = 20_000
@@ -87,6 +87,52 @@ def _target(link: Path) -> Path:
     return link.resolve()
 
 
+def repacked(stream: BinaryIO, out: BinaryIO) -> str:
+    """Write an archive of another program as this module writes archives; the object key of what was written.
+
+    The order of the members is kept, so the same files in the same order yield the same bytes. Raises BadInputError.
+    """
+    files = size = 0
+    try:
+        with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
+            opened = Archive(stream, foreign=True)
+            for member in opened:
+                files, size = files + 1, size + member.size_bytes
+                _check_limits(files, size)
+                tar.addfile(*_as_ours(member, opened))
+    except (tarfile.TarError, ValueError) as error:
+        raise BadInputError(
+            f"the script archive is not valid: {error}", remedy="create it with tar"
+        ) from error
+    out.seek(0)
+    digest = hashlib.sha256()
+    while piece := out.read(1 << 20):
+        digest.update(piece)
+    out.seek(0)
+    return f"{digest.hexdigest()}.tar"
+
+
+def _as_ours(member: Member, opened: Archive) -> tuple[tarfile.TarInfo, BinaryIO | None]:
+    """Header and content of a member, without times and owners."""
+    info = tarfile.TarInfo(member.name)
+    info.mode = 0o755 if member.executable or member.kind == FOLDER else 0o644
+    info.type = member.kind
+    if member.kind == LINK:
+        info.linkname, info.mode = member.target, 0o644
+    if member.kind != FILE:
+        return info, None
+    info.size = member.size_bytes
+    return info, cast("BinaryIO", opened)
+
+
+def _check_limits(files: int, size_bytes: int) -> None:
+    if files > MAX_FILES or size_bytes > MAX_BYTES:
+        raise BadInputError(
+            f"the script archive contains more than {MAX_FILES} files or {MAX_BYTES >> 30} GiB",
+            remedy="remove data from the script folder",
+        )
+
+
 def extract(stream: BinaryIO, folder: Path) -> None:
     """Extract an archive safely: no links to the outside, no devices, limited count and size.
 
@@ -105,9 +151,5 @@ def _extract(stream: BinaryIO, folder: Path) -> None:
     files = size = 0
     for member in opened:
         files, size = files + 1, size + member.size_bytes
-        if files > MAX_FILES or size > MAX_BYTES:
-            raise BadInputError(
-                f"the script archive contains more than {MAX_FILES} files or {MAX_BYTES >> 30} GiB",
-                remedy="remove data from the script folder",
-            )
+        _check_limits(files, size)
         extract_member(opened, member, folder)

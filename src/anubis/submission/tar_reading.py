@@ -1,6 +1,7 @@
 """Reads tar archives of unknown origin in bounded memory.
 
-Only what Anubis writes is accepted: files, folders and symbolic links, with PAX headers for long names. The module
+Only what Anubis writes is accepted: files, folders and symbolic links, with PAX headers for long names; of an archive that
+another program wrote, also its other ways to write long names and times. The module
 ``tarfile`` reads extended headers of any size into memory, and accepts sparse files, devices and further kinds.
 """
 
@@ -15,6 +16,10 @@ _KINDS = {FILE: FILE, tarfile.AREGTYPE: FILE, FOLDER: FOLDER, LINK: LINK}
 _MAX_HEADER_BYTES = 1 << 16
 #: Keywords of extended headers that Anubis writes; any other, for example of a sparse file, is refused.
 _KEYWORDS = {"path", "linkpath", "size", "hdrcharset"}
+#: Beginning of the keywords that change what the content of a file means.
+_SPARSE = "GNU.sparse."
+#: Headers of GNU tar -> what the content is instead of a PAX header.
+_LONG_NAMES = {tarfile.GNUTYPE_LONGNAME: "path", tarfile.GNUTYPE_LONGLINK: "linkpath"}
 _LARGEST = 1 << 60
 _BUFFER = 1 << 20
 
@@ -44,8 +49,10 @@ class Member:
 class Archive:
     """The members of an archive, in order. Methods raise ``tarfile.TarError`` and ValueError for invalid input."""
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: Stream, *, foreign: bool = False) -> None:
+        """``foreign``: another program wrote the archive."""
         self._stream = stream
+        self._foreign = foreign
         #: Bytes of the content of the current member that are not read yet, and the padding after them.
         self._left = self._padding = 0
 
@@ -69,11 +76,12 @@ class Archive:
         if header is None:
             return None
         extended: dict[str, str] = {}
-        if header.type == tarfile.XHDTYPE:
+        if header.type == tarfile.XHDTYPE and not self._foreign:
             extended = _keywords(self._extended(header))
-            header = self._header()
-            if header is None:
-                raise tarfile.HeaderError("an extended header without a member")
+            header = self._following()
+        while self._foreign and header.type in {tarfile.XHDTYPE, tarfile.XGLTYPE, *_LONG_NAMES}:
+            extended |= _foreign_keywords(header.type, self._extended(header))
+            header = self._following()
         member = _member(header, extended)
         self._left = member.size_bytes
         self._padding = -member.size_bytes % tarfile.BLOCKSIZE
@@ -85,6 +93,12 @@ class Archive:
         if not block.strip(b"\0"):
             return None
         return tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+
+    def _following(self) -> tarfile.TarInfo:
+        header = self._header()
+        if header is None:
+            raise tarfile.HeaderError("an extended header without a member")
+        return header
 
     def _extended(self, header: tarfile.TarInfo) -> bytes:
         if not 0 < header.size <= _MAX_HEADER_BYTES:
@@ -122,7 +136,25 @@ def _member(header: tarfile.TarInfo, extended: dict[str, str]) -> Member:
     return replace(member, target=extended.get("linkpath", header.linkname)) if kind == LINK else member
 
 
+def _foreign_keywords(kind: bytes, data: bytes) -> dict[str, str]:
+    """What an extended header of another program says about the next member; a global one says nothing about names."""
+    if kind in _LONG_NAMES:
+        return {_LONG_NAMES[kind]: data.rstrip(b"\0").decode("utf-8", "surrogateescape")}
+    found = _records(data)
+    if sparse := [name for name in found if name.startswith(_SPARSE)]:
+        raise tarfile.HeaderError(f"an extended header has the keyword {sparse[0]!r}")
+    return {} if kind == tarfile.XGLTYPE else {name: found[name] for name in _KEYWORDS & found.keys()}
+
+
 def _keywords(data: bytes) -> dict[str, str]:
+    """The records of a PAX header of Anubis."""
+    found = _records(data)
+    if unknown := sorted(found.keys() - _KEYWORDS):
+        raise tarfile.HeaderError(f"an extended header has the keyword {unknown[0]!r}")
+    return found
+
+
+def _records(data: bytes) -> dict[str, str]:
     """The records of a PAX header: length, space, keyword, ``=``, value, line end."""
     found: dict[str, str] = {}
     at = 0
@@ -134,7 +166,7 @@ def _keywords(data: bytes) -> dict[str, str]:
         name = keyword.decode("ascii")
         if not equals or not record.endswith(b"\n") or at + length > len(data):
             raise tarfile.HeaderError("an extended header is damaged")
-        if name not in _KEYWORDS or name in found:
+        if name in found:
             raise tarfile.HeaderError(f"an extended header has the keyword {name!r}")
         found[name] = value[:-1].decode("utf-8", "surrogateescape")
         at += length

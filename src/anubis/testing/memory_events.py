@@ -24,6 +24,12 @@ class FakeEvents:
                 if (event.seq or 0) > after_seq and run_id in {None, event.run_id}
             ][:limit]
 
+    def read_all(self, *, after_seq: int = 0, limit: int = 1000) -> Sequence[Event]:
+        with self._shelf.lock:
+            both = [*self._shelf.events, *self._shelf.removed_events]
+            found = [event for event in both if (event.seq or 0) > after_seq]
+            return sorted(found, key=lambda event: event.seq or 0)[:limit]
+
     def last(self) -> int:
         with self._shelf.lock:
             return self._shelf.last_seq

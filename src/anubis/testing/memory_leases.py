@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from anubis.model.errors import LeaseLostError
 from anubis.model.run import LONGEST_PAUSE_S, Run, Step, longest_lease_s, stepped
-from anubis.model.status import Status
+from anubis.model.status import Phase, Status
 from anubis.testing.memory_state import Lease, MemoryState
 
 
@@ -98,6 +98,15 @@ class FakeLeases:
         with self._shelf.lock:
             return sorted({lease.owner for lease in self._shelf.leases.values()})
 
+    def next_ready_s(self, owner: str, *, now_s: float) -> float | None:
+        with self._shelf.lock:
+            others = [
+                run
+                for run in self._shelf.runs.values()
+                if not run.status.final and not self._holds(owner, run.id)
+            ]
+            return min((at_s for at_s in map(self._ready_s, others) if at_s > now_s), default=None)
+
     def drivers(self, *, now_s: float, lease_s: float) -> Sequence[str]:
         latest_s = now_s + longest_lease_s(lease_s)
         with self._shelf.lock:
@@ -128,6 +137,9 @@ class FakeLeases:
             self._shelf.runs[run.id] = after
             if after.status.final:
                 del self._shelf.leases[run.id]
+                for other in list(self._shelf.runs.values()):
+                    if other.phase is Phase.NEEDS and run.id in other.needs:
+                        self._shelf.runs[other.id] = replace(other, due_s=other.created_s)
             return after
 
     def _holds(self, owner: str, run_id: str) -> bool:

@@ -1,9 +1,9 @@
 """Runs in memory, the reference for every store of runs."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from anubis.contracts.runs import KeyedSubmission, RunQuery, RunRow, StoredNames
+from anubis.contracts.runs import KeyedSubmission, Part, RunQuery, RunRow, StoredNames
 from anubis.model.errors import ConflictError, NotFoundError
 from anubis.model.ids import short_id
 from anubis.model.points import Point, SampleBlock
@@ -152,16 +152,35 @@ class FakeRuns:
             self._shelf.append(event for event in events if event.run_id in marked)
             return marked
 
-    def remove(self, run_ids: Iterable[str]) -> None:
+    def remove(self, run_ids: Iterable[str], events: Sequence[Event] = ()) -> Sequence[str]:
         with self._shelf.lock:
-            gone = {i for i in run_ids if i in self._shelf.runs and self._shelf.runs[i].status.final}
+            gone = self._removable(run_ids)
+            self._shelf.drop_events(gone)
             for run_id in gone:
                 del self._shelf.runs[run_id], self._shelf.texts[run_id]
                 self._shelf.forget_measured(run_id)
-            self._shelf.events = [event for event in self._shelf.events if event.run_id not in gone]
             for no, delivery in self._shelf.deliveries.items():
                 if delivery.run_id in gone:
                     self._shelf.deliveries[no] = replace(delivery, run_id=None)
+            self._shelf.append_removed([event for event in events if event.run_id in gone])
+            return sorted(gone)
+
+    def expire(
+        self, run_ids: Iterable[str], parts: Collection[Part], events: Sequence[Event]
+    ) -> Sequence[str]:
+        with self._shelf.lock:
+            found = self._removable(run_ids)
+            if Part.SAMPLES in parts:
+                for key in [key for key in self._shelf.samples if key[0] in found]:
+                    del self._shelf.samples[key]
+            if Part.EVENTS in parts:
+                self._shelf.drop_events(found)
+            self._shelf.append([event for event in events if event.run_id in found])
+            return sorted(found)
+
+    def _removable(self, run_ids: Iterable[str]) -> set[str]:
+        stored = self._shelf.runs
+        return {i for i in run_ids if i in stored and stored[i].status.final and i not in self._shelf.holds}
 
     def _points(self, run: Run) -> list[Point]:
         return [point for (run_id, _), point in self._shelf.points.items() if run_id == run.id]
@@ -176,6 +195,7 @@ class FakeRuns:
             and (subject.commit or subject.version or "").startswith(query.subject or "")
             and query.labels.items() <= info.labels.items()
             and query.family_id in {None, run.family_id}
+            and query.owner in {None, run.owner}
             and query.parent_id in {None, run.parent_id}
             and (query.metric is None or any(p.metric == query.metric for p in self._points(run)))
             and (query.since_s is None or run.created_s >= query.since_s)

@@ -4,6 +4,8 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from anubis.contracts.events import Sink, SinkState
+from anubis.contracts.garbage import Hold
 from anubis.contracts.runs import KeyedSubmission
 from anubis.contracts.sweeps import Sweep
 from anubis.model.alert import Alert
@@ -41,6 +43,11 @@ class MemoryState:
     max_running: dict[str, int] = field(default_factory=dict)
     #: Run id -> the turn with which it was leased to start.
     turns: dict[str, float] = field(default_factory=dict)
+    #: Events of removed runs.
+    removed_events: list[Event] = field(default_factory=list)
+    sinks: dict[int, Sink] = field(default_factory=dict)
+    sink_leases: dict[int, Lease] = field(default_factory=dict)
+    holds: dict[str, Hold] = field(default_factory=dict)
     last_seq: int = 0
     lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -56,6 +63,23 @@ class MemoryState:
         for event in events:
             self.last_seq += 1
             self.events.append(replace(event, seq=self.last_seq))
+
+    def append_removed(self, events: Iterable[Event]) -> None:
+        for event in events:
+            self.last_seq += 1
+            self.removed_events.append(replace(event, seq=self.last_seq))
+
+    def floor(self) -> int:
+        """The number up to which every active sink has received the events."""
+        cursors = [sink.cursor for sink in self.sinks.values() if sink.state is SinkState.ACTIVE]
+        return min(cursors, default=self.last_seq)
+
+    def drop_events(self, run_ids: set[str]) -> None:
+        """Drop the events of runs, except for sinks that have not received them."""
+        floor = self.floor()
+        gone = [event for event in self.events if event.run_id in run_ids]
+        self.removed_events += [event for event in gone if (event.seq or 0) > floor]
+        self.events = [event for event in self.events if event.run_id not in run_ids]
 
     def put_alerts(self, alerts: Sequence[Alert]) -> None:
         for alert in alerts:

@@ -8,6 +8,7 @@ from anubis.testing.memory_leases import FakeLeases
 from anubis.testing.memory_points import FakePoints
 from anubis.testing.memory_runs import FakeRuns
 from anubis.testing.memory_schedules import FakeSchedules
+from anubis.testing.memory_sinks import FakeHolds, FakeSinks
 from anubis.testing.memory_state import MemoryState
 from anubis.testing.memory_sweeps import FakeSweeps
 
@@ -27,6 +28,8 @@ class FakeStore:
         self.deliveries = FakeDeliveries(shelf)
         self.schedules = FakeSchedules(shelf)
         self.sweeps = FakeSweeps(shelf)
+        self.sinks = FakeSinks(shelf)
+        self.holds = FakeHolds(shelf)
 
     def close(self) -> None:
         """Do nothing; the store has no resources to release."""

@@ -75,6 +75,11 @@ def respond(records: Records, run: Run, request: Request) -> Response:
         return _json(503, {"error": str(error)})
 
 
+def refusal(status: int, message: str) -> Response:
+    """The answer to a request whose body is not read."""
+    return _json(status, {"error": message}, close=True)
+
+
 def _answer(records: Records, run: Run, request: Request) -> dict[str, Any]:
     key, file, offset = _parsed(run, request.target)
     if request.method == "GET" and file is None:

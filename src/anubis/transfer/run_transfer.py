@@ -4,16 +4,18 @@ import contextlib
 import os
 import stat
 import tempfile
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from anubis.contracts.records import RecordKey, sample_blocks
+from anubis.contracts.records import RecordKey, Records
 from anubis.contracts.runs import RunQuery
 from anubis.contracts.world import World
 from anubis.model.access.roles import DEFAULT_PROJECT
 from anubis.model.errors import BadInputError, NotFoundError, disk_error
 from anubis.model.identity import series_key
+from anubis.model.points import SampleBlock
 from anubis.model.run import Run
 from anubis.record import access, layout
 from anubis.record.files import READ_BYTES, FileState
@@ -24,6 +26,7 @@ from anubis.transfer.archived_rows import imported_event, imported_run
 
 #: Folder in the home folder for archives that are being imported.
 INCOMING = "incoming"
+SamplesOf = Callable[[Run, Records], Sequence[SampleBlock]]
 
 
 def export(run: Run, world: World, out: BinaryIO) -> None:
@@ -50,8 +53,11 @@ def _script(run: Run, world: World) -> bytes | None:
         return None
 
 
-def import_archive(file: Path, world: World, home: Path) -> Run:
-    """Store the run of an archive with its record. Raises BadInputError; then nothing is stored."""
+def import_archive(file: Path, world: World, home: Path, samples_of: SamplesOf) -> Run:
+    """Store the run of an archive with its record. Raises BadInputError; then nothing is stored.
+
+    ``samples_of`` reads the samples of the run from its stored record.
+    """
     incoming = home / INCOMING
     try:
         with _opened(file) as stream:
@@ -59,7 +65,7 @@ def import_archive(file: Path, world: World, home: Path) -> Run:
             access.make_folder(str(incoming))
             with tempfile.TemporaryDirectory(dir=incoming) as folder:
                 unpacked = run_archive.read(stream, size_bytes, Path(folder))
-                return _store(unpacked, world)
+                return _store(unpacked, world, samples_of)
     except OSError as error:
         raise disk_error(f"cannot import {file} into {home}", error) from error
     finally:
@@ -78,13 +84,13 @@ def _opened(file: Path) -> BinaryIO:
     return stream
 
 
-def _store(unpacked: run_archive.UnpackedArchive, world: World) -> Run:
+def _store(unpacked: run_archive.UnpackedArchive, world: World, samples_of: SamplesOf) -> Run:
     archived = unpacked.archived
     run = imported_run(_with_cell(archived))
     if world.runs.find(RunQuery(ids=(run.id,))):
         raise BadInputError(f"run {run.id} already exists", remedy="purge it first to replace it")
     try:
-        samples = sample_blocks(Record(_UnpackedFiles(unpacked, RecordKey(run.id, run.attempt))))
+        Record(_UnpackedFiles(unpacked, RecordKey(run.id, run.attempt))).samples()
     except DamagedError as error:
         raise BadInputError(
             f"the record in the archive is damaged: {error}", remedy="export the run again"
@@ -95,7 +101,7 @@ def _store(unpacked: run_archive.UnpackedArchive, world: World) -> Run:
             [(run, archived.text)],
             archived.points,
             events=[imported_event(event) for event in archived.events],
-            samples={run.id: samples},
+            samples={run.id: samples_of(run, world.records)},
         )
     except BaseException:
         if not world.runs.find(RunQuery(ids=(run.id,))):

@@ -3,9 +3,11 @@
 import hashlib
 import json
 import math
+import re
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+import zstandard
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
@@ -22,6 +24,10 @@ from anubis.model.errors import (
 )
 from anubis.model.problem import Problem
 from anubis.web.access.decision import note_hidden
+
+#: Shorter answers are not compressed, bytes.
+LEAST_COMPRESSED = 4096
+_LEVEL = 3
 
 
 class Answer(Response):
@@ -40,7 +46,7 @@ class ProblemAnswer(Answer):
 
 
 class NounRoute(APIRoute):
-    """A route that refuses unknown parameters, and whose answers to GET have an entity tag."""
+    """A route that refuses unknown parameters, and whose answers to GET have an entity tag and are compressed on request."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         inner = super().get_route_handler()
@@ -54,19 +60,43 @@ class NounRoute(APIRoute):
                 )
             response = await inner(request)
             is_tagged = request.method == "GET" and isinstance(response, Answer)
-            return _tagged(request, response) if is_tagged else response
+            return _encoded(request, _tagged(request, response)) if is_tagged else response
 
         return answered
 
 
 def _tagged(request: Request, response: Response) -> Response:
     """The answer with its entity tag; 304 if the client has it."""
-    tag = f'"{hashlib.blake2b(bytes(response.body), digest_size=16).hexdigest()}"'
+    digest = hashlib.blake2b(bytes(response.body), digest_size=16).hexdigest()
+    is_compressed = len(response.body) >= LEAST_COMPRESSED and accepts_zstd(
+        request.headers.get("Accept-Encoding", "")
+    )
+    tag = f'"{digest}{"-zstd" if is_compressed else ""}"'
     given = {each.strip().removeprefix("W/") for each in request.headers.get("If-None-Match", "").split(",")}
     if tag in given:
         return Response(status_code=304, headers={"ETag": tag})
     response.headers["ETag"] = tag
     return response
+
+
+def _encoded(request: Request, response: Response) -> Response:
+    """The answer, compressed with zstd if it is long and the client accepts that; its entity tag is then another one."""
+    response.headers["Vary"] = "Accept-Encoding"
+    if len(response.body) < LEAST_COMPRESSED or not accepts_zstd(request.headers.get("Accept-Encoding", "")):
+        return response
+    response.body = zstandard.ZstdCompressor(level=_LEVEL).compress(bytes(response.body))
+    response.headers["Content-Length"] = str(len(response.body))
+    response.headers["Content-Encoding"] = "zstd"
+    return response
+
+
+def accepts_zstd(header: str) -> bool:
+    """Whether an ``Accept-Encoding`` accepts zstd. It must be named, and its quality must not be 0."""
+    for part in header.lower().split(","):
+        coding, *parameters = (piece.strip() for piece in part.split(";"))
+        if coding == "zstd":
+            return not any(re.fullmatch(r"q=0(\.0*)?", each) for each in parameters)
+    return False
 
 
 async def of_error(request: Request, error: Exception) -> Response:

@@ -8,13 +8,15 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from anubis import __version__
 from anubis.model.errors import AnubisError
-from anubis.web import answers, measuring, openapi, routes
+from anubis.web import answers, joined, measuring, openapi, routes
 from anubis.web.access.decision import decided
 from anubis.web.access.policy import PREFIX
 from anubis.web.answers import Answer
 from anubis.web.guard import Guard
+from anubis.web.legacy import routes as legacy
 from anubis.web.peers import Peers
 from anubis.web.service import Service
+from anubis.web.watching import Watches
 
 _ABOUT = """The interface of the command line and of `anubis.Client`: the same verbs with the same words.
 
@@ -45,9 +47,12 @@ def application(service: Service) -> FastAPI:
     app, registry = description(), measuring.registry_of(service)
     app.state.service = service
     app.state.access = service.access
+    app.state.watches = Watches(service.changes)
     for kind in answers.ERRORS:
         app.add_exception_handler(kind, answers.of_error)
+    app.router.routes.extend(joined.routes())
     _add_operations(app, service, lambda: measuring.text_of(registry))
+    app.include_router(legacy.router, dependencies=[Depends(decided)])
     peers = Peers(service.installation.settings.home_group)
     app.add_middleware(Guard, peers=peers, login=service.access.login)
     app.add_middleware(measuring.Measuring, registry=registry)

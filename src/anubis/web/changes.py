@@ -11,14 +11,17 @@ LOOK_EVERY_S = 0.5
 
 
 class Changes:
-    """New events: those of this process at once, those of other processes after at most ``LOOK_EVERY_S``.
+    """New events: those of this process at once, those of other processes when ``note`` is called or they are looked for.
 
     All methods except ``note`` and ``close`` are called in the event loop.
     """
 
-    def __init__(self, last: Callable[[], int]) -> None:
-        """``last`` reads the number of the newest event."""
+    def __init__(
+        self, last: Callable[[], int], look_every_s: Callable[[], float] = lambda: LOOK_EVERY_S
+    ) -> None:
+        """``last`` reads the number of the newest event; ``look_every_s`` is the interval between such queries now."""
         self._last = last
+        self._look_every_s = look_every_s
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: set[asyncio.Event] = set()
         self._looking: asyncio.Task[None] | None = None
@@ -65,6 +68,6 @@ class Changes:
                     if last != seen:
                         seen = last
                         self._wake()
-                await asyncio.sleep(LOOK_EVERY_S)
+                await asyncio.sleep(self._look_every_s())
         finally:
             self._looking = None

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from anubis.client.embedded.driving import reconciler
 from anubis.model.run import Run
 from anubis.pipeline import worker
+from anubis.pipeline.held_runs import LOOK_EVERY_S
+from anubis.pipeline.reconciler import Reconciler
 from anubis.settings import Settings
 from anubis.wiring import build
 
@@ -18,9 +20,19 @@ class Drivers:
     """Reconcilers that drive runs, schedules and chores until they are stopped."""
 
     def __init__(
-        self, settings: Settings, count: int, changed: Callable[[Run], None], failed: Callable[[], None]
+        self,
+        settings: Settings,
+        count: int,
+        changed: Callable[[Run], None],
+        failed: Callable[[], None],
+        look_every_s: Callable[[], float] = lambda: LOOK_EVERY_S,
     ) -> None:
-        """``changed`` is called, in any thread, with every run that moved; ``failed`` when a reconciler ended by an error."""
+        """``changed`` is called, in any thread, with every run that moved; ``failed`` when a reconciler ended by an error.
+
+        ``look_every_s`` is the interval between queries for new runs, as long as ``look`` is not called.
+        """
+        self._look_every_s = look_every_s
+        self._reconcilers: list[Reconciler] = []
         self._settings = settings
         self._changed = changed
         self._failed = failed
@@ -57,12 +69,21 @@ class Drivers:
     def stop(self) -> None:
         """Ask all reconcilers to end."""
         self._stop.set()
+        self.look()
+
+    def look(self) -> None:
+        """There may be new runs or cancellations. May be called in any thread."""
+        for each in tuple(self._reconcilers):
+            each.look()
 
     def _drive(self) -> None:
         home = self._settings.home
         try:
             with contextlib.closing(build(self._settings)) as installation:
-                driver = reconciler(installation, self._note, keeps_schedules=True)
+                driver = reconciler(
+                    installation, self._note, keeps_schedules=True, look_every_s=self._look_every_s
+                )
+                self._reconcilers.append(driver)
                 # The lock only keeps commands from starting a worker in the background, so it is not needed.
                 with worker.only_worker(home) as lock:
                     driver.drive(until=worker.stopped(home, lock, self._stop))

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from starlette.concurrency import run_in_threadpool
 
 from anubis.api.errors import BLANK
+from anubis.record.replication import MOST_REPLACED_BYTES
 from anubis.web.access.login import Login
 from anubis.web.answers import ProblemAnswer
 from anubis.web.peers import Peers
@@ -19,6 +20,10 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 MOST_BYTES = 16 << 20
 #: Paths of the routes that stream archives to the disk, and the largest of these bodies.
 ARCHIVES, MOST_ARCHIVE_BYTES = ("/api/v1/scripts/", "/api/v1/archives"), 64 << 30
+#: Path of submissions by old clients, whose script archives are not read into memory, and the largest of these bodies.
+OLD_SUBMISSIONS, MOST_SUBMISSION_BYTES = "/api/job/descriptor", 3 << 30
+#: In the paths of the routes that receive records, whose replaced files have a limit of their own.
+RECORD = "/record/"
 #: Names under which this machine alone reaches the service.
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -43,7 +48,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        most = MOST_ARCHIVE_BYTES if scope["path"].startswith(ARCHIVES) else MOST_BYTES
+        most = _most(scope["path"])
         if not self._login.is_fresh:
             await run_in_threadpool(self._login.is_needed)
         # With a login, neither the user of the other program nor the name of the service proves anything.
@@ -68,6 +73,15 @@ def _other_host(headers: dict[str, str]) -> tuple[int, str, str] | None:
     if _name(f"//{host}") in LOOPBACK:
         return None
     return 421, f"the service does not answer for the host {host!r}", "use 127.0.0.1 or localhost"
+
+
+def _most(path: str) -> int:
+    """The largest body of a request to this path."""
+    if path.startswith(ARCHIVES):
+        return MOST_ARCHIVE_BYTES
+    if path == OLD_SUBMISSIONS:
+        return MOST_SUBMISSION_BYTES
+    return MOST_REPLACED_BYTES if RECORD in path else MOST_BYTES
 
 
 def _refusal(headers: dict[str, str], most: int) -> tuple[int, str, str] | None:

@@ -27,6 +27,11 @@ class Service:
     drivers: Drivers
     access: Access
 
+    def wrote(self) -> None:
+        """A request wrote runs or events: wake those that wait for them in this process. May be called in any thread."""
+        self.changes.note()
+        self.drivers.look()
+
 
 def service_of(request: Request) -> Service:
     """The service of a request."""

@@ -2,6 +2,7 @@
 
 import contextlib
 import ipaddress
+import os
 import signal
 import socket
 import ssl
@@ -15,14 +16,17 @@ from urllib.parse import urlsplit
 import uvicorn
 
 from anubis.model.errors import AnubisError, BadInputError
+from anubis.pipeline import held_runs
 from anubis.settings import Settings
 from anubis.web import log_lines
 from anubis.web.access.decision import Access
 from anubis.web.access.login import Login
 from anubis.web.access.trail import Trail
+from anubis.web.announced import Announced
 from anubis.web.app import application
 from anubis.web.changes import Changes
 from anubis.web.drivers import Drivers
+from anubis.web.sandboxing import sandboxed
 from anubis.web.service import Service
 from anubis.wiring import build
 
@@ -61,7 +65,8 @@ def serve(settings: Settings, asked: Serving, started: Callable[[str], None]) ->
     """Serve until SIGTERM or SIGINT; ``started`` is called with the address when requests are accepted.
 
     Requests in progress and reconcilers then end; runs continue without the service. Raises BadInputError for an address
-    that other machines can reach without a login or without TLS, and the error that ended a reconciler.
+    that other machines can reach without a login or without TLS, and for a sandbox that does not work, and the error that
+    ended a reconciler.
     """
     place = place_of(asked.listen)
     is_private = place.is_loopback and not asked.trusted_proxy
@@ -69,18 +74,26 @@ def serve(settings: Settings, asked: Serving, started: Callable[[str], None]) ->
         check_exposed(asked, settings)
     listener = listening(place)
     log_lines.set_up(asked.log_format)
+    settings = sandboxed(settings, os.environ)
     with contextlib.closing(listener), contextlib.closing(build(settings)) as installation:
         identities = installation.store.identities
         login = Login(identities, is_required=not is_private)
         access = Access(login, Trail(identities.decisions))
-        changes = Changes(installation.world.events.last)
+        announced = Announced(settings.database_url)
+        changes = Changes(installation.world.events.last, announced.look_every_s)
         servers: list[_Server] = []
 
         def failed() -> None:
             for server in servers:
                 _end(server, changes)
 
-        drivers = Drivers(settings, asked.workers, changed=lambda _run: changes.note(), failed=failed)
+        drivers = Drivers(
+            settings,
+            asked.workers,
+            changed=lambda _run: changes.note(),
+            failed=failed,
+            look_every_s=lambda: announced.look_every_s(held_runs.LOOK_EVERY_S),
+        )
         app = application(Service(installation, changes, drivers, access))
         server = _Server(
             uvicorn.Config(
@@ -97,7 +110,12 @@ def serve(settings: Settings, asked: Serving, started: Callable[[str], None]) ->
         )
         servers.append(server)
         writing = access.trail.writing(installation.clock.now_s())
-        with _ended_by_signal(server, changes, drivers), drivers.driving(), writing:
+        with (
+            _ended_by_signal(server, changes, drivers),
+            announced.waking(changes, drivers),
+            drivers.driving(),
+            writing,
+        ):
             started(address_of(listener, "https" if asked.tls else "http"))
             server.run(sockets=[listener])
             changes.close()

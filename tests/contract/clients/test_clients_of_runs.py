@@ -3,15 +3,18 @@
 import io
 import json
 import threading
+from dataclasses import replace
 
 import pytest
 
+from anubis.client.protocol.runs import SubmitRequest
 from anubis.client.remote import runs as remote_runs
 from anubis.contracts.runs import RunQuery
 from anubis.describe.drafting import DescriptorText
 from anubis.model.errors import AnubisError, BadInputError, NotFoundError
 from anubis.model.status import Status
 from anubis.record.reading import Record
+from anubis.search.query import LogQuery
 from support.git import git
 from support.processes import until
 
@@ -271,3 +274,118 @@ def test_what_is_not_possible_is_said_with_the_remedy(client, kind, tmp_path):
     assert not client.workers.start()
     assert not client.workers.pick_up()
     assert json.dumps(client.runs.engines())
+
+
+def test_the_output_of_runs_is_searched(client, embedded, bench):
+    file = bench("sh -c 'for i in 1 2 3; do echo find needle $i; done; echo other needle >&2; echo score=1'")
+    name = file.stem
+    (run,) = client.runs.wait([run.id for run in client.runs.submit([file])])
+    first = client.records.search(LogQuery(pattern="needle", benchmark=name, limit=2, context=1))
+    assert [(line.line, line.text) for line in first.lines] == [(1, "find needle 1"), (2, "find needle 2")]
+    assert first.lines[0].after == ("find needle 2",)
+    rest = client.records.search(LogQuery(pattern="needle", benchmark=name, after=first.next))
+    assert [(line.stream, line.text) for line in rest.lines] == [
+        ("stdout", "find needle 3"),
+        ("stderr", "other needle"),
+    ]
+    assert rest.next is None
+    query = LogQuery(
+        pattern="NEEDLE [2-9]$",
+        regex=True,
+        ignore_case=True,
+        run_ids=(run.id,),
+        statuses=(Status.SUCCEEDED,),
+        streams=("stdout",),
+        role="benchmark",
+        rank=0,
+        since_s=run.created_s - 60,
+        until_s=run.created_s + 600,
+    )
+    found = client.records.search(query)
+    assert [line.text[slice(*line.highlights[0])] for line in found.lines] == ["needle 2", "needle 3"]
+    assert client.records.index(run.id) == len("find needle 1\n" * 3 + "score=1\n" + "other needle\n")
+    assert client.records.search(query) == embedded.records.search(query)
+    assert client.records.search(replace(query, labels={"no": "such"})).lines == ()
+    with pytest.raises(BadInputError, match="not a regular expression"):
+        client.records.search(LogQuery(pattern="(", regex=True))
+
+
+def test_the_output_of_a_run_is_followed_to_its_end(client, bench):
+    command = "sh -c 'for i in 1 2 3; do echo out $i; echo err $i >&2; done; printf rest; echo score=1'"
+    (run,) = client.runs.submit([bench(command)])
+    waiting = threading.Thread(target=lambda: client.runs.wait([run.id]))
+    waiting.start()
+    lines = [line for batch in client.records.follow(run.id) for line in batch]
+    waiting.join()
+    assert {(line.attempt, line.role, line.rank) for line in lines} == {(1, "benchmark", 0)}
+    assert [line.line for line in lines if line.stream == "stdout"] == [
+        b"out 1",
+        b"out 2",
+        b"out 3",
+        b"restscore=1",
+    ]
+    again = [line for batch in client.records.follow(run.id, streams=["stderr"], rank=0) for line in batch]
+    assert [line.line for line in again] == [b"err 1", b"err 2", b"err 3"]
+    assert list(client.records.follow(run.id, role="worker")) == []
+
+
+def test_the_samples_of_a_run_are_read_together_and_followed(client, bench):
+    more = '[[output.metrics]]\nname = "loss"\nunits = "s"\npattern = \'loss=(\\S+)\'\n'
+    command = "sh -c 'for i in $(seq 2000); do echo score=$i; echo loss=0.$i; done'"
+    (run,) = client.runs.submit([bench(command, more=more)])
+    waiting = threading.Thread(target=lambda: client.runs.wait([run.id]))
+    waiting.start()
+    followed = [each for batch in client.results.follow(run.id, ["score"]) for each in batch]
+    waiting.join()
+    assert {(each.attempt, each.role, each.rank, each.samples.metric) for each in followed} == {
+        (1, "benchmark", 0, "score")
+    }
+    values = [value for each in followed for value in each.samples.values]
+    assert values == [float(number) for number in range(1, 2001)]
+    assert list(client.results.samples(run.id, "score").values) == values
+    blocks = {block.metric: block for block in client.results.samples_of(run.id, ["loss", "score"])}
+    assert list(blocks["score"].values) == values
+    assert len(blocks["loss"].values) == 2000
+    assert {"loss", "score"} <= {block.metric for block in client.results.samples_of(run.id, most=2)}
+    assert len(client.results.samples_of(run.id, ["loss"], most=2)[0].values) == 2
+
+
+def test_many_submissions_are_stored_together_or_not_at_all(client, bench):
+    family, single = bench(more=MATRIX), bench()
+    ids = client.runs.submit_all(
+        [
+            SubmitRequest(files=[family]),
+            SubmitRequest(files=[single], overrides={"info.labels": "{batch = 'yes'}"}),
+            SubmitRequest(files=[single, family], rounds=2),
+        ]
+    )
+    assert [len(each) for each in ids] == [2, 1, 6]
+    assert {row.id for row in client.runs.family(ids[0][0])} == set(ids[0])
+    assert client.runs.get(ids[1][0]).family_id is None
+    before = len(client.runs.find(RunQuery(limit=1000)))
+    with pytest.raises(BadInputError) as refused:
+        client.runs.submit_all(
+            [
+                SubmitRequest(files=[single]),
+                SubmitRequest(files=[bench(info="nothing = 1")]),
+                SubmitRequest(files=[bench(info="neither = 1")]),
+            ]
+        )
+    named = " ".join(map(str, refused.value.problems)) + str(refused.value)
+    assert "nothing" in named
+    assert len(client.runs.find(RunQuery(limit=1000))) == before
+    client.runs.wait([run_id for each in ids for run_id in each])
+
+
+def test_joined_workers_are_found(client, embedded, kind):
+    name = f"machine-{kind}"
+    assert embedded.workers.make_token(name).startswith("anubis-worker-")
+    (found,) = [each for each in client.workers.find() if each.worker.name == name]
+    assert (found.worker.seen_s, found.attempts) == (None, [])
+    assert client.workers.get(name) == found
+    assert embedded.workers.revoke(name).worker.revoked_s
+    assert client.workers.get(name).worker.revoked_s
+    with pytest.raises(NotFoundError):
+        client.workers.get("none")
+    with pytest.raises(BadInputError):
+        client.workers.make_token("not a name")

@@ -126,6 +126,8 @@ WRONG = [
     ('include = [{ "env.vars.A" = "1" }]\n"env.vars.A" = ["1"]', "matrix.include[0]", "exists already"),
     ('seeds = [1]\n"env.vars.SEED" = ["1"]', "matrix.seeds", "the same axis"),
     ("seeds = [1, 1]", "matrix.seeds[1]", "twice"),
+    ("seeds = 3", "matrix.seeds", "from = 1, to = 3"),
+    ("seed = [1]", "matrix.seed", "did you mean `seeds`"),
 ]
 
 

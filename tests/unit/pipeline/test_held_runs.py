@@ -4,7 +4,7 @@ import pytest
 
 from anubis.model.run import Step
 from anubis.model.status import Status
-from anubis.pipeline.held_runs import LOOK_EVERY_S, HeldRuns
+from anubis.pipeline.held_runs import LOOK_EVERY_S, SOON_S, HeldRuns
 from anubis.testing import a_run
 
 
@@ -174,3 +174,69 @@ def test_a_run_that_is_claimed_again_has_waited_as_long_as_before(house, hand, j
     (again,) = hand
     assert again is not first
     assert again.since_s == first.since_s
+
+
+@pytest.fixture
+def told(house):
+    """It looks by itself once in an hour only: other processes announce what they write."""
+    options = {"lease_s": 30.0, "max_waiting": 2, "lost": lambda: None}
+    return HeldRuns(house.leases, "me", house.clock, look_every_s=lambda: 3600.0, **options)
+
+
+def test_an_announced_run_is_claimed_soon_and_others_are_not_looked_for(house, told):
+    first, second = a_run(), a_run()
+    add(house, first)
+    told.claim()
+    add(house, second)
+    house.clock.advance(3599.0)
+    told.claim()
+    assert [held.run.id for held in told] == [first.id]
+    told.look()
+    assert told.next_look_s() <= house.clock.monotonic_s()
+    told.claim()
+    assert [held.run.id for held in told] == [first.id, second.id]
+
+
+def test_announcements_in_succession_are_one_query(house, told):
+    add(house, a_run())
+    told.claim()
+    told.look()
+    add(house, a_run())
+    told.claim()
+    assert len(told) == 1
+    assert told.next_look_s() == house.clock.monotonic_s() + SOON_S
+    house.clock.advance(SOON_S)
+    told.claim()
+    assert len(told) == 2
+
+
+def test_an_announced_cancellation_is_noted(house, told):
+    run = a_run()
+    add(house, run)
+    told.claim()
+    assert not told.note_cancellations()
+    cancel(house, run)
+    house.clock.advance(SOON_S)
+    assert not told.note_cancellations()
+    told.look()
+    assert told.note_cancellations()
+
+
+def test_a_run_that_becomes_due_is_not_announced_but_claimed_in_time(house, told):
+    now, later = a_run(), a_run(due_s=house.clock.now_s() + 7)
+    add(house, now, later)
+    told.claim()
+    assert told.next_look_s() == house.clock.monotonic_s() + 7
+    house.clock.advance(7)
+    told.claim()
+    assert len(told) == 2
+
+
+def test_runs_beyond_the_room_are_looked_for_without_an_announcement(house, told):
+    first, second, third = (a_run() for _ in range(3))
+    add(house, first, second, third)
+    told.claim()
+    (held, _) = told
+    held.run = house.leases.apply("me", held.run, Step(status=Status.WATCH), now_s=house.clock.now_s())
+    assert [each.run.id for each in told] == [first.id, second.id]
+    assert claim(house, told) == [first.id, second.id, third.id]

@@ -11,7 +11,7 @@ from anubis.contracts.world import FixedPrices
 from anubis.model.cause import Cause
 from anubis.model.descriptor import Data, Limits
 from anubis.model.errors import NoCapacityError, NotReadyError, StageError
-from anubis.model.hardware import UNKNOWN, Cost, Hardware, Prices, total
+from anubis.model.hardware import NO_PRICES, UNKNOWN, Cost, Hardware, Prices, total
 from anubis.model.run import CANCEL_EVENT, Event, Observation, Seen
 from anubis.model.server import DataSource
 from anubis.model.status import Phase, Status
@@ -237,6 +237,17 @@ def test_a_machine_without_a_price_has_an_unknown_cost(house, new_reconciler, le
     house.engine.end(house.runs.get(run.id).placement)
     turn(reconciler, house, times=3)
     assert house.runs.get(run.id).cost == UNKNOWN
+
+
+def test_without_a_price_table_there_is_no_cost(house, new_reconciler, leave_record):
+    reconciler = priced(house, new_reconciler, NO_PRICES)
+    add(house, run := a_run())
+    turn(reconciler, house)
+    leave_record(run, started_s=NOW_S, ended_s=NOW_S + 20)
+    house.engine.end(house.runs.get(run.id).placement)
+    turn(reconciler, house, times=3)
+    ended = house.runs.get(run.id)
+    assert (ended.status.final, ended.cost) == (True, None)
 
 
 def test_every_attempt_costs(house, new_reconciler, leave_record):

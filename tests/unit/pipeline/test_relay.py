@@ -9,8 +9,9 @@ import pytest
 from anubis.model.alert import Alert, AlertKind, AlertState
 from anubis.model.delivery import Delivery, DeliveryStatus
 from anubis.model.errors import NotifyError, PlugInError, StoreError
+from anubis.pipeline.chores.delivering import AT_ONCE, SLOW_S
 from anubis.pipeline.lease_owner import new_owner
-from anubis.pipeline.relay import AT_ONCE, KEPT_S, SLOW_S, Relay
+from anubis.pipeline.relay import KEPT_S, Relay
 from anubis.testing import FakeClock, FakeStore, a_run
 
 MAIL = "mailto:a@x"

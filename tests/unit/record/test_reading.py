@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from anubis.contracts.records import RecordKey, RoleFiles, sample_blocks
+from anubis.contracts.records import RecordKey, RoleFiles, blocks_of
 from anubis.model.ids import new_run_id
 from anubis.record import samples, telemetry
 from anubis.record.reading import Record
@@ -33,7 +33,7 @@ def write(files, name, facts):
 def test_a_record_that_is_missing_reads_as_empty(files):
     record = Record(files)
     assert (record.exit, record.facts, record.metrics, record.executions) == ({}, {}, {}, [])
-    assert (record.fingerprint, record.telemetry, sample_blocks(record)) == ("", None, [])
+    assert (record.fingerprint, record.telemetry, blocks_of(record.samples())) == ("", None, [])
 
 
 def test_executions_that_ended_are_read(files):
@@ -59,7 +59,7 @@ def test_samples_become_blocks(files):
     series = json.dumps({"id": 0, "metric": "loss", "units": "1", "labels": {}}).encode()
     content = samples.HEADER + samples.frame(samples.SERIES, series) + samples.block(0, columns)
     files.records.append(files.key, "samples", 0, content)
-    (block,) = sample_blocks(Record(files))
+    (block,) = blocks_of(Record(files).samples())
     assert (block.metric, block.units, list(block.values), list(block.repeats)) == ("loss", "1", [0.5], [0])
 
 

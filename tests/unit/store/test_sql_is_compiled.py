@@ -28,7 +28,13 @@ def test_both_databases_have_the_same_statements():
 
 @pytest.mark.parametrize("database", DATABASES)
 def test_every_statement_is_used(database):
-    parts = [FOLDER.parent, FOLDER.parent / "suites", FOLDER.parent / "schedules", FOLDER.parent / "access"]
+    parts = [
+        FOLDER.parent,
+        FOLDER.parent / "suites",
+        FOLDER.parent / "schedules",
+        FOLDER.parent / "access",
+        FOLDER.parent / "logs",
+    ]
     files = [path for part in parts for path in part.glob("*.py")]
     source = "\n".join(path.read_text() for path in files if path.stem not in {"statements", "queries"})
     names = [re.sub(r"^where_alert_|^where_", "", name) for name in statements_of(database)]

@@ -26,6 +26,12 @@ def test_without_a_file_no_price_is_known(tmp_path):
     assert PriceFile(tmp_path / "none.toml").current() == NO_PRICES
 
 
+def test_a_file_that_was_named_must_exist(tmp_path):
+    with pytest.raises(BadInputError, match="no price table") as caught:
+        PriceFile(tmp_path / "none.toml", required=True).current()
+    assert "ANUBIS_PRICES" in caught.value.remedy
+
+
 def test_a_changed_file_is_read_again(tmp_path):
     file = tmp_path / "prices.toml"
     file.write_text(GOOD)

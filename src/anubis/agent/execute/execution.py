@@ -16,12 +16,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from anubis.agent.execute.limits import Limits
     from anubis.agent.observe.energy import Energy
+    from anubis.agent.sandbox.outside import Sandbox, Sandboxed
 
 #: Processes that outlive the benchmark have this long to exit by themselves, as ``tee`` does at the end of its input.
 _SETTLE_NS = 200_000_000
 #: How long to repeat SIGKILL for a process that does not end (in an uninterruptible call to a failed disk).
 _KILL_NS = 5_000_000_000
 _SECOND_NS = 1_000_000_000
+#: How long to send SIGKILL to the processes of a sandbox before all of them are ended at once: then the end of the
+#: benchmark is not reported.
+_SANDBOX_KILL_NS = 1_000_000_000
 #: Number of leftover processes that exit.json describes.
 _MOST_LEFTOVERS = 20
 #: How often a running execution is checked.
@@ -38,9 +42,20 @@ class Family:
         self.sidecar_pids: set[int] = set()
         #: Children reaped so far: (status, user s, system s, peak bytes, monotonic ns).
         self.ended: dict[int, tuple[int, float, float, int, int]] = {}
+        #: The running execution in a sandbox; None: without a sandbox.
+        self.sandboxed: Sandboxed | None = None
 
     def reap(self) -> bool:
-        """Collect the children that ended; returns False when no child is left."""
+        """Collect the processes that ended; returns False when no child is left."""
+        has_children = self._reap_children()
+        if self.sandboxed:
+            self.ended.update(self.sandboxed.ended())
+            if self.sandboxed.monitor in self.ended and self.sandboxed.pid not in self.ended:
+                _, *usage = self.ended[self.sandboxed.monitor]  # the sandbox was killed as a whole
+                self.ended[self.sandboxed.pid] = (SIGKILL, *usage)  # type: ignore[assignment]
+        return has_children
+
+    def _reap_children(self) -> bool:
         while True:
             try:
                 pid, status, usage = os.wait4(-1, os.WNOHANG)
@@ -69,6 +84,8 @@ class Family:
             return []
         from anubis.agent import process_tree
 
+        if self.sandboxed:
+            return process_tree.descendants(self.sandboxed.init, set())
         return process_tree.descendants(os.getpid(), self.sidecar_pids)
 
     def signal_benchmark(self, group: int, number: int) -> None:
@@ -84,10 +101,19 @@ class Family:
 class Execution:
     """Runs the command once. ``facts`` becomes its entry in exit.json."""
 
-    def __init__(self, capture: Capture, family: Family, energy: Energy, phase: str, repeat: int) -> None:
+    def __init__(  # noqa: PLR0917  called once
+        self,
+        capture: Capture,
+        family: Family,
+        energy: Energy,
+        phase: str,
+        repeat: int,
+        sandbox: Sandbox | None = None,
+    ) -> None:
         self._capture = capture
         self._energy = energy
         self._family = family
+        self._sandbox = sandbox
         self.facts: dict[str, object] = {"phase": phase, "repeat": repeat, "code": None, "signal": None}
         self.facts["offsets"] = {spool.name: [spool.size, None] for spool in capture.spools}
         #: Why the agent ended it; empty if it did not.
@@ -111,7 +137,17 @@ class Execution:
         outputs = self._capture.open_outputs()
         self._energy.start()
         try:
-            self.pid, self._start_ns = child.start(command, environment, outputs, cwd, limits, layout_offset)
+            if self._sandbox:
+                started = self._sandbox.start(
+                    command, environment, outputs, cwd, limits, layout_offset, self._capture.wake_write
+                )
+                self._family.sandboxed = started
+                self._family.sidecar_pids.add(started.monitor)
+                self.pid, self._start_ns = started.pid, started.start_ns
+            else:
+                self.pid, self._start_ns = child.start(
+                    command, environment, outputs, cwd, limits, layout_offset
+                )
         finally:
             for end in outputs:
                 os.close(end)
@@ -150,6 +186,10 @@ class Execution:
         """Kill the tree once the grace period is over; repeated, since the tree may grow meanwhile."""
         if self._kill_at and monotonic_ns() >= self._kill_at:
             self._family.signal_benchmark(self.pid, SIGKILL)
+            if self._family.sandboxed and (
+                self.pid in self._family.ended or monotonic_ns() >= self._kill_at + _SANDBOX_KILL_NS
+            ):
+                self._family.sandboxed.kill()
 
     def next_check_ns(self, timeout_s: float) -> int:
         """Monotonic time in ns of the next event: the timeout, the end of the grace period, or the next check."""
@@ -170,6 +210,8 @@ class Execution:
         ended_ns = self._family.ended[self.pid][4] if self.pid in self._family.ended else monotonic_ns()
         self.facts["energy"] = self._energy.stop()
         self.facts["leftovers"] = self._end_leftovers(grace_s)
+        if self._family.sandboxed:
+            self._close_sandbox(self._family.sandboxed)
         self._capture.close_outputs()
         rows = {pid: row for pid, row in self._family.ended.items() if pid not in self._family.sidecar_pids}
         for pid in rows:
@@ -222,6 +264,18 @@ class Execution:
             self.kill_if_due()
             self._capture.pump(monotonic_ns() + _SECOND_NS // 100)
         return leftovers
+
+    def _close_sandbox(self, sandboxed: Sandboxed) -> None:
+        """Wait for the end of bubblewrap, which follows that of the last process in the sandbox."""
+        until = monotonic_ns() + _KILL_NS
+        while sandboxed.monitor not in self._family.ended and monotonic_ns() < until:
+            self._capture.pump(monotonic_ns() + _SECOND_NS // 100)
+            if monotonic_ns() > until - _KILL_NS // 2:
+                sandboxed.kill()
+            self._family.reap()
+        self._family.sandboxed = None
+        self._family.forget(sandboxed.monitor)
+        sandboxed.close()
 
     def _wait_for_processes(self, until_ns: int) -> bool:
         """Capture output until no descendant is left or the time is reached; returns whether one is left."""

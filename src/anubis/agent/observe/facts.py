@@ -22,7 +22,9 @@ _CPU = "/sys/devices/system/cpu/"
 _FEATURES = ("avx", "amx", "sse4", "fma", "f16c", "sha_ni", "asimd", "sve", "bf16", "i8mm", "vnni", "neon")
 
 
-def gather(memory_group: MemoryGroup, cwd: str, missing: Sequence[str] = ()) -> dict[str, object]:
+def gather(
+    memory_group: MemoryGroup, cwd: str, missing: Sequence[str] = (), sandboxed: bool = False
+) -> dict[str, object]:
     """Every fact about the machine, as JSON values; ``cwd`` is where the benchmark will run.
 
     ``missing`` are the conditions of the descriptor that do not apply.
@@ -51,6 +53,8 @@ def gather(memory_group: MemoryGroup, cwd: str, missing: Sequence[str] = ()) -> 
     inputs = _fingerprint_inputs(facts, cpu, memory)
     if missing:
         inputs["missing_conditions"] = list(missing)
+    if sandboxed:
+        inputs["sandbox"] = True
     facts["fingerprint_inputs"] = inputs
     facts["fingerprint"] = blake2b(dumps(inputs).encode(), digest_size=16).hexdigest()
     return facts

@@ -53,8 +53,11 @@ COLUMNS = [
 class Gauges:
     """Reads the gauges from /proc and /sys; keeps the counters of the last sample to compute rates."""
 
-    def __init__(self, agent: int, record: str, peers: Sequence[str] = ()) -> None:
+    def __init__(
+        self, agent: int, record: str, peers: Sequence[str] = (), *, sandboxed: bool = False
+    ) -> None:
         """``peers``: records of other replicas of the run, whose processes are not others."""
+        self._sandboxed = sandboxed
         self._agent = agent
         self._record = os.fsencode(record)
         self._peers = peers
@@ -172,6 +175,9 @@ class Gauges:
             pid for pid, fields in rows.items() if int(fields[1]) == self._agent and self._is_sidecar(pid)
         }
         members = process_tree.descendants(self._agent, sidecars, rows)
+        if self._sandboxed:  # without bubblewrap and the first process of the sandbox
+            parents = {self._agent, *(pid for pid in members if int(rows[pid][1]) == self._agent)}
+            members = [pid for pid in members if int(rows[pid][1]) not in parents]
         ticks = sum(int(count) for count in rows[self._agent][13:15])  # of what the agent has reaped
         threads = pages = got = put = 0
         for pid in members:

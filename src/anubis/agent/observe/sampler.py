@@ -30,7 +30,7 @@ def run(options: Options) -> int:
     """Sample until SIGTERM or the end of the agent."""
     wake = wake_at_sigterm()  # SIGTERM means that the benchmark has ended
     devices = _devices()
-    gauges = Gauges(os.getppid(), options.record, _peers(options.group))
+    gauges = Gauges(os.getppid(), options.record, _peers(options.group), sandboxed=bool(options.sandbox))
     columns = COLUMNS + _device_columns(len(devices) if devices else 0)
     file = access.create(f"{options.record}/{layout.TELEMETRY}", os.O_WRONLY | os.O_APPEND)
     size = telemetry.settled_end(FolderFiles(options.record))  # of an earlier execution of this rank

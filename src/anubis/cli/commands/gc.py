@@ -4,7 +4,7 @@ import time
 
 import click
 
-from anubis.api.garbage import garbage_to_json
+from anubis.api.operations import garbage_to_json
 from anubis.cli import terminal
 from anubis.cli.home import open_client
 from anubis.cli.params import SPAN, json_option

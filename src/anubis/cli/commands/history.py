@@ -9,6 +9,7 @@ import click
 from anubis.analysis import quantities
 from anubis.api.runs import row_to_json
 from anubis.cli import terminal
+from anubis.cli.families import key_text
 from anubis.cli.home import open_client
 from anubis.cli.params import REF, SCHEDULE, json_option, mapping, run_filters
 from anubis.cli.select import refs
@@ -112,7 +113,7 @@ def _about(row: RunRow) -> list[tables.Cell]:
         units.moment(row.created_s)
         if terminal.width() is None
         else units.short_moment(row.created_s, now_s=time.time()),
-        row.name,
+        " ".join([row.name, *([cell] if (cell := key_text(tuple(row.cell.items()))) else [])]),
         row.subject,
         status_cell(row.status),
         took(row.placed_s, row.ended_s),

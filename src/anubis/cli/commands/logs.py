@@ -119,8 +119,30 @@ def _output(*, raw: bool) -> Iterator[BinaryIO]:
         escaped.finish()
 
 
+def _follow_remote(client: "Client", run: Run, wanted: _Wanted, out: BinaryIO) -> None:
+    """Print the lines that the service sends until the run is final."""
+    is_single = run.descriptor.hardware.strategy is Strategy.SINGLE_NODE
+    named = not is_single or wanted.role is not None or wanted.rank is not None
+    for lines in client.records.follow(run.id, streams=wanted.streams, role=wanted.role, rank=wanted.rank):
+        for each in lines:
+            if named:
+                merged = MergedLogs(wanted.streams, line=wanted.line)
+                out.write(merged.written(each.role, each.rank, each.stream, each.time_ns, each.line))
+            else:
+                write = wanted.line or _unchanged
+                out.write(write(each.stream, each.time_ns, each.line))
+        out.flush()
+
+
+def _unchanged(_stream: str, _time_ns: int, line: bytes) -> bytes:
+    return line + b"\n"
+
+
 def _follow(client: "Client", run: Run, wanted: _Wanted, out: BinaryIO) -> None:
     """Copy output until the run can produce no more; a new attempt has a new record."""
+    if client.is_remote:
+        _follow_remote(client, run, wanted, out)
+        return
     client.workers.start()
     while True:
         stream = wanted.output(client, run)

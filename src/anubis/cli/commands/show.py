@@ -15,7 +15,7 @@ from anubis.cli.home import open_client
 from anubis.cli.params import json_option, mapping, overlay_option, overrides_option, ref_argument
 from anubis.cli.views import json_output, tables, units
 from anubis.late import late
-from anubis.model.errors import BadInputError
+from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.plain import to_plain
 from anubis.model.run import Event
 from anubis.record.environment import RecordedEnvironment
@@ -41,11 +41,17 @@ MOST_CHARACTERS = 100
 
 @click.command()
 @ref_argument
+@click.option(
+    "--event", "number", type=click.IntRange(1), metavar="N", help="Only event N of the run, as JSON."
+)
 @json_option
-def show(*, ref: str, as_json: bool) -> None:
+def show(*, ref: str, number: int | None, as_json: bool) -> None:
     """Show timeline, machine and executions of a run."""
     with open_client() as client:
         run = client.runs.get(ref)
+        if number is not None:
+            _show_event(client.runs.events(run.id, after_seq=number - 1), number)
+            return
         points, events = client.results.points([run.id]), client.runs.events(run.id)
         record, folder = Record(client.records.files(run)), str(client.records.folder_of(run) or "")
         environment = client.records.environment(run)
@@ -73,6 +79,14 @@ def show(*, ref: str, as_json: bool) -> None:
         _section("environment", tables.pairs(_environment(environment), width=terminal.width()))
     facts = {name: value for name, value in record.facts.items() if name not in _NOT_SHOWN}
     _section("machine", tables.pairs(flat(facts)))
+
+
+def _show_event(events: Sequence[Event], number: int) -> None:
+    if not events or events[0].seq != number:
+        raise NotFoundError(
+            f"the run has no event {number}", remedy="anubis show RUN --json lists its events"
+        )
+    json_output.show({"run_id": events[0].run_id, **event_to_json(events[0])})
 
 
 @click.command()

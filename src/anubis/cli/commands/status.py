@@ -52,6 +52,7 @@ def about(run: Run) -> list[tuple[str, str]]:
         ("took", status_text.took(run.placed_s, run.ended_s, now_s=time.time())),
         ("cost", status_text.cost_text(run.cost)),
         ("attempt", str(run.attempt) if run.attempt > 1 else ""),
+        ("needs", ", ".join(run.needs)),
         ("family", run.family_id or ""),
         ("overrides", overrides_text(run.overrides)),
     ]

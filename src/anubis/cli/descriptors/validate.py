@@ -178,7 +178,7 @@ def _here(cells: "Sequence[describe.Cell]", *, plan: bool) -> Iterator[Problem]:
     settings = Settings.from_env(os.environ)
     surroundings = wiring.surroundings_of(settings)
     engines, notifiers = wiring.engines(surroundings), wiring.notifiers(surroundings)
-    sources, prices = wiring.sources(surroundings), price_table.PriceFile(settings.prices)
+    sources, prices = wiring.sources(surroundings), price_table.of_installation(settings)
     for cell in cells:
         yield from refusals.checked_here(
             cell.descriptor, engines, notifiers, sources, settings.engine, prices=prices

@@ -9,15 +9,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anubis.cli.home import open_client
 from anubis.cli.views import units
 from anubis.contracts.engine import Engine
+from anubis.late import late
 from anubis.model.errors import AnubisError, BadInputError
 from anubis.plug_ins import PlugIns
 from anubis.settings import Settings
 from anubis.wiring import engines, make_home, notifiers, sources, surroundings_of
+
+if TYPE_CHECKING:
+    from anubis.client.joining import spool
+    from anubis.client.remote import connection
+else:  # only for a machine that joined a service
+    spool = late("anubis.client.joining.spool")
+    connection = late("anubis.client.remote.connection")
 
 OLDEST_PYTHON = (3, 11)
 
@@ -66,6 +74,7 @@ def installation(settings: Settings) -> Iterator[Check]:
     yield from _programs(installed)
     yield from _plug_ins("sources", sources(surroundings))
     yield from _plug_ins("notifiers", notifiers(surroundings))
+    yield from _joined(settings)
 
 
 def _plug_ins(group: str, plug_ins: PlugIns[Any]) -> Iterator[Check]:
@@ -86,6 +95,25 @@ def _programs(installed: PlugIns[Engine]) -> Iterator[Check]:
         if can.uses or can.missing:
             found = can.uses or "not usable here: its program is missing"
             yield Check(f"engine {name}", State.OK, found, can.missing)
+
+
+def _joined(settings: Settings) -> Iterator[Check]:
+    """The service that a worker of this home folder has joined last."""
+    joined = spool.Spool(settings.home).joined()
+    if joined is None:
+        return
+    url, name = joined
+    service = connection.ServiceConnection(url, settings)
+    try:
+        found = service.probe("/healthz")
+    except AnubisError as error:
+        remedy = "check the network; the worker asks again until the service answers"
+        yield Check("joined service", State.WARN, error.message, remedy)
+    else:
+        answer = f"{url} answers (Anubis {found.get('version', '?')}); joined as {name}"
+        yield Check("joined service", State.OK, answer)
+    finally:
+        service.close()
 
 
 def _home(settings: Settings) -> Check:

@@ -9,9 +9,10 @@ import click
 from anubis.api.runs import run_to_json
 from anubis.cli import terminal
 from anubis.cli.home import open_client
-from anubis.cli.params import json_option, ref_argument
+from anubis.cli.params import REF, json_option, ref_argument
 from anubis.cli.records import trust
-from anubis.cli.views import json_output
+from anubis.cli.select.refs import LAST
+from anubis.cli.views import json_output, units
 from anubis.model.errors import BadInputError
 
 SUFFIX = ".anubis.tar.zst"
@@ -49,6 +50,26 @@ def extract(*, ref: str, as_json: bool) -> None:
         json_output.show({"metrics": metrics})
     else:
         terminal.line("\n".join(metrics))
+
+
+@record.command()
+@click.argument("refs", type=REF, nargs=-1, metavar="[RUN...]")
+@json_option
+def index(*, refs: tuple[str, ...], as_json: bool) -> None:
+    """Index the output of final runs again, by default of the last run, for anubis search.
+
+    A service indexes the output of each run when it ends. A search finds the same lines without an index, but takes
+    longer. Prints the number of bytes of each run.
+    """
+    with open_client() as client:
+        done = {}
+        for ref in refs or (LAST,):
+            run = client.runs.get(ref)
+            done[run.id] = client.records.index(run.id)
+            if not as_json:
+                terminal.line(f"{run.id}  {units.size(done[run.id])}")
+    if as_json:
+        json_output.show_list({"run_id": run_id, "bytes": size} for run_id, size in done.items())
 
 
 @record.command()

@@ -143,6 +143,7 @@ def _verified(
         "run": None,
         "key": None,
         "signer": None,
+        "chain": entries is not None,
         "problem": "",
     }
     try:
@@ -183,11 +184,12 @@ def _entries(file: Path, head: "chain.Head | None") -> "Mapping[str, chain.Entry
 def _line(result: Mapping[str, Any]) -> str:
     if not result["ok"]:
         return f"{result['file']}: FAILED: {result['problem']}"
+    chained = ", as in the chain" if result["chain"] else ""
     if result["key"] is None:
-        return f"{result['file']}: run {result['run']} is intact, not signed"
+        return f"{result['file']}: run {result['run']} is intact{chained}, not signed"
     by = f" by {result['signer']}" if result["signer"] else ""
     note = "" if result["signer"] else " (any key was accepted: --signers names those that you accept)"
-    return f"{result['file']}: run {result['run']} is intact, signed{by} with the key {result['key']}{note}"
+    return f"{result['file']}: run {result['run']} is intact{chained}, signed{by} with the key {result['key']}{note}"
 
 
 def _verify_home(head: "chain.Head | None", *, as_json: bool) -> int:

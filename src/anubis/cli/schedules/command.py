@@ -120,11 +120,14 @@ def _changes(added: "Added") -> list[str]:
     if before is None:
         return [f"added schedule {after.name}; anubis worker --schedules, or a service, starts its runs"]
     lines = [
-        "the descriptor changed"
-        if name == "text"
-        else f"{name}: {getattr(before, name) or 'none'} -> {getattr(after, name) or 'none'}"
+        f"{name}: {getattr(before, name) or 'none'} -> {getattr(after, name) or 'none'}"
         for name in added.changes
+        if hasattr(after, name)
     ]
+    if written := [name.removeprefix("descriptor.") for name in added.changes if not hasattr(after, name)]:
+        lines.append(
+            "the text of the descriptor changed" if written == ["text"] else f"changed: {', '.join(written)}"
+        )
     state = ", which is paused" if after.paused_s is not None else ""
     return [
         f"updated schedule {after.name}{state}" if lines else f"schedule {after.name} is unchanged{state}",

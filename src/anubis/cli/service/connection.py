@@ -15,7 +15,7 @@ from anubis.model.access.roles import EVERY_PROJECT, Principal
 from anubis.model.access.tokens import parts_of
 from anubis.model.errors import BadInputError, NotFoundError
 from anubis.settings import Settings
-from anubis.submission.person import person
+from anubis.submission.person import keep_name, person
 
 if TYPE_CHECKING:
     from anubis.client import registration
@@ -91,10 +91,20 @@ def ping(*, as_json: bool) -> int:
 
 
 @click.command()
+@click.option("--as", "new", metavar="NAME", help="Submit under this name from now on.")
+@click.option("--forget", is_flag=True, help="Use the name of git or of the login again.")
 @json_option
-def whoami(*, as_json: bool) -> None:
-    """Print the name under which runs are submitted, where they are stored, and the roles of the token."""
+def whoami(*, new: str | None, forget: bool, as_json: bool) -> None:
+    """Print the name under which runs are submitted, where they are stored, and the roles of the token.
+
+    The name is ANUBIS_CLIENT_ID, else that of --as, which the home folder keeps, else git's user.name, else the name of the
+    login.
+    """
     settings = Settings.from_env(os.environ)
+    if new is not None and forget:
+        raise click.UsageError("--as and --forget exclude each other")
+    if new is not None or forget:
+        keep_name(settings, new)
     url = registration.url_of(settings)
     found = _principal(settings, url) if url else None
     name = (found and found.name) or person(settings)

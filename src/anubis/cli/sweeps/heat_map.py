@@ -1,6 +1,6 @@
 """A heat map of one metric over two axes, as text."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean
 from typing import Any
 
@@ -19,8 +19,8 @@ def heat_map(
 ) -> Iterator[str]:
     """The lines of the map; none if the sweep has fewer than two axes with several values.
 
-    Axes that are not named are those with the most values. Values over further axes are averaged. Raises KeyError for an
-    axis that the sweep does not have.
+    Axes that are not named are those with the most values. Values over further axes are averaged. The title of an axis
+    names it too, if it is the only one with that title. Raises KeyError for an axis that the sweep does not have.
     """
     axes: dict[str, list[Any]] = {}
     for each in combinations:
@@ -28,9 +28,7 @@ def heat_map(
             known = axes.setdefault(axis, [])
             if value not in known:
                 known.append(value)
-    for named in (rows, columns):
-        if named is not None and named not in axes:
-            raise KeyError(named)
+    rows, columns = (named and _axis(named, axes) for named in (rows, columns))
     wide = sorted((axis for axis in axes if len(axes[axis]) > 1), key=lambda axis: -len(axes[axis]))
     free = [axis for axis in wide if axis not in {rows, columns}]
     across = columns or (free.pop(0) if free else None)
@@ -58,6 +56,15 @@ def heat_map(
         body.append([str(row), *shown])
     yield from tables.lines(titles, body, width=None)
     yield f"{SHADES[0]} lowest  {SHADES[-1]} highest  {GAP} no value"
+
+
+def _axis(named: str, axes: Iterable[str]) -> str:
+    found = [axis for axis in axes if axis == named] or [
+        axis for axis in axes if tables.last_part(axis) == named.upper()
+    ]
+    if len(found) != 1:
+        raise KeyError(named)
+    return found[0]
 
 
 def _values(

@@ -10,16 +10,23 @@ from anubis.model.errors import FullError, ReadOnlyError
 from anubis.model.run import Run
 from anubis.pipeline import worker
 from anubis.pipeline.completion import Waiting
+from anubis.pipeline.held_runs import LOOK_EVERY_S
 from anubis.pipeline.lease_owner import new_owner
 from anubis.pipeline.reconciler import Reconciler
 from anubis.suites.sweep_chore import SweepChore
 from anubis.wiring import Installation
 
 if TYPE_CHECKING:
+    from anubis.pipeline.chores import retention as retention_chore
     from anubis.pipeline.chores import scheduler
+    from anubis.search import indexing
+    from anubis.submission import retention_rules
     from anubis.suites.sweep_state import SweepState
-else:  # only the worker that keeps schedules reads descriptors
+else:  # only a worker that does not end reads descriptors, and needs numpy for the index of the output
     scheduler = late("anubis.pipeline.chores.scheduler")
+    indexing = late("anubis.search.indexing")
+    retention_chore = late("anubis.pipeline.chores.retention")
+    retention_rules = late("anubis.submission.retention_rules")
 
 #: How long a run in the foreground waits for a database that does not answer, seconds.
 PATIENCE_S = 120.0
@@ -65,6 +72,16 @@ def _drive(installation: Installation, driver: Reconciler, until: Callable[[], b
         worker.start(installation.settings.home)
 
 
+def retention(installation: Installation) -> "retention_chore.Retention":
+    """The chore that deletes what the retention rules no longer keep."""
+    return retention_chore.Retention(
+        installation.world,
+        installation.store.holds,
+        lambda: retention_rules.of_installation(installation.settings),
+        installation.sealer.note_purged,
+    )
+
+
 def reconciler(
     installation: Installation,
     changed: Callable[[Run], None] | None = None,
@@ -72,14 +89,21 @@ def reconciler(
     patience_s: float = math.inf,
     keeps_schedules: bool = False,
     sweeps: SweepChore | None = None,
+    look_every_s: Callable[[], float] = lambda: LOOK_EVERY_S,
 ) -> Reconciler:
     """A reconciler of this process. ``patience_s`` is how long it waits for a database that does not answer.
 
-    ``sweeps`` is the chore that submits the cells of sweeps, if the caller observes it.
+    ``sweeps`` is the chore that submits the cells of sweeps, if the caller observes it. ``look_every_s`` as in ``Reconciler``.
     """
     installation.store.keep_room()
-    chores: list[Chore] = [installation.relay, installation.sealer, sweeps or SweepChore(installation.world)]
+    chores: list[Chore] = [
+        installation.relay,
+        installation.event_relay,
+        installation.sealer,
+        sweeps or SweepChore(installation.world),
+    ]
     if keeps_schedules:
+        chores.append(indexing.Indexer(installation.world.records, installation.store.log_index))
         chores.append(
             scheduler.Scheduler(
                 installation.store.schedules,
@@ -87,6 +111,7 @@ def reconciler(
                 default_engine=installation.settings.engine,
             )
         )
+        chores.append(retention(installation))
 
     def note(run: Run) -> None:
         installation.sealer.note(run)
@@ -100,4 +125,5 @@ def reconciler(
         changed=note,
         chores=chores,
         patience_s=patience_s,
+        look_every_s=look_every_s,
     )

@@ -1,7 +1,7 @@
 """Records of runs of this installation."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 from urllib.parse import unquote_to_bytes, urlsplit
@@ -9,12 +9,14 @@ from urllib.parse import unquote_to_bytes, urlsplit
 from anubis.client.embedded.references import find_run
 from anubis.client.protocol import runs as protocol
 from anubis.contracts.records import RecordKey, RoleFiles
+from anubis.contracts.records import Records as AllRecords
 from anubis.late import late
 from anubis.model.errors import BadInputError, NotFoundError
+from anubis.model.points import SampleBlock
 from anubis.model.run import Run
 from anubis.record import liveness
 from anubis.record.environment import RecordedEnvironment, recorded
-from anubis.record.layout import BENCHMARK, FIRST_RANK
+from anubis.record.layout import BENCHMARK, FIRST_RANK, STDERR, STDOUT
 from anubis.sealing import sealer
 from anubis.sealing.chain import Head, Kind
 from anubis.sealing.sealer import ChainReport
@@ -22,10 +24,17 @@ from anubis.wiring import Installation
 
 if TYPE_CHECKING:
     from anubis.pipeline import rank_values
+    from anubis.search import following, indexing, looking, searching
+    from anubis.search.following import OutputLine
+    from anubis.search.query import LogPage, LogQuery
     from anubis.transfer import run_transfer
 else:  # archives need tarfile and zstandard, and few commands read samples
     run_transfer = late("anubis.transfer.run_transfer")
     rank_values = late("anubis.pipeline.rank_values")
+    following = late("anubis.search.following")
+    indexing = late("anubis.search.indexing")
+    looking = late("anubis.search.looking")
+    searching = late("anubis.search.searching")
 
 
 class Records(protocol.Records):
@@ -35,6 +44,7 @@ class Records(protocol.Records):
         self._world = installation.world
         self._home = installation.settings.home
         self._sealer = installation.sealer
+        self._log_index = installation.store.log_index
 
     def folder(self, ref: str) -> Path:
         run = find_run(self._world.runs, ref)
@@ -84,13 +94,41 @@ class Records(protocol.Records):
         self._world.runs.replace_samples(run.id, found.blocks)
         return [block.metric for block in found.blocks]
 
+    def follow(
+        self,
+        ref: str,
+        *,
+        streams: Sequence[str] = (STDOUT, STDERR),
+        role: str | None = None,
+        rank: int | None = None,
+    ) -> "Iterator[Sequence[OutputLine]]":
+        def start(files: "looking.FilesOf", attempt: int) -> "following.RunFollower":
+            return following.RunFollower(files, following.Place(attempt), streams)
+
+        return looking.followed(
+            self._world.runs,
+            self._world.records,
+            find_run(self._world.runs, ref),
+            start,
+            role=role,
+            rank=rank,
+        )
+
+    def search(self, query: "LogQuery") -> "LogPage":
+        world = self._world
+        return searching.Searcher(world.runs, world.records, self._log_index, world.clock).page(query)
+
+    def index(self, ref: str) -> int:
+        indexer = indexing.Indexer(self._world.records, self._log_index)
+        return indexer.rebuild(find_run(self._world.runs, ref))
+
     def export(self, ref: str, out: BinaryIO) -> Run:
         run = find_run(self._world.runs, ref)
         run_transfer.export(run, self._world, out)
         return run
 
     def bring_in(self, file: Path) -> Run:
-        run = run_transfer.import_archive(file, self._world, self._home)
+        run = run_transfer.import_archive(file, self._world, self._home, _samples_of)
         self._sealer.seal([run.id], Kind.IMPORTED)
         return run
 
@@ -101,3 +139,7 @@ class Records(protocol.Records):
         self, *, known: Head | None = None, progress: Callable[[int, int], None] | None = None
     ) -> ChainReport:
         return sealer.compare(self._sealer, known=known, progress=progress)
+
+
+def _samples_of(run: Run, records: AllRecords) -> Sequence[SampleBlock]:
+    return rank_values.values_of(run, records).blocks

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from anubis.client.embedded.references import find_run
 from anubis.client.protocol import runs as protocol
+from anubis.contracts.events import PURGED_EVENT
 from anubis.contracts.runs import RunQuery, RunRow, StoredNames
 from anubis.late import late
 from anubis.model.errors import BadInputError, FullError, ReadOnlyError
@@ -49,6 +50,7 @@ class Runs(protocol.Runs):
         control: bool = False,
         warned: Callable[[Path, Problem], None] | None = None,
         overlays: Sequence[Path] = (),
+        needs: Sequence[str] = (),
     ) -> list[Run]:
         return submission.submit(
             self._installation,
@@ -59,7 +61,16 @@ class Runs(protocol.Runs):
             control=control,
             warned=warned,
             overlays=overlays,
+            needs=needs,
         )
+
+    def submit_all(
+        self,
+        requests: Sequence[protocol.SubmitRequest],
+        *,
+        warned: Callable[[Path, Problem], None] | None = None,
+    ) -> list[list[str]]:
+        return submission.submit_all(self._installation, requests, warned=warned)
 
     def replay(
         self, ref: str, *, overrides: Mapping[str, str] | None = None, folder: Path | None = None
@@ -134,20 +145,36 @@ class Runs(protocol.Runs):
                 f"not final yet: {', '.join(busy)}", remedy="cancel them first (anubis cancel)"
             )
         ids = [run.id for run in runs]
+        self._refuse_held(ids)
+        now_s, actor = self._world.clock.now_s(), person(self._installation.settings)
+        events = [
+            Event(run_id=run_id, kind=PURGED_EVENT, time_s=now_s, message="purged", actor=actor)
+            for run_id in ids
+        ]
         sealed = [run_id for run_id in ids if self._world.records.attempts(run_id)]
         with contextlib.suppress(FullError):  # noted again below, when there is space
             self._installation.sealer.note_purged(sealed)
         try:
-            self._world.runs.remove(ids)
+            removed = self._world.runs.remove(ids, events)
         except (FullError, ReadOnlyError):
             if shutil.disk_usage(self._installation.settings.home).free > ROOM_BYTES:
                 raise
             self._remove_files(ids)  # makes room for the log of the database
             with contextlib.closing(build(self._installation.settings)) as installation:
-                installation.world.runs.remove(ids)
-        self._remove_files(ids)
-        self._installation.sealer.note_purged(sealed)
+                removed = installation.world.runs.remove(ids, events)
+        self._remove_files(removed)
+        gone = set(removed)
+        self._installation.sealer.note_purged(run_id for run_id in sealed if run_id in gone)
+        self._refuse_held(set(ids) - gone)  # held meanwhile
         return ids
+
+    def _refuse_held(self, run_ids: Iterable[str]) -> None:
+        """Raise BadInputError if any of the runs is held."""
+        if held := self._installation.store.holds.held(run_ids):
+            raise BadInputError(
+                f"held, so not deleted: {', '.join(held)}",
+                remedy="anubis hold list shows why; anubis hold remove RUN ends a hold",
+            )
 
     def _remove_files(self, run_ids: Sequence[str]) -> None:
         self._world.environments.remove(run_ids)

@@ -1,6 +1,7 @@
 """Schedules of this installation."""
 
 import math
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import chain, islice, pairwise, takewhile
@@ -15,7 +16,7 @@ from anubis.contracts.schedules import (
     DueTime,
     Schedule,
 )
-from anubis.describe import compose, due_times
+from anubis.describe import compose, due_times, paths
 from anubis.describe.drafting import DescriptorText
 from anubis.model.access.roles import DEFAULT_PROJECT
 from anubis.model.descriptor import Overlap
@@ -120,8 +121,7 @@ class Schedules(protocol.Schedules):
         now_s = self._world.clock.now_s()
         chosen = [spec.name for spec in fields(Schedule) if spec.name not in _STATE]
         changes = [name for name in chosen if getattr(before, name) != getattr(new, name)]
-        if self._stored.text(before.id) != text:
-            changes.append("text")
+        changes += _changed_fields(self._stored.text(before.id), text)
         if not changes:
             return protocol.Added(schedule=before, before=before)
         after = replace(new, **{name: getattr(before, name) for name in _KEPT})
@@ -236,6 +236,15 @@ def _passed(schedule: Schedule, now_s: float, reason: str) -> Iterator[DueTime]:
     passed = list(islice(takewhile(lambda due_s: due_s <= now_s, chain([schedule.next_s], later)), _COUNTED))
     note = _note(schedule, passed[0], DueState.SKIPPED, now_s, reason)
     yield replace(note, count=len(passed), last_s=passed[-1]) if len(passed) > 1 else note
+
+
+def _changed_fields(before: str, after: str) -> list[str]:
+    """The fields in which two descriptors differ: ``descriptor.measure.repeats``; ``text``: only the text differs."""
+    if before == after:
+        return []
+    trees = [dict(paths.leaves(tomllib.loads(text))) for text in (before, after)]
+    unlike = sorted(path for path in {*trees[0], *trees[1]} if trees[0].get(path) != trees[1].get(path))
+    return [f"descriptor.{paths.shown(path)}" for path in unlike] or ["text"]
 
 
 def _check_jitter(schedule: Schedule) -> None:

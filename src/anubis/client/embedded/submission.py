@@ -2,17 +2,22 @@
 
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from anubis.client.embedded.references import find_run
+from anubis.client.protocol.runs import SubmitRequest
 from anubis.contracts.runs import KeyedSubmission
 from anubis.contracts.world import World
 from anubis.describe.drafting import DescriptorText
 from anubis.model.access.roles import DEFAULT_PROJECT
+from anubis.model.errors import BadInputError
 from anubis.model.problem import Problem
 from anubis.model.run import Event, Run
 from anubis.submission import script_archive, side_by_side
 from anubis.submission.descriptor_files import submissions_of
 from anubis.submission.environment import adding
+from anubis.submission.needs import with_needs
 from anubis.submission.person import person
 from anubis.submission.refusals import not_inherited, only_recorded
 from anubis.submission.submit import as_control, runs_of
@@ -30,6 +35,7 @@ def submit(
     warned: Callable[[Path, Problem], None] | None,
     overlays: Sequence[Path] = (),
     key: tuple[str, str] | None = None,
+    needs: Sequence[str] = (),
 ) -> list[Run]:
     """See ``Runs.submit`` of the protocol. A text as ``script`` is the key of a stored archive.
 
@@ -39,6 +45,7 @@ def submit(
     runs, events = _runs(
         installation, files, overrides, script, rounds, control=control, warned=warned, overlays=overlays
     )
+    runs = with_needs(runs, needs, lambda ref: find_run(world.runs, ref))
     keyed = key and KeyedSubmission(
         key=key[0],
         digest=key[1],
@@ -49,6 +56,60 @@ def submit(
     if warned:
         warn_of(installation, files, [run for run, _ in runs], rounds, warned)
     return [run for run, _ in runs]
+
+
+def submit_all(
+    installation: Installation,
+    requests: Sequence[SubmitRequest],
+    *,
+    warned: Callable[[Path, Problem], None] | None,
+    key: tuple[str, str] | None = None,
+) -> list[list[str]]:
+    """See ``Runs.submit_all`` of the protocol; ``key`` as for ``submit``."""
+    world = installation.world
+    stored: list[list[tuple[Run, str]]] = []
+    events: list[Event] = []
+    problems: list[Problem] = []
+    for at, request in enumerate(requests):
+        try:
+            runs, new = _runs(
+                installation,
+                request.files,
+                request.overrides,
+                request.script,
+                request.rounds,
+                control=request.control,
+                warned=warned,
+            )
+        except BadInputError as error:
+            problems += _placed(error, f"submissions[{at}]")
+        else:
+            stored.append(runs)
+            events += new
+    if problems:
+        count = len(requests) - len(stored)
+        raise BadInputError(
+            f"{count} of {len(requests)} submissions are refused; nothing was stored", problems=problems
+        )
+    every = [each for runs in stored for each in runs]
+    keyed = key and KeyedSubmission(
+        key=key[0],
+        digest=key[1],
+        run_ids=tuple(run.id for run, _ in every),
+        created_s=world.clock.now_s(),
+    )
+    adding.add(world, every, events, keyed=keyed or None)
+    return [[run.id for run, _ in runs] for runs in stored]
+
+
+def _placed(error: BadInputError, place: str) -> list[Problem]:
+    """The problems of an error with the place of its submission."""
+    if not error.problems:
+        return [Problem(path=place, message=error.message, remedy=error.remedy)]
+    return [
+        replace(problem, path=f"{place}.{problem.path}" if problem.path else place)
+        for problem in error.problems
+    ]
 
 
 def prepared(

@@ -1,12 +1,19 @@
 """The background worker of this installation."""
 
 import threading
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from anubis.client.protocol import tools as protocol
 from anubis.late import late
-from anubis.model.errors import StoreError
+from anubis.model import machine_token
+from anubis.model.errors import BadInputError, ConflictError, StoreError
+from anubis.model.joined import Assignment, JoinedWorker
+from anubis.model.labels import is_label
+from anubis.model.run import Seen
 from anubis.pipeline import worker
+from anubis.pipeline.joined.turns import closed
 from anubis.pipeline.lease_owner import is_dead
 from anubis.wiring import Installation
 
@@ -62,3 +69,37 @@ class Workers(protocol.Workers):
             reconciler.drive(until=idle)
 
         return worker.work(home, drive, unfinished)
+
+    def find(self) -> Sequence[protocol.WorkerNow]:
+        joined = self._installation.store.joined
+        attempts = joined.open()
+        return [_now(worker, attempts) for worker in joined.find()]
+
+    def get(self, name: str) -> protocol.WorkerNow:
+        joined = self._installation.store.joined
+        return _now(joined.get(name), joined.assigned(name))
+
+    def make_token(self, name: str) -> str:
+        if not is_label(name):
+            raise BadInputError(
+                f"{name!r} is not the name of a worker",
+                remedy="use up to 63 letters, digits and - _ . between them",
+            )
+        token = machine_token.new_token(machine_token.WORKER)
+        now_s = self._installation.clock.now_s()
+        self._installation.store.joined.add(name, machine_token.digest_of(token), now_s=now_s)
+        return token
+
+    def revoke(self, name: str) -> protocol.WorkerNow:
+        joined = self._installation.store.joined
+        joined.revoke(name, now_s=self._installation.clock.now_s())
+        for each in joined.assigned(name):
+            with suppress(ConflictError):  # it has just ended
+                joined.change(closed(each, Seen.LOST, f"the token of worker {name} was revoked"))
+        return self.get(name)
+
+
+def _now(worker: JoinedWorker, attempts: Sequence[Assignment]) -> protocol.WorkerNow:
+    return protocol.WorkerNow(
+        worker=worker, attempts=[each for each in attempts if each.worker == worker.name]
+    )

@@ -1,7 +1,7 @@
 """Runs, their values and their records."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from anubis.describe.drafting import DescriptorText
     from anubis.sealing.chain import Head
     from anubis.sealing.sealer import ChainReport
+    from anubis.search.following import OutputLine
+    from anubis.search.query import LogPage, LogQuery
+    from anubis.search.samples import FollowedSamples
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +31,17 @@ class Replayed:
     replay_of: Run
     #: What the replay does not have in common with it, as warnings.
     differences: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmitRequest:
+    """One of several submissions that are stored together; see ``Runs.submit``."""
+
+    files: "Sequence[Path | DescriptorText]"
+    overrides: Mapping[str, str] = field(default_factory=dict)
+    script: Path | str | None = None
+    rounds: int = 1
+    control: bool = False
 
 
 class Runs(Protocol):
@@ -43,12 +57,26 @@ class Runs(Protocol):
         control: bool = False,
         warned: Callable[[Path, Problem], None] | None = None,
         overlays: Sequence[Path] = (),
+        needs: Sequence[str] = (),
     ) -> list[Run]:
         """Store the runs of these descriptor files or texts, all or none; the runs in the order in which they will start.
 
         Several files, several rounds or a ``[matrix]`` make a family. ``control``: each file is measured as both sides of
         an A/A control, which no series, alert or baseline contains. ``warned`` is called with every old spelling
-        and every field that the engine only records. ``script`` is a file or folder, or the key of a stored archive. ``overlays`` are files that change every descriptor. Raises BadInputError with every problem found.
+        and every field that the engine only records. ``script`` is a file or folder, or the key of a stored archive. ``overlays`` are files that change every descriptor. ``needs``: the runs start only after these
+        have succeeded, each as ``RUN`` or ``BENCHMARK=RUN``, where RUN is a reference or a benchmark of this submission. Raises BadInputError with every problem found.
+        """
+        ...
+
+    def submit_all(
+        self,
+        requests: Sequence[SubmitRequest],
+        *,
+        warned: Callable[[Path, Problem], None] | None = None,
+    ) -> list[list[str]]:
+        """Store the runs of many submissions in one transaction, all or none; the ids of each submission.
+
+        Raises BadInputError with the problems of all of them; the path of each begins with its position.
         """
         ...
 
@@ -132,6 +160,20 @@ class Results(Protocol):
         """The samples of one metric, thinned to at most ``most``."""
         ...
 
+    def samples_of(
+        self, ref: str, metrics: Sequence[str] = (), *, most: int | None = None
+    ) -> Sequence[SampleBlock]:
+        """The samples of several metrics (none: of all), each thinned to at most ``most``."""
+        ...
+
+    def follow(self, ref: str, metrics: Sequence[str] = ()) -> "Iterator[Sequence[FollowedSamples]]":
+        """The samples of all replicas of a run as they are measured, in batches, until the run is final.
+
+        Begins with the first sample of the current attempt. A client of a service continues after the service was started
+        again, without losing or repeating a sample.
+        """
+        ...
+
 
 class Records(Protocol):
     """The records of runs: the files that the agent wrote."""
@@ -166,6 +208,33 @@ class Records(Protocol):
         Raises BadInputError if the run is not final or its record does not contain all samples, and NotFoundError without
         a record.
         """
+        ...
+
+    def follow(
+        self,
+        ref: str,
+        *,
+        streams: Sequence[str] = ("stdout", "stderr"),
+        role: str | None = None,
+        rank: int | None = None,
+    ) -> "Iterator[Sequence[OutputLine]]":
+        """The lines of all replicas of a run as they are written, in batches, until the run is final.
+
+        Begins with the first line of the current attempt, and continues with later attempts. A line appears when it is
+        complete. A client of a service continues after the service was started again, without losing or repeating a line.
+        """
+        ...
+
+    def search(self, query: "LogQuery") -> "LogPage":
+        """One page of the lines in the output of runs that match, newest runs first.
+
+        The next page is that of the same query with ``next`` of the page as ``after``. Raises BadInputError for a pattern
+        that is not valid, or takes too long.
+        """
+        ...
+
+    def index(self, ref: str) -> int:
+        """Index the output of a final run again, for searches; the number of bytes. Raises BadInputError."""
         ...
 
     def export(self, ref: str, out: BinaryIO) -> Run:

@@ -20,7 +20,7 @@ class Added:
     schedule: Schedule
     #: The schedule of this name that was updated; None: it is new.
     before: Schedule | None = None
-    #: The fields that differ; ``text``: the descriptor.
+    #: The fields that differ; ``descriptor.PATH``: a field of the descriptor; ``text``: only its text, such as a comment.
     changes: tuple[str, ...] = ()
 
 

@@ -1,12 +1,14 @@
 """Operations on many runs: bisections, histories of other tools, storage, workers."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from anubis.contracts.datasets import StoredDataset
-from anubis.contracts.garbage import Garbage
+from anubis.contracts.garbage import Expired, Garbage, Hold
 from anubis.contracts.runs import RunQuery
+from anubis.model.joined import Assignment, JoinedWorker
 from anubis.model.problem import Problem
 from anubis.model.run import Run
 
@@ -111,6 +113,22 @@ class Storage(Protocol):
         """Compress the records of runs that ended before ``before_s``; the bytes freed of each (or, dry, its size)."""
         ...
 
+    def hold(self, refs: Sequence[str], *, why: str) -> Sequence[Hold]:
+        """Hold runs: no command and no rule deletes them until the hold ends. Raises NotFoundError."""
+        ...
+
+    def holds(self) -> Sequence[Hold]:
+        """All holds, the oldest first."""
+        ...
+
+    def release(self, refs: Sequence[str]) -> Sequence[str]:
+        """End holds; the ids of the runs that were held."""
+        ...
+
+    def expire(self, *, dry_run: bool = False) -> Sequence[Expired]:
+        """Delete what the retention rules no longer keep; what was (or would be) deleted. Raises BadInputError."""
+        ...
+
 
 class Datasets(Protocol):
     """The cache of fetched datasets. A reference is a digest, its first digits, or an address as ``find`` shows it."""
@@ -141,8 +159,16 @@ class Datasets(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerNow:
+    """A joined worker, and the attempts that it has now."""
+
+    worker: JoinedWorker
+    attempts: Sequence[Assignment]
+
+
 class Workers(Protocol):
-    """Background workers, which drive runs when no command waits for them."""
+    """Background workers, which drive runs when no command waits for them, and machines that joined as places to run."""
 
     def start(self) -> bool:
         """Start a worker if there are unfinished runs and no worker; whether one was started."""
@@ -167,4 +193,20 @@ class Workers(Protocol):
 
         Notices that cannot be delivered within an hour are left to the next worker.
         """
+        ...
+
+    def find(self) -> Sequence[WorkerNow]:
+        """The joined workers by name, also those without a valid token."""
+        ...
+
+    def get(self, name: str) -> WorkerNow:
+        """One joined worker. Raises NotFoundError."""
+        ...
+
+    def make_token(self, name: str) -> str:
+        """A token with which a worker of this name can join; an earlier one is no longer valid. It is stored nowhere."""
+        ...
+
+    def revoke(self, name: str) -> WorkerNow:
+        """Refuse the token of a worker; what it runs is lost. Raises NotFoundError."""
         ...

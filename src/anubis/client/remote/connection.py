@@ -7,6 +7,7 @@ from typing import Any, BinaryIO
 from urllib.parse import quote, urlencode, urlsplit
 
 import urllib3
+import zstandard
 
 from anubis.api.errors import BLANK, error_of
 from anubis.client import registration
@@ -52,10 +53,19 @@ class ServiceConnection:
 
     def get(self, path: str, params: Params = ()) -> Any:
         """The JSON value at a path below the prefix."""
-        return self._json(self._answer("GET", self._address(path, params)))
+        headers = {"Accept-Encoding": "zstd"}
+        return self._json(
+            self._answer("GET", self._address(path, params), headers=headers, decode_content=False)
+        )
 
     def post(
-        self, path: str, body: Mapping[str, Any], *, method: str = "POST", key: str | None = None
+        self,
+        path: str,
+        body: Mapping[str, Any],
+        *,
+        method: str = "POST",
+        key: str | None = None,
+        **options: Any,
     ) -> Any:
         """The JSON answer to a JSON body. With an idempotency key, a request without an answer is repeated."""
         headers = {"Content-Type": "application/json", **({"Idempotency-Key": key} if key else {})}
@@ -65,6 +75,7 @@ class ServiceConnection:
             body=json.dumps(body).encode(),
             headers=headers,
             retries=_AGAIN if key else _ONCE,
+            **options,
         )
         return self._json(answer)
 
@@ -98,15 +109,17 @@ class ServiceConnection:
             answer.release_conn()
         return answer.headers
 
-    def follow(self, path: str, params: Params) -> Generator[tuple[str, Any] | None, None, None]:
-        """(id, data) of server-sent events as they arrive; None for a sign of life.
+    def follow(
+        self, path: str, params: Params, *, last_id: str | None = None
+    ) -> Generator[tuple[str, Any] | None, None, None]:
+        """(id, data) of server-sent events as they arrive, after the event with ``last_id``; None for a sign of life.
 
         Raises StoreError when the connection ends.
         """
         answer = self._answer(
             "GET",
             self._address(path, params),
-            headers={"Accept": "text/event-stream"},
+            headers={"Accept": "text/event-stream", **({"Last-Event-ID": last_id} if last_id else {})},
             preload_content=False,
             timeout=urllib3.Timeout(connect=CONNECT_S, read=STREAM_S),
         )
@@ -166,8 +179,12 @@ class ServiceConnection:
 
     def _json(self, answer: urllib3.BaseHTTPResponse) -> Any:
         try:
+            if (
+                answer.headers.get("Content-Encoding") == "zstd"
+            ):  # urllib3 decodes it only with another library
+                return json.loads(zstandard.ZstdDecompressor().decompress(answer.data))
             return answer.json()
-        except (ValueError, UnicodeDecodeError):
+        except (ValueError, UnicodeDecodeError, zstandard.ZstdError):
             raise self._not_a_service("an answer that is not JSON") from None
 
     def _away(self, error: Exception) -> StoreError:

@@ -1,11 +1,12 @@
 """Waiting for runs that a service drives."""
 
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
+from typing import Any
 
 from anubis.client.protocol.runs import Runs
-from anubis.client.remote.connection import MOST_NAMED, ServiceConnection
+from anubis.client.remote.connection import MOST_NAMED, Params, ServiceConnection
 from anubis.contracts.runs import RunQuery
 from anubis.model.errors import NotFoundError, StoreError
 from anubis.model.run import Run
@@ -34,6 +35,29 @@ def wait(
                     if waiting.over:
                         return
                     answered_s = time.monotonic()
+        except StoreError:
+            if time.monotonic() - answered_s > PATIENCE_S:
+                raise
+        time.sleep(PAUSE_S)
+
+
+def resumed(connection: ServiceConnection, path: str, params: Params) -> Iterator[Any]:
+    """The data of server-sent events up to one with a status, also while the service is started again.
+
+    Raises StoreError if the service does not answer for ``PATIENCE_S`` seconds.
+    """
+    last_id: str | None = None
+    answered_s = time.monotonic()
+    while True:
+        try:
+            with closing(connection.follow(path, params, last_id=last_id)) as events:
+                for event in events:
+                    answered_s = time.monotonic()
+                    if event is not None:
+                        last_id, data = event
+                        yield data
+                        if "status" in data:
+                            return
         except StoreError:
             if time.monotonic() - answered_s > PATIENCE_S:
                 raise

@@ -1,22 +1,26 @@
 """Records of runs of a service."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import quote
 
 from anubis.api.runs import run_from_json
+from anubis.api.search.found import page_from_json, query_to_params
 from anubis.client.protocol import runs as protocol
+from anubis.client.remote import following
 from anubis.client.remote.connection import ServiceConnection
 from anubis.client.remote.unavailable import unavailable
 from anubis.model.errors import NotFoundError
 from anubis.model.run import Run
 from anubis.record.environment import RecordedEnvironment, recorded
 from anubis.record.files import FileState
-from anubis.record.layout import BENCHMARK, FIRST_RANK
+from anubis.record.layout import BENCHMARK, FIRST_RANK, STDERR, STDOUT
 from anubis.sealing.chain import Head
 from anubis.sealing.sealer import ChainReport
+from anubis.search.following import OutputLine, line_from_json
+from anubis.search.query import LogPage, LogQuery
 
 #: Most bytes that are read with one request.
 _PIECE = 4 << 20
@@ -82,6 +86,29 @@ class Records(protocol.Records):
     def extract(self, ref: str) -> list[str]:
         found: list[str] = self._connection.post(f"runs/{quote(ref, safe='')}/extraction", {})["metrics"]
         return found
+
+    def follow(
+        self,
+        ref: str,
+        *,
+        streams: Sequence[str] = (STDOUT, STDERR),
+        role: str | None = None,
+        rank: int | None = None,
+    ) -> Iterator[Sequence[OutputLine]]:
+        run_id = run_from_json(self._connection.get(f"runs/{quote(ref, safe='')}")).id
+        params = [("stream", stream) for stream in streams]
+        params += [("role", role)] if role is not None else []
+        params += [("rank", str(rank))] if rank is not None else []
+        for data in following.resumed(self._connection, f"runs/{run_id}/logs", params):
+            if "lines" in data:
+                yield [line_from_json(data["attempt"], each) for each in data["lines"]]
+
+    def search(self, query: LogQuery) -> LogPage:
+        return page_from_json(self._connection.get("logs", list(query_to_params(query))))
+
+    def index(self, ref: str) -> int:
+        done: int = self._connection.post(f"runs/{quote(ref, safe='')}/index", {})["bytes"]
+        return done
 
     def export(self, ref: str, out: BinaryIO) -> Run:
         headers = self._connection.download(f"runs/{quote(ref, safe='')}/archive", out)

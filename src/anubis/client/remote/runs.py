@@ -41,6 +41,7 @@ class Runs(protocol.Runs):
         control: bool = False,
         warned: Callable[[Path, Problem], None] | None = None,
         overlays: Sequence[Path] = (),
+        needs: Sequence[str] = (),
     ) -> list[Run]:
         descriptors = submission.Descriptors(warned)
         body = {
@@ -51,10 +52,36 @@ class Runs(protocol.Runs):
             "script": submission.stored_script(self._connection, script),
             "rounds": rounds,
             "control": control,
+            **({"needs": list(needs)} if needs else {}),
         }
         answer = self._connection.post("runs", body, key=str(uuid.uuid4()))
         descriptors.warn(answer["warnings"])
         return list(map(run_from_json, answer["runs"]))
+
+    def submit_all(
+        self,
+        requests: Sequence[protocol.SubmitRequest],
+        *,
+        warned: Callable[[Path, Problem], None] | None = None,
+    ) -> list[list[str]]:
+        descriptors = submission.Descriptors(warned)
+        body = {
+            "submissions": [
+                {
+                    "descriptors": [
+                        descriptors.body(file, overrides=request.overrides) for file in request.files
+                    ],
+                    "overrides": dict(request.overrides),
+                    "script": submission.stored_script(self._connection, request.script),
+                    "rounds": request.rounds,
+                    "control": request.control,
+                }
+                for request in requests
+            ]
+        }
+        answer = self._connection.post("runs/batches", body, key=str(uuid.uuid4()))
+        descriptors.warn(answer["warnings"])
+        return [submitted["run_ids"] for submitted in answer["submissions"]]
 
     def replay(
         self, ref: str, *, overrides: Mapping[str, str] | None = None, folder: Path | None = None

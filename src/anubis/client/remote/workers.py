@@ -1,5 +1,10 @@
-"""The service drives all runs, so its clients start no workers."""
+"""The service drives all runs, so its clients start no workers; the machines that joined it."""
 
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
+
+from anubis.api.joined import worker_from_json
 from anubis.client.protocol import tools as protocol
 from anubis.client.remote.connection import ServiceConnection
 from anubis.client.remote.unavailable import unavailable
@@ -22,3 +27,22 @@ class Workers(protocol.Workers):
 
     def run(self) -> bool:
         raise unavailable(self._connection, "working as a worker")
+
+    def find(self) -> Sequence[protocol.WorkerNow]:
+        return [*map(_now, self._connection.get("workers")["workers"])]
+
+    def get(self, name: str) -> protocol.WorkerNow:
+        return _now(self._connection.get(f"workers/{quote(name, safe='')}"))
+
+    def make_token(self, name: str) -> str:
+        del name
+        raise unavailable(self._connection, "making a token of a worker")
+
+    def revoke(self, name: str) -> protocol.WorkerNow:
+        del name
+        raise unavailable(self._connection, "revoking the token of a worker")
+
+
+def _now(plain: dict[str, Any]) -> protocol.WorkerNow:
+    worker, attempts = worker_from_json(plain)
+    return protocol.WorkerNow(worker=worker, attempts=attempts)

@@ -6,6 +6,7 @@ refused before.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from enum import Enum
 from functools import cache
@@ -14,7 +15,8 @@ from typing import Any
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from anubis.describe import examples
-from anubis.describe.fields import all_fields, kind_at, members, section_of
+from anubis.describe.check import limits
+from anubis.describe.fields import all_fields, kind_at, members, pattern_of, section_of
 from anubis.describe.findings import Findings, Remark, did_you_mean, nearest
 from anubis.describe.paths import Path, get, shown
 from anubis.model.descriptor import Descriptor
@@ -134,8 +136,19 @@ def actual(value: Any) -> str:
 
 
 def _correction(kind: Any, path: Path, value: Any) -> str:
-    if kind is str and isinstance(value, (int, float)):
+    if (
+        kind is str
+        and isinstance(value, (int, float))
+        and limits.check(path, pattern_of(path), json.dumps(value)) is None
+    ):
         return f"write it in quotes: {json.dumps(json.dumps(value))}"
+    if (
+        kind in (int, float)
+        and isinstance(value, str)
+        and (seconds := _seconds(value))
+        and str(path[-1]).endswith("_s")
+    ):
+        return f"write the number of seconds: {seconds:g}"
     if kind in (int, float) and isinstance(value, str) and _is_number(value, kind):
         return f"write it without quotes: {value.strip()}"
     if kind is bool and isinstance(value, str) and value.lower() in ("true", "false"):
@@ -146,6 +159,12 @@ def _correction(kind: Any, path: Path, value: Any) -> str:
         return f"write [[{shown(path)}]] with two brackets, once for each entry"
     example = examples.toml(path)
     return f"for example: {example}" if example else ""
+
+
+def _seconds(text: str) -> float | None:
+    """The seconds of a time such as ``60s`` or ``1.5 h``; None for another text."""
+    found = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*(s|m|min|h|d)\s*", text)
+    return float(found[1]) * {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}[found[2]] if found else None
 
 
 def _is_number(text: str, kind: type) -> bool:

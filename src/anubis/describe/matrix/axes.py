@@ -9,7 +9,7 @@ from typing import Any
 from anubis.describe.check.limits import LARGEST, quoted
 from anubis.describe.check.values import remarks
 from anubis.describe.fields import UNKNOWN, kind_at, members, section_of
-from anubis.describe.findings import Findings, did_you_mean
+from anubis.describe.findings import Findings, did_you_mean, nearest
 from anubis.describe.paths import Path, copied, parsed, put
 from anubis.describe.rewriting import Rewriter
 from anubis.model.descriptor import Descriptor, Matrix
@@ -126,7 +126,8 @@ def _axis(key: str, written: Any, findings: Findings) -> list[Any] | None:
     elif isinstance(written, dict):
         written = _range(at, written, findings)
     elif not isinstance(written, list):
-        findings.error(at, "an axis must be a list of values or a range", f"write [{quoted(written)}]")
+        example = "[1, 2, 3], or { from = 1, to = 3 }" if key == SEED_AXIS else f"[{quoted(written)}]"
+        findings.error(at, "an axis must be a list of values or a range", f"write {example}")
     elif not written:
         findings.error(at, "the axis has no value", "add one, or remove the axis")
     if path is None or findings.errors > before:
@@ -149,6 +150,8 @@ def _check_axis(at: Path, path: Path, values: list[Any], findings: Findings) -> 
 
 
 def _path_remedy(path: Path | None) -> str:
+    if path is not None and len(path) == 1 and nearest(str(path[0]), (SEEDS,)):
+        return f"did you mean `{SEEDS}`?"
     for length in range(len(path or ()), 0, -1):
         assert path is not None
         section = section_of(kind_at(path[: length - 1])) if length > 1 else Descriptor

@@ -31,13 +31,13 @@ def price_per_hour(descriptor: Descriptor, prices: Prices, host: str, *, one_mac
 
 
 def attempt_cost(run: Run, record: Record, world: World) -> Cost | None:
-    """The cost of an attempt that has ended; None if its agent did not start.
+    """The cost of an attempt that has ended; None if its agent did not start, or without a price table.
 
     The time is that of the agent. A lost agent counts until its loss was noticed.
     """
     facts, ended = record.facts, record.exit
     started_s = _time(facts.get("started_s"), _time(ended.get("started_s"), run.placed_s))
-    if started_s is None or not (facts or ended):
+    if started_s is None or not (facts or ended) or not _has_prices(world):
         return None
     ended_s = _time(ended.get("ended_s"), world.clock.now_s())
     return _cost(run, world, record, max(0.0, (ended_s or started_s) - started_s))
@@ -71,6 +71,14 @@ def _cost(run: Run, world: World, record: Record, seconds: float) -> Cost:
     if price is None:
         return UNKNOWN
     return Cost(amount=price * seconds / _HOUR_S, currency=prices.currency)
+
+
+def _has_prices(world: World) -> bool:
+    """Whether there is a price table, also one that is not valid."""
+    try:
+        return world.prices.current() != NO_PRICES
+    except AnubisError:
+        return True
 
 
 def _prices(world: World) -> Prices:

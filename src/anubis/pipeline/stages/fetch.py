@@ -9,7 +9,7 @@ from anubis.model.errors import NotFoundError, StageError
 from anubis.model.run import FETCHED_EVENT, Event, Run, Step
 from anubis.model.server import DataSource
 from anubis.model.status import Status
-from anubis.pipeline.run_data import fetched_data, is_writable, sources_of
+from anubis.pipeline.run_data import fetched_data, fetched_here, is_writable
 from anubis.pipeline.stages.watch import Pause
 
 #: Pause between two looks at datasets that are being fetched, and before the next one after the progress was stored;
@@ -32,7 +32,7 @@ def fetch(run: Run, world: World) -> Step | Pause:
                 cause=Cause.DATA,
                 remedy="submit the run again with --script",
             ) from error
-    sources = sources_of(run.descriptor)
+    sources = fetched_here(run, world)
     writable = is_writable(run, world) if sources else False
     found = [(source, world.datasets.fetch(source, writable=writable)) for source in sources]
     if any(isinstance(answer, FetchProgress) for _, answer in found):

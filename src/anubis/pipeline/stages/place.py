@@ -2,13 +2,15 @@
 
 from dataclasses import replace
 
+from anubis.contracts.environments import SubmittedEnvironment
 from anubis.contracts.world import World
 from anubis.model.errors import NoCapacityError, NotFoundError, NotReadyError, RevokedError
+from anubis.model.launch import Launch
 from anubis.model.run import Event, Run, Step, phase_of
 from anubis.model.status import Phase, Status
-from anubis.pipeline.launch import launch_of
+from anubis.pipeline.launch import handed_over, launch_of
 from anubis.pipeline.limits.phase_limits import overdue
-from anubis.pipeline.run_data import data_of
+from anubis.pipeline.run_data import RunData, data_of
 from anubis.pipeline.run_environment import environment_of
 from anubis.submission.bundle import bundle_of
 
@@ -23,18 +25,9 @@ def place(run: Run, world: World, waited_s: float) -> Step:
     data = data_of(run, world)
     if data is None:
         return Step(status=Status.FETCH)
-    bundle = bundle_of(run.descriptor, run.folder)
     environment, about = environment_of(run, world)
     try:
-        launch = launch_of(
-            run,
-            bundle,
-            engine.capabilities.mounting,
-            world.objects,
-            environment=environment,
-            digest=world.environments.digest,
-            data=data,
-        )
+        launch = _launch(run, world, environment, data)
         if engine.capabilities.queue:
             launch = replace(launch, at_once=_at_once(run, world))
         placement = engine.place(run, launch)
@@ -52,6 +45,22 @@ def place(run: Run, world: World, waited_s: float) -> Step:
         message=f"{message}, {about}" if about else message,
     )
     return Step(status=Status.WATCH, placement=placement, events=(event,))
+
+
+def _launch(run: Run, world: World, environment: SubmittedEnvironment, data: RunData) -> Launch:
+    """What the engine starts. Raises like ``launch_of``."""
+    capabilities = world.engine(run.engine).capabilities
+    if capabilities.remote:
+        return handed_over(run, environment)
+    return launch_of(
+        run,
+        bundle_of(run.descriptor, run.folder),
+        capabilities.mounting,
+        world.objects,
+        environment=environment,
+        digest=world.environments.digest,
+        data=data,
+    )
 
 
 def _at_once(run: Run, world: World) -> int:

@@ -201,6 +201,15 @@ def statements() -> dict[str, Executable]:
         .where(runs.c.id == given("run_id"), held)
         .values(written | {"ready_s": null(), "holder": null()})
         .returning(runs.c.no, runs.c.cancel),
+        "wake_waiting": update(runs)
+        .where(
+            runs.c.phase == literal_column("'needs'"),
+            runs.c.needs.contains(given("run_id"), autoescape=False),
+        )
+        .values(
+            due_s=runs.c.created_s,
+            ready_s=case((runs.c.holder.is_(None), runs.c.created_s), else_=runs.c.ready_s),
+        ),
         "request_cancel": update(runs)
         .where(_unfinished, runs.c.cancel == literal_column("0"), among(runs.c.id, "ids"))
         .values(

@@ -1,5 +1,6 @@
 """The numbers of enum values in the database. Append new ones; never renumber."""
 
+from anubis.contracts.events import SinkState
 from anubis.contracts.schedules import DueState
 from anubis.model.alert import AlertState
 from anubis.model.cause import Cause
@@ -60,6 +61,7 @@ CAUSE_CODES = {
     Cause.RUN_TIMEOUT: 52,
     Cause.MAX_COST: 53,
     Cause.BUDGET: 54,
+    Cause.NEED: 55,
     Cause.SERVER_NOT_READY: 60,
     Cause.SERVER_ENDED: 61,
     Cause.SERVER_UNHEALTHY: 62,
@@ -101,3 +103,9 @@ DUE_STATE_CODES = {
     DueState.FAILED: 4,
 }
 DUE_STATES = {code: state for state, code in DUE_STATE_CODES.items()}
+
+#: The sinks with this state receive events.
+ACTIVE = 0
+
+SINK_STATE_CODES = {SinkState.ACTIVE: ACTIVE, SinkState.OFF: 1}
+SINK_STATES = {code: state for state, code in SINK_STATE_CODES.items()}

@@ -30,7 +30,9 @@ _DIALECTS: dict[str, tuple[Dialect, Any]] = {
     "sqlite": (SQLiteDialect_pysqlite(paramstyle="named"), sqlite.insert),
     "postgresql": (PGDialect_psycopg(), postgresql.insert),  # type: ignore[no-untyped-call]
 }
-HEAD = "-- Made by `python -m anubis.store.sql.compile` from schema.py, access_tables.py, access.py, queries.py, bulk.py, outbox.py, scheduling.py, submissions.py, suites.py and statements.py: change those.\n"
+HEAD = (
+    "-- Made by `python -m anubis.store.sql.compile` from the other modules of this folder: change those.\n"
+)
 
 
 def compiled(database: str) -> str:

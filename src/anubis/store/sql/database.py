@@ -114,6 +114,11 @@ class Session:
         cursor.executemany(self._sql[name], rows)
         cursor.close()
 
+    def notify(self, news: str) -> None:
+        """Tell listeners (``listening``) what this transaction writes, when it commits."""
+        if self.driver.notify:
+            self.connection.execute(self.driver.notify, {"news": news})
+
     def _with_lists(self, sql: str, values: dict[str, Any]) -> str:
         """The statement with the elements of each list parameter; short lists become parameters in ``values``."""
         if "{" not in sql:
@@ -160,6 +165,11 @@ class Database:
         A lease that a power failure loses is fenced like any expired lease.
         """
         return self._again(lambda session: session.rows(name, **values), durable=False)
+
+    def notify(self, news: str) -> None:
+        """Tell listeners at once what was written."""
+        if self.driver.notify:
+            self._again(lambda session: session.notify(news), durable=False)
 
     def transact(self, work: Callable[[Session], T]) -> T:
         """Run ``work`` in one transaction, which is rolled back if it raises. It may be called again after a conflict."""

@@ -58,6 +58,8 @@ class Driver:
     #: Create the reserve of space on the disk of the database, and give it up on a full disk; whether there was one.
     keep_room: Callable[[], None] = lambda: None
     make_room: Callable[[], bool] = lambda: False
+    #: Tells the listeners of other processes when the transaction commits, with the parameter ``news``; empty: not possible.
+    notify: str = ""
     #: Exceptions of conflicting transactions, after which the transaction can be repeated.
     conflict: tuple[type[Exception], ...] = ()
 
@@ -162,5 +164,6 @@ def _postgresql(url: str) -> Driver:
             f"the database {place} is damaged: {problem}",
             remedy="check it with pg_amcheck, or restore a dump of pg_dump",
         ),
+        notify="SELECT pg_notify('anubis', %(news)s)",
         conflict=(psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure),
     )

@@ -117,6 +117,7 @@ def conditions() -> dict[str, ColumnElement[bool]]:
         ),
         "family": runs.c.family == word.where(words.c.word == given("family")).scalar_subquery(),
         "parent": runs.c.parent == given("parent"),
+        "owner": runs.c.client == word.where(words.c.word == given("owner")).scalar_subquery(),
         # A sum, so that SQLite walks the runs from the newest on and stops at the limit: sorting all that have a
         # common metric takes longer than passing over many that lack a rare one.
         "metric": (runs.c.no + literal_column("0")).in_(of_metric),

@@ -140,6 +140,8 @@ runs = Table(
     Column("currency", Text),  # NULL: no attempt has ended; empty: the cost is unknown
     Column("project", Integer, nullable=False, server_default="1"),  # projects
     Column("turn", Double),  # see claims; NULL: it was never leased to start, or the lease was released
+    Column("needs", Text),  # ids, JSON; NULL: none
+    Column("indexed", SmallInteger),  # 1: its output is in log_chunks; NULL: not yet
     Index("runs_created", "created_s"),
     Index("runs_project", "project", "created_s"),
 )
@@ -152,6 +154,8 @@ Index(
     sqlite_where=_measured,
     postgresql_where=_measured,
 )
+_waiting = text("phase = 'needs'")
+Index("runs_waiting", runs.c.no, sqlite_where=_waiting, postgresql_where=_waiting)
 _unfinished = text(f"status < {FIRST_FINAL}")
 Index(
     "runs_ready",
@@ -163,6 +167,8 @@ Index(
 )
 _leased = text("turn IS NOT NULL")
 Index("runs_turn", runs.c.project, runs.c.turn, sqlite_where=_leased, postgresql_where=_leased)
+_unindexed = text(f"status >= {FIRST_FINAL} AND indexed IS NULL")
+Index("runs_unindexed", runs.c.no, sqlite_where=_unindexed, postgresql_where=_unindexed)
 for _column in (runs.c.family, runs.c.parent):
     _given = text(f"{_column.name} IS NOT NULL")
     Index(f"runs_{_column.name}", _column, sqlite_where=_given, postgresql_where=_given)
@@ -237,6 +243,24 @@ samples = Table(
     Column("count", Integer, nullable=False),
     Column("body", LargeBinary, nullable=False),
     Column("checksum", BigInteger, nullable=False, server_default="0"),  # columns.checksum
+)
+
+#: The index of the output of final runs. With row ids, like samples.
+log_chunks = Table(
+    "log_chunks",
+    metadata,
+    _run(),
+    Column("attempt", Integer, primary_key=True, autoincrement=False),
+    Column("role", Text, primary_key=True),
+    Column("rank", Integer, primary_key=True, autoincrement=False),
+    Column("stream", SmallInteger, primary_key=True, autoincrement=False),  # position in layout.STREAMS
+    Column("start", BigInteger, primary_key=True, autoincrement=False),
+    Column("end", BigInteger, nullable=False),
+    Column("line", BigInteger, nullable=False),
+    Column("entry", BigInteger, nullable=False),
+    Column("first_s", Double, nullable=False),
+    Column("last_s", Double, nullable=False),
+    Column("bitmap", LargeBinary, nullable=False),
 )
 
 #: Submissions that can be repeated (``KeyedSubmission``).

@@ -1,4 +1,4 @@
--- Made by `python -m anubis.store.sql.compile` from schema.py, access_tables.py, access.py, queries.py, bulk.py, outbox.py, scheduling.py, submissions.py, suites.py and statements.py: change those.
+-- Made by `python -m anubis.store.sql.compile` from the other modules of this folder: change those.
 
 -- name: create
 CREATE TABLE alerts (
@@ -9,6 +9,17 @@ CREATE TABLE alerts (
 	body TEXT NOT NULL, 
 	version INTEGER DEFAULT '1' NOT NULL, 
 	PRIMARY KEY (id)
+);
+
+CREATE TABLE assignments (
+	run VARCHAR(36) NOT NULL, 
+	attempt INTEGER NOT NULL, 
+	worker TEXT, 
+	queued_s DOUBLE NOT NULL, 
+	is_open SMALLINT NOT NULL, 
+	body BLOB NOT NULL, 
+	version BIGINT NOT NULL, 
+	PRIMARY KEY (run, attempt)
 );
 
 CREATE TABLE decisions (
@@ -47,6 +58,17 @@ CREATE TABLE group_members (
 	CONSTRAINT group_members_pk PRIMARY KEY (name, user)
 );
 
+CREATE TABLE joined_workers (
+	name TEXT NOT NULL, 
+	token TEXT, 
+	body BLOB NOT NULL, 
+	seen_s DOUBLE, 
+	beats BIGINT NOT NULL, 
+	version BIGINT NOT NULL, 
+	PRIMARY KEY (name), 
+	UNIQUE (token)
+);
+
 CREATE TABLE memberships (
 	project INTEGER NOT NULL, 
 	member TEXT NOT NULL, 
@@ -70,6 +92,17 @@ CREATE TABLE projects (
 	max_running INTEGER, 
 	PRIMARY KEY (no), 
 	UNIQUE (name)
+);
+
+CREATE TABLE removed_events (
+	seq INTEGER NOT NULL, 
+	run BLOB NOT NULL, 
+	kind INTEGER NOT NULL, 
+	actor INTEGER, 
+	time_s DOUBLE NOT NULL, 
+	message TEXT, 
+	data TEXT, 
+	PRIMARY KEY (seq)
 );
 
 CREATE TABLE runs (
@@ -106,6 +139,8 @@ CREATE TABLE runs (
 	currency TEXT, 
 	project INTEGER DEFAULT '1' NOT NULL, 
 	turn DOUBLE, 
+	needs TEXT, 
+	"indexed" SMALLINT, 
 	PRIMARY KEY (no), 
 	UNIQUE (id)
 );
@@ -140,6 +175,25 @@ CREATE TABLE sessions (
 	start_s DOUBLE NOT NULL, 
 	end_s DOUBLE NOT NULL, 
 	PRIMARY KEY (no)
+);
+
+CREATE TABLE sinks (
+	no INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	id VARCHAR(36) NOT NULL, 
+	address TEXT NOT NULL, 
+	secret TEXT NOT NULL, 
+	kinds TEXT, 
+	created_s DOUBLE NOT NULL, 
+	seq BIGINT NOT NULL, 
+	state SMALLINT NOT NULL, 
+	due_s DOUBLE NOT NULL, 
+	attempts INTEGER NOT NULL, 
+	error TEXT, 
+	delivered INTEGER NOT NULL, 
+	delivered_s DOUBLE, 
+	holder TEXT, 
+	until_s DOUBLE, 
+	UNIQUE (id)
 );
 
 CREATE TABLE submissions (
@@ -240,6 +294,15 @@ CREATE TABLE events (
 	FOREIGN KEY(run) REFERENCES runs (no) ON DELETE CASCADE
 );
 
+CREATE TABLE holds (
+	run INTEGER NOT NULL, 
+	why TEXT NOT NULL, 
+	actor TEXT NOT NULL, 
+	created_s DOUBLE NOT NULL, 
+	PRIMARY KEY (run), 
+	FOREIGN KEY(run) REFERENCES runs (no)
+);
+
 CREATE TABLE labels (
 	name TEXT NOT NULL, 
 	value TEXT NOT NULL, 
@@ -248,6 +311,23 @@ CREATE TABLE labels (
 	FOREIGN KEY(descriptor) REFERENCES descriptors (id) ON DELETE CASCADE
 )
  WITHOUT ROWID;
+
+CREATE TABLE log_chunks (
+	run INTEGER NOT NULL, 
+	attempt INTEGER NOT NULL, 
+	role TEXT NOT NULL, 
+	rank INTEGER NOT NULL, 
+	stream SMALLINT NOT NULL, 
+	start BIGINT NOT NULL, 
+	"end" BIGINT NOT NULL, 
+	line BIGINT NOT NULL, 
+	entry BIGINT NOT NULL, 
+	first_s DOUBLE NOT NULL, 
+	last_s DOUBLE NOT NULL, 
+	bitmap BLOB NOT NULL, 
+	PRIMARY KEY (run, attempt, role, rank, stream, start), 
+	FOREIGN KEY(run) REFERENCES runs (no) ON DELETE CASCADE
+);
 
 CREATE TABLE points (
 	run INTEGER NOT NULL, 
@@ -296,6 +376,8 @@ CREATE TABLE alembic_version (
 
 CREATE INDEX alerts_opened ON alerts (opened_s);
 
+CREATE INDEX assignments_open ON assignments (is_open, worker);
+
 CREATE INDEX decisions_time ON decisions (time_s);
 
 CREATE INDEX descriptors_name ON descriptors (name);
@@ -313,6 +395,10 @@ CREATE INDEX runs_ready ON runs (project, priority DESC, ready_s) WHERE status <
 CREATE INDEX runs_series ON runs (series, coalesce(order_s, created_s)) WHERE series IS NOT NULL;
 
 CREATE INDEX runs_turn ON runs (project, turn) WHERE turn IS NOT NULL;
+
+CREATE INDEX runs_unindexed ON runs (no) WHERE status >= 100 AND indexed IS NULL;
+
+CREATE INDEX runs_waiting ON runs (no) WHERE phase = 'needs';
 
 CREATE INDEX schedules_ready ON schedules (ready_s) WHERE ready_s IS NOT NULL;
 
@@ -402,7 +488,7 @@ FROM runs
 WHERE runs.id IN ({ids}) AND runs.status >= 100
 
 -- name: add_run
-INSERT INTO runs (id, descriptor, text, client, engine, folder, family, parent, status, cause, cancel, priority, attempt, created_s, due_s, order_s, placed_s, ended_s, reason, placement, ready_s, cell, session, overrides, series, phase, phase_s, cost, currency, project) VALUES (:id, :descriptor, :text, :client, :engine, :folder, :family, :parent, :status, :cause, :cancel, :priority, :attempt, :created_s, :due_s, :order_s, :placed_s, :ended_s, :reason, :placement, :ready_s, :cell, :session, :overrides, :series, :phase, :phase_s, :cost, :currency, :project) ON CONFLICT DO NOTHING
+INSERT INTO runs (id, descriptor, text, client, engine, folder, family, parent, status, cause, cancel, priority, attempt, created_s, due_s, order_s, placed_s, ended_s, reason, placement, ready_s, cell, session, overrides, series, phase, phase_s, cost, currency, project, needs) VALUES (:id, :descriptor, :text, :client, :engine, :folder, :family, :parent, :status, :cause, :cancel, :priority, :attempt, :created_s, :due_s, :order_s, :placed_s, :ended_s, :reason, :placement, :ready_s, :cell, :session, :overrides, :series, :phase, :phase_s, :cost, :currency, :project, :needs) ON CONFLICT DO NOTHING
 
 -- name: count_events
 UPDATE event_count SET seq=(event_count.seq + :count) RETURNING seq
@@ -494,22 +580,25 @@ UPDATE runs SET status=:status, cause=:cause, attempt=:attempt, due_s=:due_s, pl
 -- name: apply_final
 UPDATE runs SET status=:status, cause=:cause, attempt=:attempt, due_s=:due_s, placed_s=:placed_s, ended_s=:ended_s, reason=:reason, placement=:placement, holder=NULL, ready_s=NULL, phase=:phase, phase_s=:phase_s, cost=:cost, currency=:currency WHERE runs.id = :run_id AND runs.status < 100 AND runs.holder = :owner RETURNING no, cancel
 
+-- name: wake_waiting
+UPDATE runs SET due_s=runs.created_s, ready_s=CASE WHEN (runs.holder IS NULL) THEN runs.created_s ELSE runs.ready_s END WHERE runs.phase = 'needs' AND (runs.needs LIKE '%' || :run_id || '%')
+
 -- name: request_cancel
 UPDATE runs SET cancel=1, due_s=runs.created_s, ready_s=CASE WHEN (runs.holder IS NULL) THEN runs.created_s ELSE runs.ready_s END WHERE runs.status < 100 AND runs.cancel = 0 AND runs.id IN ({ids}) RETURNING id
 
 -- name: claimed
-SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides, runs.phase, runs.phase_s, runs.cost, runs.currency, projects.name AS project, runs.turn 
+SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides, runs.phase, runs.phase_s, runs.cost, runs.currency, projects.name AS project, runs.needs, runs.turn 
 FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS series_key ON series_key.id = descriptors.series_key JOIN words AS client ON client.id = runs.client JOIN words AS engine ON engine.id = runs.engine JOIN projects ON projects.no = runs.project LEFT OUTER JOIN words AS family ON family.id = runs.family LEFT OUTER JOIN words AS folder ON folder.id = runs.folder 
 WHERE runs.no IN ({numbers}) ORDER BY runs.priority DESC, runs.due_s, runs.no
 
 -- name: get
-SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides, runs.phase, runs.phase_s, runs.cost, runs.currency, projects.name AS project 
+SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides, runs.phase, runs.phase_s, runs.cost, runs.currency, projects.name AS project, runs.needs 
 FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS series_key ON series_key.id = descriptors.series_key JOIN words AS client ON client.id = runs.client JOIN words AS engine ON engine.id = runs.engine JOIN projects ON projects.no = runs.project LEFT OUTER JOIN words AS family ON family.id = runs.family LEFT OUTER JOIN words AS folder ON folder.id = runs.folder 
 WHERE runs.id BETWEEN :low AND :high ORDER BY runs.id
  LIMIT :most OFFSET 0
 
 -- name: get_within
-SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides, runs.phase, runs.phase_s, runs.cost, runs.currency, projects.name AS project 
+SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides, runs.phase, runs.phase_s, runs.cost, runs.currency, projects.name AS project, runs.needs 
 FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS series_key ON series_key.id = descriptors.series_key JOIN words AS client ON client.id = runs.client JOIN words AS engine ON engine.id = runs.engine JOIN projects ON projects.no = runs.project LEFT OUTER JOIN words AS family ON family.id = runs.family LEFT OUTER JOIN words AS folder ON folder.id = runs.folder 
 WHERE runs.id BETWEEN :low AND :high AND projects.name IN ({projects}) ORDER BY runs.id
  LIMIT :most OFFSET 0
@@ -577,6 +666,11 @@ WHERE runs.id IN ({ids}) AND runs.project IN (SELECT projects.no
 FROM projects 
 WHERE projects.name IN ({projects}))
 
+-- name: next_ready
+SELECT min(runs.ready_s) AS ready_s 
+FROM runs 
+WHERE runs.status < 100 AND runs.ready_s > :now_s AND (runs.holder IS NULL OR runs.holder != :owner)
+
 -- name: unfinished
 SELECT count(*) AS runs 
 FROM runs 
@@ -602,13 +696,8 @@ FROM events JOIN runs ON runs.no = events.run JOIN words AS kind ON kind.id = ev
 WHERE events.seq > :after_seq AND runs.id = :run_id ORDER BY events.seq
  LIMIT :most OFFSET 0
 
--- name: dropped
-SELECT runs.descriptor, runs.text 
-FROM runs 
-WHERE runs.status >= 100 AND runs.id IN ({ids})
-
 -- name: remove
-DELETE FROM runs WHERE runs.status >= 100 AND runs.id IN ({ids})
+DELETE FROM runs WHERE runs.no IN ({numbers})
 
 -- name: remove_descriptors
 DELETE FROM descriptors WHERE descriptors.id IN ({numbers}) AND (descriptors.id NOT IN (SELECT runs.descriptor 
@@ -648,6 +737,9 @@ WHERE points.series = :series AND points.metric = :metric ORDER BY points.order_
 
 -- name: forget_samples
 DELETE FROM samples WHERE samples.run = :run
+
+-- name: remove_samples
+DELETE FROM samples WHERE samples.run IN ({numbers})
 
 -- name: forget_summaries
 DELETE FROM summaries WHERE summaries.run = :run
@@ -856,6 +948,126 @@ FROM schedules
 WHERE schedules.ready_s IS NOT NULL AND schedules.holder IS NULL ORDER BY schedules.ready_s
  LIMIT 1 OFFSET 0
 
+-- name: add_sink
+INSERT INTO sinks (id, address, secret, kinds, created_s, seq, state, due_s, attempts, error, delivered, delivered_s) VALUES (:id, :address, :secret, :kinds, :created_s, :seq, :state, :due_s, :attempts, :error, :delivered, :delivered_s)
+
+-- name: sinks
+SELECT sinks.no, sinks.id, sinks.address, sinks.secret, sinks.kinds, sinks.created_s, sinks.seq, sinks.state, sinks.due_s, sinks.attempts, sinks.error, sinks.delivered, sinks.delivered_s, sinks.holder, sinks.until_s, (SELECT event_count.seq 
+FROM event_count) - sinks.seq AS behind 
+FROM sinks ORDER BY sinks.no
+
+-- name: sink
+SELECT sinks.no, sinks.id, sinks.address, sinks.secret, sinks.kinds, sinks.created_s, sinks.seq, sinks.state, sinks.due_s, sinks.attempts, sinks.error, sinks.delivered, sinks.delivered_s, sinks.holder, sinks.until_s, (SELECT event_count.seq 
+FROM event_count) - sinks.seq AS behind 
+FROM sinks 
+WHERE substr(sinks.id, 1, length(:prefix)) = :prefix ORDER BY sinks.no
+ LIMIT :most OFFSET 0
+
+-- name: remove_sink
+DELETE FROM sinks WHERE sinks.id = :id
+
+-- name: resume_sink
+UPDATE sinks SET state=0, due_s=:due_s, attempts=0, error=NULL WHERE sinks.id = :id
+
+-- name: claim_sinks
+WITH ready AS 
+(SELECT sinks.no AS no 
+FROM sinks 
+WHERE sinks.state = 0 AND sinks.seq < (SELECT event_count.seq 
+FROM event_count) AND (sinks.due_s <= :now_s OR sinks.due_s > :latest_s) AND (sinks.until_s IS NULL OR sinks.until_s <= :now_s OR sinks.until_s > :latest_lease_s) ORDER BY sinks.due_s, sinks.no
+ LIMIT :most OFFSET 0)
+ UPDATE sinks SET holder=:owner, until_s=:until_s WHERE sinks.no IN (SELECT ready.no 
+FROM ready) RETURNING no
+
+-- name: claimed_sinks
+SELECT sinks.no, sinks.id, sinks.address, sinks.secret, sinks.kinds, sinks.created_s, sinks.seq, sinks.state, sinks.due_s, sinks.attempts, sinks.error, sinks.delivered, sinks.delivered_s, sinks.holder, sinks.until_s, (SELECT event_count.seq 
+FROM event_count) - sinks.seq AS behind 
+FROM sinks 
+WHERE sinks.no IN ({numbers}) ORDER BY sinks.no
+
+-- name: renew_sinks
+UPDATE sinks SET until_s=:until_s WHERE sinks.holder = :owner AND sinks.no IN ({numbers}) RETURNING no
+
+-- name: release_sinks
+UPDATE sinks SET holder=NULL, until_s=NULL WHERE sinks.holder = :owner RETURNING no
+
+-- name: sink_owners
+SELECT DISTINCT sinks.holder 
+FROM sinks 
+WHERE sinks.holder IS NOT NULL
+
+-- name: apply_sink
+UPDATE sinks SET seq=:seq, state=:state, due_s=:due_s, attempts=:attempts, error=:error, delivered=:delivered, delivered_s=:delivered_s, holder=NULL, until_s=NULL WHERE sinks.holder = :owner AND sinks.no = :no RETURNING no
+
+-- name: next_sink
+SELECT min(CASE WHEN (sinks.until_s > sinks.due_s) THEN sinks.until_s ELSE sinks.due_s END) AS due_s 
+FROM sinks 
+WHERE sinks.state = 0 AND sinks.seq < (SELECT event_count.seq 
+FROM event_count)
+
+-- name: all_events
+SELECT both_parts.seq, both_parts.run AS id, kind_word.word AS kind, both_parts.time_s, both_parts.message, both_parts.data, actor_word.word AS actor 
+FROM (SELECT anon_1.seq AS seq, anon_1.run AS run, anon_1.kind AS kind, anon_1.actor AS actor, anon_1.time_s AS time_s, anon_1.message AS message, anon_1.data AS data 
+FROM (SELECT events.seq AS seq, runs.id AS run, events.kind AS kind, events.actor AS actor, events.time_s AS time_s, events.message AS message, events.data AS data 
+FROM events JOIN runs ON runs.no = events.run 
+WHERE events.seq > :after_seq ORDER BY events.seq
+ LIMIT :most OFFSET 0) AS anon_1 UNION ALL SELECT anon_2.seq AS seq, anon_2.run AS run, anon_2.kind AS kind, anon_2.actor AS actor, anon_2.time_s AS time_s, anon_2.message AS message, anon_2.data AS data 
+FROM (SELECT removed_events.seq AS seq, removed_events.run AS run, removed_events.kind AS kind, removed_events.actor AS actor, removed_events.time_s AS time_s, removed_events.message AS message, removed_events.data AS data 
+FROM removed_events 
+WHERE removed_events.seq > :after_seq ORDER BY removed_events.seq
+ LIMIT :most OFFSET 0) AS anon_2) AS both_parts JOIN words AS kind_word ON kind_word.id = both_parts.kind LEFT OUTER JOIN words AS actor_word ON actor_word.id = both_parts.actor ORDER BY both_parts.seq
+ LIMIT :most OFFSET 0
+
+-- name: keep_events
+INSERT INTO removed_events (seq, run, kind, actor, time_s, message, data) SELECT events.seq, runs.id AS run, events.kind, events.actor, events.time_s, events.message, events.data 
+FROM events JOIN runs ON runs.no = events.run 
+WHERE events.seq > (SELECT coalesce(min(sinks.seq), (SELECT event_count.seq 
+FROM event_count)) AS coalesce_1 
+FROM sinks 
+WHERE sinks.state = 0) AND events.run IN ({numbers})
+
+-- name: add_removed_event
+INSERT INTO removed_events (seq, run, kind, actor, time_s, message, data) VALUES (:seq, :run_id, :kind, :actor, :time_s, :message, :data)
+
+-- name: forget_removed_events
+DELETE FROM removed_events WHERE removed_events.seq <= (SELECT coalesce(min(sinks.seq), (SELECT event_count.seq 
+FROM event_count)) AS coalesce_1 
+FROM sinks 
+WHERE sinks.state = 0) AND (removed_events.kind NOT IN (SELECT words.id 
+FROM words 
+WHERE words.word = :purged))
+
+-- name: forget_events
+DELETE FROM events WHERE events.run IN ({numbers})
+
+-- name: add_hold
+INSERT INTO holds (run, why, actor, created_s) VALUES ((SELECT runs.no 
+FROM runs 
+WHERE runs.id = :run_id), :why, :actor, :created_s) ON CONFLICT (run) DO UPDATE SET why = :why, actor = :actor
+
+-- name: remove_holds
+DELETE FROM holds WHERE holds.run IN (SELECT runs.no 
+FROM runs 
+WHERE runs.id IN ({ids}))
+
+-- name: holds
+SELECT runs.id, holds.why, holds.actor, holds.created_s 
+FROM holds JOIN runs ON runs.no = holds.run ORDER BY holds.created_s, runs.no
+
+-- name: held
+SELECT runs.id 
+FROM runs 
+WHERE runs.id IN ({ids}) AND (EXISTS (SELECT holds.run 
+FROM holds 
+WHERE holds.run = runs.no))
+
+-- name: removable
+SELECT runs.no, runs.id, runs.descriptor, runs.text 
+FROM runs 
+WHERE runs.status >= 100 AND runs.id IN ({ids}) AND NOT (EXISTS (SELECT holds.run 
+FROM holds 
+WHERE holds.run = runs.no))
+
 -- name: add_submission
 INSERT INTO submissions ("key", digest, runs, created_s) VALUES (:key, :digest, :runs, :created_s) ON CONFLICT DO NOTHING RETURNING "key"
 
@@ -996,6 +1208,89 @@ WHERE decisions.no < :before_no AND decisions.last_s >= :since_s AND decisions.a
 -- name: forget_decisions
 DELETE FROM decisions WHERE decisions.last_s < :before_s
 
+-- name: unindexed
+SELECT runs.id, runs.no, runs.placed_s 
+FROM runs 
+WHERE runs.status >= 100 AND runs."indexed" IS NULL AND runs.no < :before ORDER BY runs.no DESC
+ LIMIT :most OFFSET 0
+
+-- name: final_numbers
+SELECT runs.id, runs.no 
+FROM runs 
+WHERE runs.id IN ({ids}) AND runs.status >= 100
+
+-- name: note_indexed
+UPDATE runs SET "indexed"=1 WHERE runs.no IN ({numbers})
+
+-- name: forget_indexes
+UPDATE runs SET "indexed"=NULL WHERE runs.id IN ({ids})
+
+-- name: forget_log_chunks
+DELETE FROM log_chunks WHERE log_chunks.run IN ({numbers})
+
+-- name: add_log_chunk
+INSERT INTO log_chunks (run, attempt, role, rank, stream, start, "end", line, entry, first_s, last_s, bitmap) VALUES (:run, :attempt, :role, :rank, :stream, :start, :end, :line, :entry, :first_s, :last_s, :bitmap)
+
+-- name: log_chunks
+SELECT runs.id, log_chunks.attempt, log_chunks.role, log_chunks.rank, log_chunks.stream, log_chunks.start, log_chunks."end", log_chunks.line, log_chunks.entry, log_chunks.first_s, log_chunks.last_s, log_chunks.bitmap 
+FROM runs LEFT OUTER JOIN log_chunks ON runs.no = log_chunks.run 
+WHERE runs.id IN ({ids}) AND runs."indexed" IS NOT NULL ORDER BY runs.no, log_chunks.attempt, log_chunks.role, log_chunks.rank, log_chunks.stream, log_chunks.start
+
+-- name: add_joined_worker
+INSERT INTO joined_workers (name, token, body, seen_s, beats, version) VALUES (:name, :token, :body, :seen_s, :beats, :version) ON CONFLICT DO NOTHING RETURNING version
+
+-- name: change_joined_worker
+UPDATE joined_workers SET token=:token, body=:body, version=(joined_workers.version + 1) WHERE joined_workers.name = :name AND joined_workers.version = :expected RETURNING version
+
+-- name: beat_joined_worker
+UPDATE joined_workers SET body=:body, seen_s=:seen_s, beats=(joined_workers.beats + 1), version=(joined_workers.version + 1) WHERE joined_workers.name = :name AND joined_workers.token = :token RETURNING beats, version
+
+-- name: lock_joined_worker
+UPDATE joined_workers SET version=(joined_workers.version + 1) WHERE joined_workers.name = :name RETURNING beats
+
+-- name: joined_worker
+SELECT joined_workers.name, joined_workers.token, joined_workers.body, joined_workers.seen_s, joined_workers.beats, joined_workers.version 
+FROM joined_workers 
+WHERE joined_workers.name = :name
+
+-- name: joined_worker_of_token
+SELECT joined_workers.name, joined_workers.token, joined_workers.body, joined_workers.seen_s, joined_workers.beats, joined_workers.version 
+FROM joined_workers 
+WHERE joined_workers.token = :token
+
+-- name: joined_workers
+SELECT joined_workers.name, joined_workers.token, joined_workers.body, joined_workers.seen_s, joined_workers.beats, joined_workers.version 
+FROM joined_workers
+
+-- name: add_assignment
+INSERT INTO assignments (run, attempt, worker, queued_s, is_open, body, version) VALUES (:run, :attempt, :worker, :queued_s, :is_open, :body, :version) ON CONFLICT DO NOTHING
+
+-- name: change_assignment
+UPDATE assignments SET worker=:worker, is_open=:is_open, body=:body, version=(assignments.version + 1) WHERE assignments.run = :run AND assignments.attempt = :attempt AND assignments.version = :expected AND assignments.is_open = 1 RETURNING version
+
+-- name: assignment
+SELECT assignments.body, assignments.version 
+FROM assignments 
+WHERE assignments.run = :run AND assignments.attempt = :attempt
+
+-- name: assigned
+SELECT assignments.body, assignments.version 
+FROM assignments 
+WHERE assignments.is_open = 1 AND assignments.worker = :worker
+
+-- name: open_assignments
+SELECT assignments.body, assignments.version 
+FROM assignments 
+WHERE assignments.is_open = 1
+
+-- name: count_waiting
+SELECT count(assignments.run) AS count 
+FROM assignments 
+WHERE assignments.is_open = 1 AND assignments.worker IS NULL
+
+-- name: forget_assignments
+DELETE FROM assignments WHERE assignments.is_open = 0 AND assignments.queued_s < :before_s
+
 -- name: measured_runs
 WITH starts AS 
 (SELECT series.id AS id, coalesce((SELECT coalesce(newer.order_s, newer.created_s) AS coalesce_1 
@@ -1079,6 +1374,11 @@ WHERE words.word = :family)
 
 -- name: where_parent
 runs.parent = :parent
+
+-- name: where_owner
+runs.client = (SELECT words.id 
+FROM words 
+WHERE words.word = :owner)
 
 -- name: where_metric
 runs.no + 0 IN (SELECT points.run 

@@ -16,11 +16,22 @@ from sqlalchemy import (
     func,
     insert,
     literal_column,
+    or_,
     select,
     update,
 )
 
-from anubis.store.sql import access, claims, outbox, scheduling, submissions, suites
+from anubis.store.sql import (
+    access,
+    claims,
+    joined,
+    logs,
+    outbox,
+    scheduling,
+    sink_statements,
+    submissions,
+    suites,
+)
 from anubis.store.sql.access_tables import projects
 from anubis.store.sql.codes import FIRST_FINAL
 from anubis.store.sql.queries import among, event_rows, given
@@ -65,9 +76,12 @@ def statements(upsert: Callable[..., Any]) -> dict[str, Executable]:
         | _sessions()
         | outbox.statements(upsert)
         | scheduling.statements(upsert)
+        | sink_statements.statements(upsert)
         | submissions.statements(upsert)
         | suites.statements(upsert)
         | access.statements(upsert)
+        | logs.statements()
+        | joined.statements(upsert)
     )
 
 
@@ -96,7 +110,7 @@ def _dictionaries(upsert: Callable[..., Any]) -> dict[str, Executable]:
 
 
 def _adding(upsert: Callable[..., Any]) -> dict[str, Executable]:
-    run_columns = [column.name for column in runs.c if column.name not in {"no", "holder", "turn"}]
+    run_columns = [column.name for column in runs.c if column.name not in {"no", "holder", "turn", "indexed"}]
     new = {name: given(name) for name in ("digest", "series_key", "name", "subject", "labels", "body")}
     no = select(runs.c.no).where(runs.c.id == given("run_id")).scalar_subquery()
     return {
@@ -162,6 +176,7 @@ def _run_rows() -> Select[Any]:
             runs.c.cost,
             runs.c.currency,
             projects.c.name.label("project"),
+            runs.c.needs,
         )
         .join_from(runs, descriptors, descriptors.c.id == runs.c.descriptor)
         .join(_series_key, _series_key.c.id == descriptors.c.series_key)
@@ -184,7 +199,6 @@ def _reading() -> dict[str, Executable]:
         .order_by(runs.c.id)
         .limit(given("most"))
     )
-    gone = and_(runs.c.status >= _first_final, among(runs.c.id, "ids"))
     return {
         "claimed": _run_rows()
         .add_columns(runs.c.turn)
@@ -217,12 +231,16 @@ def _reading() -> dict[str, Executable]:
         .where(labels.c.descriptor.in_(described))
         .distinct(),
         "among_projects": select(runs.c.id).where(among(runs.c.id, "ids"), in_projects),
+        "next_ready": select(func.min(runs.c.ready_s).label("ready_s")).where(
+            _unfinished,
+            runs.c.ready_s > given("now_s"),
+            or_(runs.c.holder.is_(None), runs.c.holder != given("owner")),
+        ),
         "unfinished": select(func.count().label("runs")).select_from(runs).where(_unfinished),
         "events": some_events,
         "events_within": some_events.where(in_projects),
         "events_of_run": some_events.where(runs.c.id == given("run_id")),
-        "dropped": select(runs.c.descriptor, runs.c.text).where(gone),
-        "remove": delete(runs).where(gone),
+        "remove": delete(runs).where(among(runs.c.no, "numbers")),
         "remove_descriptors": delete(descriptors).where(
             among(descriptors.c.id, "numbers"), descriptors.c.id.not_in(select(runs.c.descriptor))
         ),
@@ -306,6 +324,7 @@ def _samples() -> dict[str, Executable]:
     )  # fmt: skip
     return {
         "forget_samples": delete(samples).where(samples.c.run == given("run")),
+        "remove_samples": delete(samples).where(among(samples.c.run, "numbers")),
         "forget_summaries": delete(summaries).where(summaries.c.run == given("run")),
         "remove_segments": delete(samples).where(one(samples)),
         "extent": select(extent.label("extent")).where(one(samples)),

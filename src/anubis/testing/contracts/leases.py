@@ -46,6 +46,21 @@ class LeaseContract:
         assert store.leases.claim("one", without=["fake", "never seen"], **times) == [other]
         assert store.leases.claim("one", without=["other"], **times) == [full]
 
+    @pytest.mark.parametrize("status", [Status.SUCCEEDED, Status.FAILED, Status.CANCELLED])
+    def test_a_run_that_waits_for_another_is_due_when_that_is_final(self, store: Any, status: Status) -> None:
+        needed = added(store, a_run(created_s=NOW_S - 9, due_s=NOW_S - 9))
+        waiting, other = a_run(needs=(needed.id,)), a_run(needs=(a_run().id,))
+        added(store, waiting, other)
+        assert store.runs.get(waiting.id).needs == (needed.id,)
+        for run in claimed(store):
+            if run.needs:
+                step = Step(status=run.status, phase=Phase.NEEDS, again_after_s=60.0)
+                store.leases.apply("one", run, step, now_s=NOW_S)
+        store.leases.release("one", [waiting.id, other.id])
+        assert claimed(store, "two") == []
+        store.leases.apply("one", needed, Step(status=status), now_s=NOW_S)
+        assert [run.id for run in claimed(store, "two")] == [waiting.id]
+
     def test_a_lease_that_ran_out_goes_to_the_next(self, store: Any) -> None:
         run = added(store, a_run())
         claimed(store, "one")
@@ -59,6 +74,17 @@ class LeaseContract:
         claimed(store, "elsewhere", now_s=NOW_S - 1)
         assert claimed(store, "one", now_s=NOW_S - 3600) == [held, waiting]
         assert claimed(store, "two", now_s=NOW_S - 3600) == []
+
+    def test_the_next_time_at_which_a_run_of_others_is_ready(self, store: Any) -> None:
+        assert store.leases.next_ready_s("one", now_s=NOW_S) is None
+        added(store, a_run())
+        assert store.leases.next_ready_s("one", now_s=NOW_S) is None, "it is ready already"
+        claimed(store, "one")
+        assert store.leases.next_ready_s("one", now_s=NOW_S) is None
+        assert store.leases.next_ready_s("two", now_s=NOW_S) == NOW_S + LEASE_S
+        later = added(store, a_run(due_s=NOW_S + 10))
+        assert store.leases.next_ready_s("two", now_s=NOW_S) == NOW_S + 10
+        assert claimed(store, "two", now_s=NOW_S + 10) == [later]
 
     def test_a_renewed_lease_lasts_longer(self, store: Any) -> None:
         run = added(store, a_run())

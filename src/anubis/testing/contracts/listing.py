@@ -75,6 +75,7 @@ class ListingContract:
             {"statuses": (Status.FAILED, Status.CANCELLED)},
             {"family_id": "kin"},
             {"parent_id": "01234567-89ab-7000-8000-000000000009"},
+            {"owner": "ada"},
             {"metric": "accuracy"},
             {"since_s": NOW_S + 10},
             {"ids": ("01234567-89ab-7000-8000-000000000001", new_run_id())},
@@ -89,6 +90,7 @@ class ListingContract:
             id="01234567-89ab-7000-8000-000000000001",
             family_id="kin",
             parent_id="01234567-89ab-7000-8000-000000000009",
+            owner="ada",
             created_s=NOW_S + 10,
             due_s=NOW_S,
         )

@@ -1,4 +1,8 @@
-"""What every route demands: the only table of rights. A route that is not listed answers no request."""
+"""What every route demands: the only table of rights. A route that is not listed answers no request.
+
+The routes of joined workers authorise themselves by the tokens of machines (``anubis.web.joined``). Those of the old system
+are not listed: its clients cannot send tokens, so they get no answer from a service with users.
+"""
 
 from dataclasses import dataclass
 
@@ -37,6 +41,7 @@ MANAGE_ALL = Rule(permission=Permission.MANAGE, everywhere=True)
 POLICY = {
     "GET /runs": READ,
     "POST /runs": CREATE,
+    "POST /runs/batches": CREATE,
     "GET /names": READ,
     "POST /runs/short-ids": READ,
     "POST /runs/cancellations": SUBMIT,
@@ -51,6 +56,9 @@ POLICY = {
     "GET /points": READ,
     "GET /runs/{ref}/metrics": READ,
     "GET /runs/{ref}/sample-columns": READ,
+    "GET /runs/{ref}/samples": READ,
+    "POST /runs/{ref}/index": MANAGE,
+    "GET /logs": READ_ALL,  # the index of the output of all projects
     "GET /runs/{ref}/record": READ,
     "GET /runs/{ref}/record/{attempt}/{role}/{rank}/{file:path}": READ,
     "GET /runs/{ref}/logs": READ,
@@ -91,6 +99,18 @@ POLICY = {
     "POST /datasets/prune": MANAGE_ALL,
     "POST /storage/collect": MANAGE_ALL,
     "POST /storage/pack": MANAGE_ALL,
+    "POST /storage/expire": MANAGE_ALL,
+    "GET /holds": MANAGE_ALL,
+    "POST /holds": MANAGE_ALL,
+    "POST /holds/release": MANAGE_ALL,
+    "GET /webhooks": MANAGE_ALL,
+    "POST /webhooks": MANAGE_ALL,
+    "GET /webhooks/{ref}": MANAGE_ALL,
+    "DELETE /webhooks/{ref}": MANAGE_ALL,
+    "POST /webhooks/{ref}/resume": MANAGE_ALL,
+    "POST /webhooks/{ref}/test": MANAGE_ALL,
+    "GET /workers": READ_ALL,
+    "GET /workers/{name}": READ_ALL,
     "GET /whoami": LOGIN,
     "GET /users": MANAGE_ALL,
     "POST /users": MANAGE_ALL,

@@ -12,6 +12,7 @@ NOUNS = (
     "runs",
     "results",
     "records",
+    "logs",
     "events",
     "gate",
     "alerts",
@@ -21,6 +22,8 @@ NOUNS = (
     "datasets",
     "storage",
     "access",
+    "webhooks",
+    "workers",
 )
 
 

@@ -4,7 +4,7 @@ import contextlib
 import hashlib
 import itertools
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -15,31 +15,20 @@ from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 
 from anubis.api.runs import run_details_to_json
-from anubis.client import Client
 from anubis.client.protocol.runs import Records
 from anubis.contracts.records import RecordKey
 from anubis.model.errors import BadInputError
-from anubis.model.run import Run
-from anubis.record.layout import BENCHMARK, FIRST_RANK, STDERR, STDOUT
-from anubis.record.log_stream import LogStream
-from anubis.web import streams
 from anubis.web.answers import Answer, NounRoute
 from anubis.web.descriptors import ARCHIVE, MOST_NUMBER
-from anubis.web.service import Asked, Asking, service_of
+from anubis.web.service import Asked, Asking
 
 router = APIRouter(route_class=NounRoute, tags=["records"])
 
 #: Most bytes of a file in one answer.
 MOST_BYTES = 8 << 20
-#: How often the record of a running benchmark is looked at while its output is followed, seconds.
-LOOK_EVERY_S = 0.25
 #: Largest attempt and rank.
 MOST_REPLICAS = 1_000_000
 _PIECE = 1 << 20
-#: Lines of a log that are read at once.
-_BATCH = 1000
-#: Most lines of one answer.
-MOST_LINES = 10_000
 
 
 @router.get("/runs/{ref}/record", summary="Files of a record")
@@ -103,89 +92,16 @@ def content(
     return Response(data, media_type="application/octet-stream", headers=headers)
 
 
-@router.get("/runs/{ref}/logs", summary="Output of a benchmark")
-def logs(
-    *,
-    ref: str,
-    request: Request,
-    client: Asking,
-    stream: Annotated[list[str], Query(description="stdout, stderr; both by default.")] = [STDOUT, STDERR],  # noqa: B006
-    role: str = BENCHMARK,
-    rank: Annotated[int, Query(ge=0, le=MOST_REPLICAS)] = FIRST_RANK,
-    after: Annotated[int, Query(ge=0, le=MOST_NUMBER, description="Number of lines that are known.")] = 0,
-    limit: Annotated[int, Query(ge=1, le=MOST_LINES)] = MOST_LINES,
-) -> Response:
-    """The lines of the current attempt in the order of arrival, as one page of a JSON list; or, with the header Accept:
-    text/event-stream, as events that follow a running benchmark to its end. The id of an event is the attempt and the number
-    of lines: with it in the header Last-Event-ID, the stream continues after that line.
-    """
-    if unknown := set(stream) - {STDOUT, STDERR}:
-        raise BadInputError(f"{min(unknown)!r} is not a stream", remedy="use stdout or stderr")
-    run = client.runs.get(ref)
-    if streams.is_wanted(request):
-        attempt, seen = _place(streams.resumed_at(request))
-        skipped = seen if attempt == run.attempt else 0
-        return streams.answer(request, _followed(request, client, run, (tuple(stream), role, rank), skipped))
-    lines = LogStream(client.records.files(run, role, rank), stream).lines(last=True)
-    page = list(itertools.islice(lines, after, after + limit))
-    return Answer(
-        {"attempt": run.attempt, "lines": [_line(*each) for each in page], "after": after + len(page)}
-    )
-
-
-def _place(last_id: str | None) -> tuple[int, int]:
-    """Attempt and number of lines of the last event that the client got."""
-    attempt, _, seen = (last_id or "0.0").partition(".")
-    if not (attempt.isdecimal() and seen.isdecimal() and len(last_id or "") < 30):
-        raise BadInputError(
-            f"{last_id!r} is not the id of a line", remedy="use the id of an event of this stream"
-        )
-    return int(attempt), int(seen)
-
-
-def _line(time_ns: int, stream: str, line: bytes) -> dict[str, object]:
-    return {"time_s": time_ns / 1e9, "stream": stream, "line": line.decode("utf-8", "replace")}
-
-
-async def _followed(
-    request: Request, client: Client, run: Run, wanted: tuple[tuple[str, ...], str, int], seen: int
-) -> AsyncIterator[str]:
-    """The lines after the first ``seen`` ones until the run is final, also those of later attempts."""
-    (names, role, rank), changes = wanted, service_of(request).changes
-    source, sent = LogStream(client.records.files(run, role, rank), names), 0
-    waited_s = 0.0
-    while not changes.closed:
-        current = await run_in_threadpool(client.runs.get, run.id)
-        over = current.status.final or current.attempt != run.attempt
-        lines = source.lines(last=over)
-        while batch := await run_in_threadpool(_some, lines):
-            for line in batch:
-                sent += 1
-                if sent > seen:
-                    yield streams.event(f"{run.attempt}.{sent}", "line", _line(*line))
-                    waited_s = 0.0
-        if current.attempt != run.attempt:
-            run, sent, seen = current, 0, 0
-            source = LogStream(client.records.files(run, role, rank), names)
-            continue
-        if over:
-            yield streams.event(f"{run.attempt}.{sent}", "end", {"status": current.status.value})
-            return
-        await changes.wait(LOOK_EVERY_S)
-        waited_s += LOOK_EVERY_S
-        if waited_s >= streams.ALIVE_EVERY_S:
-            waited_s = 0.0
-            yield streams.ALIVE
-
-
-def _some(lines: Iterator[tuple[int, str, bytes]]) -> list[tuple[int, str, bytes]]:
-    return list(itertools.islice(lines, _BATCH))
-
-
 @router.post("/runs/{ref}/extraction", summary="Read the samples from the record again")
 def extract(ref: str, client: Asking) -> Response:
     """Replace the stored samples of a final run by those of its record; the names of its metrics."""
     return Answer({"metrics": client.records.extract(ref)})
+
+
+@router.post("/runs/{ref}/index", summary="Index the output of a run again")
+def index(ref: str, client: Asking) -> Response:
+    """Index the output of a final run for searches; the number of its bytes. The service does this when a run ends."""
+    return Answer({"bytes": client.records.index(ref)})
 
 
 @router.get("/runs/{ref}/archive", summary="Archive of a run", response_class=StreamingResponse)

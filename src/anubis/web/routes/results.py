@@ -2,11 +2,13 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from anubis.api.points import columns_to_json, point_to_json, summary_to_json
+from anubis.search.samples import SampleFollower, SamplePlace
+from anubis.web import following, streams
 from anubis.web.answers import Answer, NounRoute
-from anubis.web.service import Asking
+from anubis.web.service import Asked, Asking
 
 router = APIRouter(route_class=NounRoute, tags=["results"])
 
@@ -23,6 +25,43 @@ def points(
 def summaries(ref: str, client: Asking) -> Response:
     """Count, last, extremes and mean of the samples of every metric."""
     return Answer({"metrics": list(map(summary_to_json, client.results.summaries(ref)))})
+
+
+@router.get("/runs/{ref}/samples", summary="Samples of several metrics")
+def all_samples(
+    *,
+    ref: str,
+    request: Request,
+    client: Asking,
+    installation: Asked,
+    metric: Annotated[list[str], Query(description="Names of metrics; by default all.")] = [],  # noqa: B006  read only
+    most: Annotated[int | None, Query(ge=1, description="Thin each metric to at most so many.")] = None,
+    role: Annotated[str | None, Query(description="Only replicas of this role (of a stream).")] = None,
+    rank: Annotated[int | None, Query(ge=0, description="Only replicas of this rank (of a stream).")] = None,
+) -> Response:
+    """The stored samples, as columns of equal length for each metric.
+
+    With the header Accept: text/event-stream, the samples of all replicas as events while they are measured: ``samples``
+    with an attempt and the next columns of each replica, and ``end``. The id of an event is the place after its samples:
+    with it in the header Last-Event-ID, the stream continues there.
+    """
+    run = client.runs.get(ref)
+    if not streams.is_wanted(request):
+        blocks = client.results.samples_of(run.id, metric, most=most)
+        return Answer({"run_id": run.id, "samples": list(map(columns_to_json, blocks))})
+    last_id = streams.resumed_at(request)
+    place = SamplePlace.of(last_id) if last_id else None
+    wanted = following.Wanted(
+        installation=installation,
+        run_id=run.id,
+        role=role,
+        rank=rank,
+        start=lambda files, attempt: SampleFollower(files, SamplePlace(attempt), metric),
+        resume=(lambda files: SampleFollower(files, place, metric)) if place else None,
+        kind="samples",
+        to_json=lambda new: {"role": new.role, "rank": new.rank, **columns_to_json(new.samples)},
+    )
+    return streams.answer(request, following.followed(request.app.state.watches, wanted))
 
 
 @router.get("/runs/{ref}/sample-columns", summary="Samples of one metric")

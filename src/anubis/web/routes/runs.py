@@ -1,6 +1,7 @@
 """Runs: submit, find, follow, cancel and purge."""
 
 import hashlib
+import itertools
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +13,7 @@ from anubis.api.paging import MOST, USUAL, page_of, run_before
 from anubis.api.problems import problem_to_json
 from anubis.api.runs import event_to_json, row_to_json, run_details_to_json
 from anubis.client.embedded import submission
-from anubis.client.protocol.runs import Replayed
+from anubis.client.protocol.runs import Replayed, SubmitRequest
 from anubis.contracts.runs import KeyedSubmission, RunQuery
 from anubis.model.errors import BadInputError, ConflictError, NotFoundError
 from anubis.model.plain import to_plain
@@ -28,6 +29,8 @@ router = APIRouter(route_class=NounRoute, tags=["runs"])
 
 #: Longest idempotency key.
 _LONGEST_KEY = 200
+#: Most submissions of one request.
+MOST_SUBMISSIONS = 10_000
 
 
 class SubmitBody(Strict):
@@ -38,6 +41,18 @@ class SubmitBody(Strict):
     script: str | None = Field(None, description="Key of a stored script archive.")
     rounds: int = Field(1, ge=1, le=1000)
     control: bool = Field(False, description="Measure each descriptor as both sides of an A/A control.")
+    needs: list[str] = Field(
+        [],
+        max_length=1000,
+        description="RUN or BENCHMARK=RUN: the runs start only after these have succeeded. RUN is a reference or a benchmark "
+        "of this submission.",
+    )
+
+
+class BatchBody(Strict):
+    """Many submissions that are stored together."""
+
+    submissions: list[SubmitBody] = Field(min_length=1, max_length=MOST_SUBMISSIONS)
 
 
 class ReplayBody(Strict):
@@ -78,8 +93,7 @@ def submit(
     request with the same key is answered with the runs that were stored first (status 200).
     """
     digest = hashlib.sha256(body.model_dump_json().encode()).hexdigest()
-    name = installation.settings.project  # projects do not share keys
-    key = (f"{name}/{idempotency_key}" if name else idempotency_key, digest) if idempotency_key else None
+    key = _key(installation, idempotency_key, digest)
     runs = installation.world.runs
     if key and (stored := runs.submission(key[0])):
         return Answer(_repeated(installation, stored, digest), 200)
@@ -92,6 +106,7 @@ def submit(
             script=descriptors.script_of(body.script, installation),
             rounds=body.rounds,
             control=body.control,
+            needs=body.needs,
             warned=lambda file, problem: problems.append(_warning(file, problem)),
             key=key,
         )
@@ -99,17 +114,81 @@ def submit(
         if key and (stored := runs.submission(key[0])):  # the same request arrived twice at the same time
             return Answer(_repeated(installation, stored, digest), 200)
         raise
-    service_of(request).changes.note()
+    service_of(request).wrote()
     return Answer({"runs": list(map(run_details_to_json, submitted)), "warnings": problems}, 201)
 
 
-def _repeated(installation: Asked, stored: KeyedSubmission, digest: str) -> Json:
-    """The answer to the repetition of a request. Raises ConflictError for another request."""
+@router.post("/runs/batches", summary="Submit many descriptors and families", status_code=201)
+def submit_batch(
+    body: BatchBody,
+    request: Request,
+    installation: Asked,
+    idempotency_key: Annotated[str | None, Header(max_length=_LONGEST_KEY)] = None,
+) -> Response:
+    """The runs of all submissions are stored in one transaction, or none: the error then contains the problems of all.
+
+    Each submission is as for POST /runs, and makes its own family. The answer contains the ids of the runs of each. The
+    header Idempotency-Key is that of the whole request; see there.
+    """
+    digest = hashlib.sha256(body.model_dump_json().encode()).hexdigest()
+    key = _key(installation, idempotency_key, digest)
+    runs = installation.world.runs
+    if key and (stored := runs.submission(key[0])):
+        return Answer(_repeated_batch(installation, stored, digest), 200)
+    problems: list[Json] = []
+    requests = [
+        SubmitRequest(
+            files=[descriptors.text_of(each) for each in submitted.descriptors],
+            overrides=submitted.overrides,
+            script=descriptors.script_of(submitted.script, installation),
+            rounds=submitted.rounds,
+            control=submitted.control,
+        )
+        for submitted in body.submissions
+    ]
+    try:
+        ids = submission.submit_all(
+            installation,
+            requests,
+            warned=lambda file, problem: problems.append(_warning(file, problem)),
+            key=key,
+        )
+    except ConflictError:
+        if key and (stored := runs.submission(key[0])):  # the same request arrived twice at the same time
+            return Answer(_repeated_batch(installation, stored, digest), 200)
+        raise
+    service_of(request).changes.note()
+    return Answer({"submissions": [{"run_ids": each} for each in ids], "warnings": problems}, 201)
+
+
+def _repeated_batch(installation: Asked, stored: KeyedSubmission, digest: str) -> Json:
+    """As ``_repeated``: the runs of a submission with several runs are those of a family."""
+    check_same(stored, digest)
+    query = RunQuery(ids=stored.run_ids, limit=len(stored.run_ids))
+    families = {row.id: row.family_id or row.id for row in installation.world.runs.find(query)}
+    known = [run_id for run_id in stored.run_ids if run_id in families]
+    groups = itertools.groupby(known, key=lambda run_id: families[run_id])
+    return {"submissions": [{"run_ids": list(ids)} for _, ids in groups], "warnings": []}
+
+
+def check_same(stored: KeyedSubmission, digest: str) -> None:
+    """Raise ConflictError if a key belongs to another request."""
     if stored.digest != digest:
         raise ConflictError(
             f"the idempotency key {stored.key!r} belongs to another request",
             remedy="use a new key for another request",
         )
+
+
+def _key(installation: Asked, given: str | None, digest: str) -> tuple[str, str] | None:
+    """The key and the digest of a request; None without a key. Projects do not share keys."""
+    name = installation.settings.project
+    return (f"{name}/{given}" if name else given, digest) if given else None
+
+
+def _repeated(installation: Asked, stored: KeyedSubmission, digest: str) -> Json:
+    """The answer to the repetition of a request. Raises ConflictError for another request."""
+    check_same(stored, digest)
     found: list[Run] = []
     for run_id in stored.run_ids:
         try:
@@ -134,6 +213,7 @@ def find(
     commit: Annotated[str | None, Query(description="Prefix of a commit or version.")] = None,
     family: str | None = None,
     parent: str | None = None,
+    owner: Annotated[str | None, Query(description="Name of the person who submitted them.")] = None,
     metric: Annotated[str | None, Query(description="Runs with a value of this metric.")] = None,
     since_s: float | None = None,
     until_s: float | None = None,
@@ -145,11 +225,12 @@ def find(
     query = RunQuery(
         ids=tuple(id),
         statuses=tuple(status),
-        labels=dict(map(_label, label)),
+        labels=dict(map(label_of, label)),
         name=benchmark,
         subject=commit,
         family_id=family,
         parent_id=parent,
+        owner=owner,
         metric=metric,
         since_s=since_s,
         until_s=until_s,
@@ -161,7 +242,8 @@ def find(
     return Answer({"runs": list(map(row_to_json, page.rows)), "next": page.next})
 
 
-def _label(text: str) -> tuple[str, str]:
+def label_of(text: str) -> tuple[str, str]:
+    """Name and value of a label. Raises BadInputError."""
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise BadInputError(f"expected a label as NAME=VALUE, got {text!r}", remedy="use label=NAME=VALUE")
@@ -186,7 +268,7 @@ def short_ids(body: IdsBody, client: Asking) -> Response:
 def cancel(body: CancelBody, request: Request, client: Asking) -> Response:
     """Ask for the cancellation of runs; the answer contains those that were not final and had not been asked before."""
     cancelled = client.runs.cancel(body.refs, why=body.why, cascade=body.cascade)
-    service_of(request).changes.note()
+    service_of(request).wrote()
     return Answer({"runs": list(map(run_details_to_json, cancelled))})
 
 
@@ -239,7 +321,7 @@ def replay(ref: str, body: ReplayBody, request: Request, client: Asking) -> Resp
     """Store a run that repeats another: the same descriptor with its overrides, the same script archive."""
     folder = Path(body.folder) if body.folder else None
     replayed = client.runs.replay(ref, overrides=body.overrides, folder=folder)
-    service_of(request).changes.note()
+    service_of(request).wrote()
     return Answer(_replayed_to_json(replayed), 201)
 
 

@@ -103,7 +103,7 @@ def resume(ref: str, client: Asking) -> Response:
 def trigger(ref: str, request: Request, client: Asking) -> Response:
     """The runs, whatever the overlap policy of the schedule is, also if it is paused."""
     runs = client.schedules.trigger(ref)
-    service_of(request).changes.note()
+    service_of(request).wrote()
     return Answer({"runs": list(map(run_details_to_json, runs))})
 
 

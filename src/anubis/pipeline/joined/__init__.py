@@ -1,0 +1,1 @@
+"""What the service does for machines that joined it: attempts that wait, what they need, and silence."""

@@ -1,0 +1,9 @@
+from anubis.testing.contracts.sinks import HoldsContract, SinksContract
+
+
+class TestSinks(SinksContract):
+    pass
+
+
+class TestHolds(HoldsContract):
+    pass
