@@ -66,7 +66,7 @@ CASES = {
     "GET /runs/{ref}/sample-columns": Case("/runs/{run}/sample-columns?metric=score"),
     "GET /runs/{ref}/samples": Case("/runs/{run}/samples"),
     "POST /runs/{ref}/index": Case("/runs/{run}/index", None, "admin"),
-    "GET /logs": Case("/logs?query=score", None, "viewer", "all"),
+    "GET /logs": Case("/logs?pattern=score", None, "viewer", "all"),
     "GET /runs/{ref}/record": Case("/runs/{run}/record"),
     "GET /runs/{ref}/record/{attempt}/{role}/{rank}/{file:path}": Case(
         "/runs/{run}/record/1/benchmark/0/stdout"
