@@ -69,17 +69,7 @@ def adding(
         if runs and not new:
             return []
         descriptors = _descriptors(session, [run for run, _ in new], words)
-        projects = _projects(session, {run.project for run, _ in new})
-        texts = _texts(session, {text_digest(text): text for _, text in new})
-        session.write_all(
-            "add_run",
-            [
-                new_run_values(
-                    run, words, descriptors[run.digest], texts[text_digest(text)], projects[run.project]
-                )
-                for run, text in new
-            ],
-        )
+        _add_rows(session, new, words, descriptors)
         write_events(session, [e for e in events if e.run_id in fresh or e.run_id not in given], words)
         if any(not run.status.final for run, _ in new):
             session.notify(WORK)
@@ -155,6 +145,21 @@ def _numbers(session: Session, run_ids: Iterable[str], *, statement: str = "know
         for ids in chunked(map(id_bytes, run_ids))
         for row in session.rows(statement, ids=ids)
     }
+
+
+def _add_rows(
+    session: Session,
+    new: Sequence[tuple[Run, str]],
+    words: dict[str, int],
+    descriptors: dict[str, int],
+) -> None:
+    projects = _projects(session, {run.project for run, _ in new})
+    texts = _texts(session, {text_digest(text): text for _, text in new})
+    rows = [
+        new_run_values(run, words, descriptors[run.digest], texts[text_digest(text)], projects[run.project])
+        for run, text in new
+    ]
+    session.write_all("add_run", rows)
 
 
 def _base_key(run: Run) -> str:

@@ -18,6 +18,7 @@ import uvicorn
 from anubis.model.errors import AnubisError, BadInputError
 from anubis.pipeline import held_runs
 from anubis.settings import Settings
+from anubis.store.access.identities import StoredIdentities
 from anubis.web import log_lines
 from anubis.web.access.decision import Access
 from anubis.web.access.login import Login
@@ -68,17 +69,11 @@ def serve(settings: Settings, asked: Serving, started: Callable[[str], None]) ->
     that other machines can reach without a login or without TLS, and for a sandbox that does not work, and the error that
     ended a reconciler.
     """
-    place = place_of(asked.listen)
-    is_private = place.is_loopback and not asked.trusted_proxy
-    if not is_private:
-        check_exposed(asked, settings)
-    listener = listening(place)
+    listener, is_private = _listener(asked, settings)
     log_lines.set_up(asked.log_format)
     settings = sandboxed(settings, os.environ)
     with contextlib.closing(listener), contextlib.closing(build(settings)) as installation:
-        identities = installation.store.identities
-        login = Login(identities, is_required=not is_private)
-        access = Access(login, Trail(identities.decisions))
+        access = _access(installation.store.identities, is_required=not is_private)
         announced = Announced(settings.database_url)
         changes = Changes(installation.world.events.last, announced.look_every_s)
         servers: list[_Server] = []
@@ -147,6 +142,19 @@ def _ended_by_signal(server: _Server, changes: Changes, drivers: Drivers) -> Ite
     finally:
         for number, handler in zip(numbers, before, strict=True):
             signal.signal(number, handler)
+
+
+def _listener(asked: Serving, settings: Settings) -> tuple[socket.socket, bool]:
+    """The socket of the service, and whether only programs of this machine reach it."""
+    place = place_of(asked.listen)
+    is_private = place.is_loopback and not asked.trusted_proxy
+    if not is_private:
+        check_exposed(asked, settings)
+    return listening(place), is_private
+
+
+def _access(identities: StoredIdentities, *, is_required: bool) -> Access:
+    return Access(Login(identities, is_required=is_required), Trail(identities.decisions))
 
 
 @dataclass(frozen=True, slots=True)
