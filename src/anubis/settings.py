@@ -172,6 +172,10 @@ class Settings:
     client_id: str = setting("ANUBIS_CLIENT_ID", default="")
     #: Service that commands use instead of the registered one; URL, or `none` for the home folder; the registered service, if any
     service_url: str = setting("ANUBIS_SERVICE_URL", default="", read=_service)
+    #: Token for the service, instead of the registered one; token; the registered token, if any
+    service_token: str = setting("ANUBIS_SERVICE_TOKEN", default="", secret=True)
+    #: Project of new runs, sweeps and schedules; name; `default`, and in a service the project of the token
+    project: str = setting("ANUBIS_PROJECT", default="")
     #: Whether engine `process` runs benchmarks in a [sandbox](../concepts/sandbox.md); `on` or `off`; `off`; for `anubis serve`, `on` where bubblewrap works
     sandbox: str = setting("ANUBIS_SANDBOX", default="", read=_switch)
     #: Engine of descriptors without an engine; name

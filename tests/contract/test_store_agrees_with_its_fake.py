@@ -10,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from anubis.model.cause import Cause
 from anubis.model.errors import LeaseLostError
+from anubis.model.identity import in_project
 from anubis.model.run import Step
 from anubis.model.status import Status
 from anubis.store import open_store
@@ -23,6 +24,7 @@ from anubis.testing import (
     an_event,
     samples_of,
 )
+from anubis.testing.contracts.leases import make_projects
 
 LEASE_S = 30.0
 OWNERS = st.sampled_from(["one", "two"])
@@ -35,6 +37,8 @@ class Interleavings(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory()
         self.fake = FakeStore()
         self.real = open_store(f"sqlite:///{Path(self.folder.name, 'anubis.db')}")
+        for store in (self.fake, self.real):
+            make_projects(store, {"p": 3.0}, {"p": 2})
         self.clock = FakeClock()
         self.runs = []
         #: What each owner believes it holds, which may be out of date.
@@ -55,10 +59,16 @@ class Interleavings(RuleBasedStateMachine):
     def some(self, choice):
         return [run for i, run in enumerate(self.runs) if (choice >> (i % 6)) & 1]
 
-    @rule(priority=st.integers(-1, 2), wait_s=st.sampled_from([0, 0, 10, 100]), name=st.sampled_from("ab"))
-    def submit(self, priority, wait_s, name):
+    @rule(
+        priority=st.integers(-1, 2),
+        wait_s=st.sampled_from([0, 0, 10, 100]),
+        name=st.sampled_from("ab"),
+        project=st.sampled_from(["default", "p"]),
+    )
+    def submit(self, priority, wait_s, name, project):
         now_s = self.clock.now_s()
         run = a_run(a_descriptor(name, priority=priority), created_s=now_s, due_s=now_s + wait_s)
+        run = in_project(run, project)
         self.runs.append(run.id)
         self.both(lambda store: store.runs.add([(run, name)], [an_event(run, "submitted", time_s=now_s)]))
 

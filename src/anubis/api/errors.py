@@ -15,6 +15,7 @@ from anubis.model.errors import (
     DamagedDatabaseError,
     DamagedSamplesError,
     ElsewhereError,
+    ForbiddenError,
     FullError,
     LeaseLostError,
     NoCapacityError,
@@ -27,6 +28,8 @@ from anubis.model.errors import (
     SourceError,
     StageError,
     StoreError,
+    TooManyRequestsError,
+    UnauthorizedError,
     UndecidedError,
 )
 from anubis.model.problem import Problem
@@ -63,6 +66,15 @@ TYPES = (
         members=("problems", "file"),
     ),
     ErrorType(error=NotFoundError, name="not-found", status=404, title="The name or id is unknown"),
+    ErrorType(error=UnauthorizedError, name="unauthorized", status=401, title="A valid token is needed"),
+    ErrorType(error=ForbiddenError, name="forbidden", status=403, title="The right to do this is missing"),
+    ErrorType(
+        error=TooManyRequestsError,
+        name="too-many-requests",
+        status=429,
+        title="Too many requests",
+        members=("again_after_s",),
+    ),
     ErrorType(error=PlugInError, name="plug-in", status=501, title="A plug-in is missing or broken"),
     ErrorType(error=CancelledError, name="cancelled", status=409, title="Runs of the command were cancelled"),
     ErrorType(error=UndecidedError, name="undecided", status=409, title="The runs do not allow a decision"),

@@ -35,6 +35,7 @@ def row_to_json(row: RunRow) -> Json:
         "cell": row.cell,
         "overrides": row.overrides,
         "cost": cost_to_json(row.cost),
+        "project": row.project,
         "metrics": {
             metric: {"value": value, "units": units} for metric, (value, units) in row.values.items()
         },
@@ -70,6 +71,7 @@ def run_to_json(run: Run, points: Sequence[Point] = ()) -> Json:
         "cell": run.cell,
         "overrides": run.overrides,
         "cost": cost_to_json(run.cost),
+        "project": run.project,
         "phase": None if run.phase is None else run.phase.value,
         "attempt": run.attempt,
         "owner": run.owner,

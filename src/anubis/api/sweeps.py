@@ -23,6 +23,7 @@ def sweep_to_json(sweep: Sweep) -> Json:
         "phase": sweep.phase.value,
         "reason": sweep.reason,
         "cause": None if sweep.cause is None else sweep.cause.value,
+        "project": sweep.project,
         "overrides": sweep.overrides,
         "rules": None if sweep.descriptor.sweep is None else to_plain(sweep.descriptor.sweep),
     }

@@ -62,6 +62,10 @@ SECTIONS = {
         "ping": "service.connection:ping",
         "whoami": "service.connection:whoami",
         "mcp": "service.assistants:mcp",
+        "user": "access.users:user",
+        "project": "access.projects:project",
+        "token": "access.tokens:token",
+        "audit": "access.audit:audit",
     },
     "Maintenance": {
         "doctor": "doctor.command:doctor",

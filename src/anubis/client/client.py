@@ -11,6 +11,7 @@ from anubis.settings import Settings
 
 if TYPE_CHECKING:
     from anubis import wiring
+    from anubis.client.protocol.access import Access
     from anubis.client.protocol.judging import Alerts, Gate, Series
     from anubis.client.protocol.runs import Records, Results, Runs
     from anubis.client.protocol.schedules import Schedules
@@ -51,6 +52,7 @@ class Client:
     schedules: "Schedules"
     workers: "Workers"
     triggers: "Triggers"
+    access: "Access"
     webhooks: "Webhooks"
 
     def __init__(self, package: str, connection: Connection) -> None:

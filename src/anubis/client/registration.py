@@ -8,7 +8,7 @@ from anubis.model.errors import BadInputError, disk_error
 from anubis.record import access
 from anubis.settings import NO_SERVICE, Settings
 
-FILE = "service.json"
+FILE, TOKEN_FILE = "service.json", "service-token.json"
 
 
 def url_of(settings: Settings) -> str | None:
@@ -36,13 +36,44 @@ def registered(settings: Settings) -> str | None:
         ) from error
 
 
-def register(settings: Settings, url: str) -> None:
-    """Use this service from now on. Raises StoreError if it cannot be noted."""
-    path = settings.home / FILE
-    part = path.with_name(f".{FILE}.{os.urandom(8).hex()}")
+def token_of(settings: Settings, url: str) -> str:
+    """The token for the service at an address: that of the settings, else the registered one; empty: none.
+
+    Raises BadInputError if the file of the token is damaged.
+    """
+    if settings.service_token:
+        return settings.service_token
+    path = settings.home / TOKEN_FILE
+    try:
+        stored = json.loads(path.read_bytes())
+        return str(stored["token"]) if stored["url"] == url else ""
+    except (
+        FileNotFoundError,
+        NotADirectoryError,
+        PermissionError,
+    ):  # of another member of the group of the home
+        return ""
+    except OSError as error:
+        raise disk_error(f"the token in {path} cannot be read", error) from error
+    except (ValueError, LookupError, TypeError) as error:
+        raise BadInputError(
+            f"{path} is damaged", remedy="register the service again: anubis register URL"
+        ) from error
+
+
+def register(settings: Settings, url: str, token: str = "") -> None:
+    """Use this service from now on, with a token that only this user can read. Raises StoreError."""
+    _write(settings, TOKEN_FILE, {"url": url, "token": token})
+    _write(settings, FILE, {"url": url})
+
+
+def _write(settings: Settings, name: str, content: dict[str, str]) -> None:
+    path = settings.home / name
+    part = path.with_name(f".{name}.{os.urandom(8).hex()}")
     try:
         access.make_folder(str(settings.home))
-        part.write_text(json.dumps({"url": url}) + "\n")
+        part.touch(0o600 if name == TOKEN_FILE else 0o666, exist_ok=False)
+        part.write_text(json.dumps(content) + "\n")
         part.replace(path)
     except OSError as error:
         raise disk_error(f"the registration {path} cannot be written", error) from error
@@ -53,6 +84,7 @@ def register(settings: Settings, url: str) -> None:
 def unregister(settings: Settings) -> None:
     """Use the home folder again."""
     try:
+        (settings.home / TOKEN_FILE).unlink(missing_ok=True)
         (settings.home / FILE).unlink(missing_ok=True)
     except OSError as error:
         raise disk_error(f"the registration {settings.home / FILE} cannot be removed", error) from error

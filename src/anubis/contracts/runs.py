@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
 
+from anubis.model.access.roles import DEFAULT_PROJECT
 from anubis.model.hardware import Cost
 from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Event, Run
@@ -17,6 +18,8 @@ class RunQuery:
 
     ids: tuple[str, ...] = ()
     statuses: tuple[Status, ...] = ()
+    #: Names of projects; None: all.
+    projects: tuple[str, ...] | None = None
     name: str | None = None
     #: Prefix of a commit or version.
     subject: str | None = None
@@ -60,6 +63,7 @@ class RunRow:
     overrides: dict[str, str] = field(default_factory=dict)
     #: See ``Run.cost``.
     cost: Cost | None = None
+    project: str = DEFAULT_PROJECT
 
 
 class Part(StrEnum):

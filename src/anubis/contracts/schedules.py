@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
+from anubis.model.access.roles import DEFAULT_PROJECT
 from anubis.model.descriptor import Overlap
 from anubis.model.run import Event, Run
 
@@ -75,6 +76,8 @@ class Schedule:
     queued: tuple[float, ...] = ()
     #: When the next decision is due; UTC seconds. None: never.
     ready_s: float | None = None
+    #: Name of the project of its runs.
+    project: str = DEFAULT_PROJECT
     #: Counts the changes by clients and schedulers; 0 until stored.
     version: int = 0
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
+from anubis.model.access.roles import DEFAULT_PROJECT
 from anubis.model.cause import Cause
 from anubis.model.descriptor import Descriptor
 
@@ -52,6 +53,8 @@ class Sweep:
     cause: Cause | None = None
     #: Number of the current try of the cells that were tried more than once, by the position of the cell.
     tries: dict[str, int] = field(default_factory=dict)
+    #: Name of the project of its runs.
+    project: str = DEFAULT_PROJECT
     #: Counts the changes; 0: not stored yet.
     version: int = 0
 

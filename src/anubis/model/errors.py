@@ -44,6 +44,26 @@ class NotFoundError(AnubisError):
     exit_code = 2
 
 
+class UnauthorizedError(AnubisError):
+    """The service needs a valid token."""
+
+    exit_code = 2
+
+
+class ForbiddenError(AnubisError):
+    """The user, or the token, has no right to do this."""
+
+    exit_code = 2
+
+
+class TooManyRequestsError(AnubisError):
+    """The token or the address sent too many requests."""
+
+    def __init__(self, message: str, *, again_after_s: float, remedy: str = "") -> None:
+        super().__init__(message, remedy=remedy)
+        self.again_after_s = again_after_s
+
+
 class PlugInError(AnubisError, KeyError):
     """A plug-in cannot be used: it is broken or missing. A KeyError, so that a mapping's ``get`` answers None."""
 

@@ -3,10 +3,13 @@
 import hashlib
 import json
 from dataclasses import replace
+from functools import cache
 
+from anubis.model.access.roles import DEFAULT_PROJECT
 from anubis.model.descriptor import Data, Descriptor, Info, Limits, Measure, Subject
 from anubis.model.metric import Output
 from anubis.model.plain import to_plain
+from anubis.model.run import Run
 from anubis.model.server import Compare, DataSource, Server
 
 
@@ -23,6 +26,19 @@ def digest(descriptor: Descriptor) -> str:
 def series_key(descriptor: Descriptor) -> str:
     """SHA-256 of the comparable part, 64 hex digits."""
     return digest(comparable(descriptor))
+
+
+@cache
+def key_in_project(base: str, project: str) -> str:
+    """The series key of a run in a project: that of its descriptor in the default project, else one that no other
+    project has, so that runs of different projects never share a series.
+    """
+    return base if project == DEFAULT_PROJECT else hashlib.sha256(f"{project}\n{base}".encode()).hexdigest()
+
+
+def in_project(run: Run, project: str) -> Run:
+    """A new run of the default project as one of this project."""
+    return replace(run, project=project, series_key=key_in_project(run.series_key, project))
 
 
 def comparable(descriptor: Descriptor) -> Descriptor:

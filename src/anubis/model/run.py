@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from anubis.model.access.roles import DEFAULT_PROJECT
 from anubis.model.alert import Alert
 from anubis.model.cause import Cause
 from anubis.model.delivery import Delivery
@@ -127,6 +128,8 @@ class Run:
     phase_s: float | None = None
     #: Cost of all attempts that have ended; None: none has.
     cost: Cost | None = None
+    #: Name of the project that it belongs to.
+    project: str = DEFAULT_PROJECT
     #: Ids of the runs that must succeed before this one starts.
     needs: tuple[str, ...] = ()
 

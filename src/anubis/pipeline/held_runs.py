@@ -2,8 +2,8 @@
 
 import logging
 import math
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from anubis.contracts.clock import Clock
@@ -39,9 +39,30 @@ class Held:
         return self.run.status is Status.PLACE and not self.run.cancel_requested
 
     @property
-    def order(self) -> tuple[bool, int]:
-        """Sort key: stages after the placement first, then runs that start, by descending priority."""
-        return self.run.status in {Status.FETCH, Status.PLACE}, -self.run.descriptor.info.priority
+    def starts(self) -> bool:
+        """Whether it has not been placed."""
+        return self.run.status in {Status.FETCH, Status.PLACE}
+
+    @property
+    def urgency(self) -> int:
+        """Sort key: the most urgent first."""
+        return -self.run.descriptor.info.priority
+
+
+def in_turn(waiting: Sequence[Held]) -> list[Held]:
+    """Stages after the placement first, then runs that start; ``waiting`` is in the order of the claims.
+
+    The projects take turns as they were claimed; a project has its most urgent run started at each of its turns.
+    """
+    later = sorted((each for each in waiting if not each.starts), key=lambda held: held.urgency)
+    starting = [each for each in waiting if each.starts]
+    by_project: dict[str, list[Held]] = defaultdict(list)
+    for each in starting:
+        by_project[each.run.project].append(each)
+    most_urgent = {
+        project: iter(sorted(runs, key=lambda held: held.urgency)) for project, runs in by_project.items()
+    }
+    return [*later, *(next(most_urgent[each.run.project]) for each in starting)]
 
 
 class HeldRuns:

@@ -24,7 +24,7 @@ from anubis.model.errors import ConflictError, LeaseLostError, NoCapacityError, 
 from anubis.model.run import Event, Run, Step
 from anubis.model.status import Phase, Status
 from anubis.pipeline.chore_turns import ChoreTurns
-from anubis.pipeline.held_runs import LOOK_EVERY_S, SOON_S, Held, HeldRuns
+from anubis.pipeline.held_runs import LOOK_EVERY_S, SOON_S, Held, HeldRuns, in_turn
 from anubis.pipeline.run_environment import is_needed_no_more
 from anubis.pipeline.stage_call import Answer, ask, fail, observe
 from anubis.pipeline.stage_pool import EnginePool, StagePool
@@ -217,9 +217,7 @@ class Reconciler:
         for engine, waiting in due.items():
             pool = self._pool(engine)
             self._watch(pool, engine, [each for each in waiting if each.run.status is Status.WATCH])
-            for held in sorted(
-                (each for each in waiting if each.run.status is not Status.WATCH), key=lambda held: held.order
-            ):
+            for held in in_turn([each for each in waiting if each.run.status is not Status.WATCH]):
                 if not pool.stages.may_start(now_s):
                     break
                 if held.needs_room and now_s < pool.full_until_s:

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from anubis.model.errors import NotFoundError
+from anubis.model.access.roles import DEFAULT_PROJECT
+from anubis.model.errors import BadInputError, NotFoundError
+from anubis.model.identity import series_key
 from anubis.model.points import SESSION_PAUSE_S, Point, SampleBlock
 from anubis.model.run import Event, Run, Step, finished_period
 from anubis.model.status import Status
@@ -48,7 +50,7 @@ def adding(
 ) -> Callable[[Session], list[str]]:
     """What ``add_runs`` does in its transaction, to be called in another one; everything slow happens before."""
     words = dictionaries.words(
-        word for run, _ in runs for word in (run.owner, run.engine, run.folder, run.family_id, run.series_key)
+        word for run, _ in runs for word in (run.owner, run.engine, run.folder, run.family_id, _base_key(run))
     )
     words = dictionaries.words(event_words(events))
     measured = point_rows(dictionaries, points)
@@ -67,14 +69,7 @@ def adding(
         if runs and not new:
             return []
         descriptors = _descriptors(session, [run for run, _ in new], words)
-        texts = _texts(session, {text_digest(text): text for _, text in new})
-        session.write_all(
-            "add_run",
-            [
-                new_run_values(run, words, descriptors[run.digest], texts[text_digest(text)])
-                for run, text in new
-            ],
-        )
+        _add_rows(session, new, words, descriptors)
         write_events(session, [e for e in events if e.run_id in fresh or e.run_id not in given], words)
         if any(not run.status.final for run, _ in new):
             session.notify(WORK)
@@ -152,6 +147,36 @@ def _numbers(session: Session, run_ids: Iterable[str], *, statement: str = "know
     }
 
 
+def _add_rows(
+    session: Session,
+    new: Sequence[tuple[Run, str]],
+    words: dict[str, int],
+    descriptors: dict[str, int],
+) -> None:
+    projects = _projects(session, {run.project for run, _ in new})
+    texts = _texts(session, {text_digest(text): text for _, text in new})
+    rows = [
+        new_run_values(run, words, descriptors[run.digest], texts[text_digest(text)], projects[run.project])
+        for run, text in new
+    ]
+    session.write_all("add_run", rows)
+
+
+def _base_key(run: Run) -> str:
+    """The series key of its descriptor, without its project."""
+    return run.series_key if run.project == DEFAULT_PROJECT else series_key(run.descriptor)
+
+
+def _projects(session: Session, names: Iterable[str]) -> dict[str, int]:
+    """Name -> number. Raises BadInputError for a project that does not exist."""
+    numbers = {row.name: row.no for row in session.rows("find_projects", names=sorted(names))}
+    if unknown := sorted(set(names) - numbers.keys()):
+        raise BadInputError(
+            f"there is no project {unknown[0]!r}", remedy="anubis project list shows the projects"
+        )
+    return numbers
+
+
 def _descriptors(session: Session, runs: Sequence[Run], words: dict[str, int]) -> dict[str, int]:
     """Digest -> number of the descriptor; new descriptors are stored."""
     by_digest = {run.digest: run for run in runs}
@@ -160,7 +185,7 @@ def _descriptors(session: Session, runs: Sequence[Run], words: dict[str, int]) -
         known |= {row.digest.hex(): row.id for row in session.rows("find_descriptors", digests=digests)}
     for digest, run in by_digest.items():
         if digest not in known:
-            values = descriptor_values(run) | {"series_key": words[run.series_key]}
+            values = descriptor_values(run) | {"series_key": words[_base_key(run)]}
             known[digest] = session.row("add_descriptor", **values).id
             labels = [
                 {"name": clean(name), "value": clean(value), "descriptor": known[digest]}

@@ -12,9 +12,9 @@ from anubis.store.deliveries import write_deliveries
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import event_words, write_events
 from anubis.store.listing import narrowed
-from anubis.store.rows import alert_of, alert_values, event_of
+from anubis.store.rows import alert_of, alert_values, event_of, id_bytes, id_text
 from anubis.store.sql.codes import ALERT_STATE_CODES
-from anubis.store.sql.database import Database, Session, statements_of
+from anubis.store.sql.database import Database, Session, chunked, statements_of
 from anubis.store.text import clean, json_text
 from anubis.store.writing import write_alerts
 
@@ -24,7 +24,11 @@ _CANDIDATES = 5
 class StoredAlerts:
     """``Alerts`` (see the contract) in a database."""
 
-    def __init__(self, database: Database, dictionaries: Dictionaries) -> None:
+    def __init__(
+        self, database: Database, dictionaries: Dictionaries, within: Sequence[str] | None = None
+    ) -> None:
+        """``within``: names of the projects whose alerts exist for the caller; None: all."""
+        self._within = within
         self._database = database
         self._dictionaries = dictionaries
 
@@ -43,7 +47,7 @@ class StoredAlerts:
 
     def get(self, alert_id: str) -> Alert:
         rows = self._database.rows("alert", prefix=alert_id, most=_CANDIDATES + 1) if alert_id else []
-        found = [alert_of(row) for row in rows]
+        found = self._visible([alert_of(row) for row in rows])
         exact = [alert for alert in found if alert.id == alert_id]
         if len(exact or found) == 1:
             return (exact or found)[0]
@@ -53,6 +57,18 @@ class StoredAlerts:
         raise NotFoundError(
             f"several alerts begin with {alert_id}: {shown}", remedy="give more digits of the id"
         )
+
+    def _visible(self, alerts: Sequence[Alert]) -> list[Alert]:
+        """The alerts whose run is in a visible project; not those of runs that were removed."""
+        if self._within is None:
+            return list(alerts)
+        ids = {id_bytes(alert.run_id) for alert in alerts}
+        runs = {
+            id_text(row.id)
+            for some in chunked(sorted(ids))
+            for row in self._database.rows("among_projects", ids=some, projects=[*self._within])
+        }
+        return [alert for alert in alerts if alert.run_id in runs]
 
     def trail(self, alert_id: str) -> Sequence[Event]:
         rows = self._database.rows("trail", kinds=TRAIL, part=f'"alert":{json_text(alert_id)}')
@@ -76,6 +92,7 @@ class StoredAlerts:
             values["series_key"] = series_key
         where = [sql[f"where_alert_{name}"] for name in values]
         with self._database.session() as session:
-            found = [alert_of(row) for row in session.ask(narrowed(sql["list_alerts"], where), values)]
+            rows = session.ask(narrowed(sql["list_alerts"], where), values)
+        found = self._visible([alert_of(row) for row in rows])
         # In SQL the key may stand anywhere in the alert, and its % would match anything.
         return [a for a in found if series_key is None or any(row.series_key == series_key for row in a.rows)]

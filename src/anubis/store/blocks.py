@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from anubis.contracts.points import SeriesId, SeriesRow
+from anubis.model.identity import key_in_project
 from anubis.model.points import PointBlock
 from anubis.store.rows import id_text, number, session_of
 from anubis.store.sql.codes import BETTERS
@@ -59,21 +60,23 @@ class _Runs:
         return tuple(row.subject for row in self.rows)
 
 
-def read_series(database: Database) -> list[SeriesRow]:
-    """See ``Points.series``."""
+def read_series(database: Database, within: Sequence[str] | None) -> list[SeriesRow]:
+    """See ``Points.series``; ``within``: names of projects, None: all."""
+    projects = [row.name for row in database.rows("projects")] if within is None else within
     measured: dict[str, dict[SeriesId, int]] = defaultdict(dict)
     for row in database.rows("measured_series"):
         measured[row.series_key][row.fingerprint, row.metric, row.units] = row.points
     found = [
         SeriesRow(
-            series_key=row.series_key,
+            series_key=key,
             benchmark=row.name,
             labels=json.loads(row.labels) if row.labels else {},
-            metrics=tuple(sorted({metric for _, metric, _ in measured[row.series_key]})),
-            points=measured[row.series_key],
+            metrics=tuple(sorted({metric for _, metric, _ in measured[key]})),
+            points=measured[key],
         )
         for row in database.rows("named_series")
-        if row.series_key in measured
+        for key in (key_in_project(row.series_key, project) for project in projects)
+        if key in measured
     ]
     return sorted(found, key=lambda row: (row.benchmark, row.series_key))
 

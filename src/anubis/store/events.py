@@ -49,7 +49,11 @@ class StoredEvents:
     for one another.
     """
 
-    def __init__(self, database: Database, dictionaries: Dictionaries) -> None:
+    def __init__(
+        self, database: Database, dictionaries: Dictionaries, within: Sequence[str] | None = None
+    ) -> None:
+        """``within``: names of the projects whose events are read; None: all."""
+        self._within = within
         self._database = database
         self._dictionaries = dictionaries
 
@@ -58,7 +62,11 @@ class StoredEvents:
         self._database.transact(lambda session: write_events(session, events, words))
 
     def read(self, run_id: str | None = None, *, after_seq: int = 0, limit: int = 1000) -> Sequence[Event]:
-        if run_id is None:
+        if run_id is None and self._within is not None:
+            rows = self._database.rows(
+                "events_within", projects=[*self._within], after_seq=after_seq, most=limit
+            )
+        elif run_id is None:
             rows = self._database.rows("events", after_seq=after_seq, most=limit)
         else:
             rows = self._database.rows(

@@ -44,6 +44,8 @@ class StoredLeases:
         if not claimed:
             return []
         rows = self._database.rows("claimed", numbers=[row.no for row in claimed])
+        if len({row.project for row in rows}) > 1:
+            rows.sort(key=lambda row: 0.0 if row.turn is None else row.turn)
         return [run_of(row) for row in rows]
 
     def renew(

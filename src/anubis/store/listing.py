@@ -55,6 +55,7 @@ def _conditions(query: RunQuery, sql: Mapping[str, str]) -> tuple[list[str], dic
     values: dict[str, Any] = {}
     for name, value in (
         ("ids", [id_bytes(run_id) for run_id in query.ids]),
+        ("projects", None if query.projects is None else [*query.projects] or [""]),
         ("statuses", [STATUS_CODES[status] for status in query.statuses]),
         ("name", query.name and clean(query.name)),
         ("subject", query.subject and clean(query.subject)),
@@ -93,4 +94,5 @@ def _row(row: Row, values: dict[str, tuple[float, str]]) -> RunRow:
         overrides=object_of(row.overrides),
         values=values,
         cost=cost_of(row),
+        project=row.project,
     )

@@ -3,12 +3,15 @@
 import re
 import sqlite3
 import time
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from anubis.late import late
 from anubis.model.errors import AnubisError, DamagedDatabaseError, StoreError
 from anubis.model.points import SESSION_PAUSE_S
+from anubis.store.access.identities import StoredIdentities
 from anubis.store.alerts import StoredAlerts
 from anubis.store.deliveries import StoredDeliveries
 from anubis.store.dictionaries import Dictionaries
@@ -49,12 +52,19 @@ class Store:
     deliveries: StoredDeliveries
     schedules: StoredSchedules
     sweeps: StoredSweeps
+    identities: StoredIdentities
     log_index: StoredLogIndex
     sinks: StoredSinks
     holds: StoredHolds
     joined: StoredJoinedWorkers
     triggers: StoredTriggers
     database: Database
+    #: Makes a store of the same database for some projects.
+    narrowed: Callable[[Sequence[str] | None], "Store"]
+
+    def within(self, projects: Collection[str]) -> "Store":
+        """The same store, in which only the runs, sweeps, schedules, alerts and series of these projects exist."""
+        return self.narrowed(sorted(projects))
 
     def keep_room(self) -> None:
         """Reserve some space on the disk of the database, for when runs fill it."""
@@ -83,21 +93,32 @@ def open_store(url: str, *, session_pause_s: float = SESSION_PAUSE_S) -> Store:
         database.close()
         raise
     dictionaries = Dictionaries(database)
+    return _store(database, dictionaries, session_pause_s, None)
+
+
+def _store(
+    database: Database,
+    dictionaries: Dictionaries,
+    session_pause_s: float,
+    within: Sequence[str] | None,
+) -> Store:
     return Store(
-        runs=StoredRuns(database, dictionaries, session_pause_s),
+        runs=StoredRuns(database, dictionaries, session_pause_s, within),
         leases=StoredLeases(database, dictionaries, session_pause_s),
-        events=StoredEvents(database, dictionaries),
-        points=StoredPoints(database),
-        alerts=StoredAlerts(database, dictionaries),
+        events=StoredEvents(database, dictionaries, within),
+        points=StoredPoints(database, within),
+        alerts=StoredAlerts(database, dictionaries, within),
         deliveries=StoredDeliveries(database, dictionaries),
-        schedules=StoredSchedules(database, dictionaries),
-        sweeps=StoredSweeps(database),
+        schedules=StoredSchedules(database, dictionaries, within),
+        sweeps=StoredSweeps(database, within),
+        identities=StoredIdentities(database),
         log_index=StoredLogIndex(database),
         sinks=StoredSinks(database),
         holds=StoredHolds(database, dictionaries),
         joined=StoredJoinedWorkers(database),
         triggers=StoredTriggers(database),
         database=database,
+        narrowed=partial(_store, database, dictionaries, session_pause_s),
     )
 
 
@@ -185,4 +206,5 @@ def _create(session: Session) -> None:
     for statement in create.split(";\n"):
         session.connection.execute(statement)
     session.write("first_event_count")
+    session.write("first_project")
     session.write("stamp", version=VERSION)

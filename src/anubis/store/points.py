@@ -17,11 +17,13 @@ from anubis.store.text import clean
 class StoredPoints:
     """``Points`` (see the contract) in a database."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, within: Sequence[str] | None = None) -> None:
+        """``within``: names of the projects whose series are listed; None: all."""
+        self._within = within
         self._database = database
 
     def series(self) -> Sequence[SeriesRow]:
-        return read_series(self._database)
+        return read_series(self._database, self._within)
 
     def of(self, run_ids: Sequence[str]) -> Sequence[Point]:
         """See the contract. Oldest run first, metrics by name."""

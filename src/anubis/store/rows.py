@@ -10,7 +10,7 @@ from anubis.model.cause import Cause
 from anubis.model.delivery import Delivery
 from anubis.model.descriptor import Descriptor
 from anubis.model.hardware import Cost
-from anubis.model.identity import canonical
+from anubis.model.identity import canonical, key_in_project
 from anubis.model.plain import from_plain, to_plain
 from anubis.model.points import Point, session_id
 from anubis.model.run import Event, Placement, Run
@@ -63,7 +63,9 @@ def descriptor_of(body: bytes) -> Descriptor:
     return from_plain(Descriptor, json.loads(unpacked(body)))
 
 
-def new_run_values(run: Run, words: dict[str, int], descriptor: int, text: int) -> dict[str, Any]:
+def new_run_values(
+    run: Run, words: dict[str, int], descriptor: int, text: int, project: int = 1
+) -> dict[str, Any]:
     """Parameters of ``add_run``."""
     return {
         "id": id_bytes(run.id),
@@ -83,6 +85,7 @@ def new_run_values(run: Run, words: dict[str, int], descriptor: int, text: int) 
         "order_s": run.order_s,
         "session": None,
         "series": None,
+        "project": project,
         "ready_s": None if run.status.final else run.due_s,
         **step_values(run),
     }
@@ -128,7 +131,7 @@ def run_of(row: Row) -> Run:
         id=id_text(row.id),
         descriptor=descriptor_of(row.body),
         digest=row.digest.hex(),
-        series_key=row.series_key,
+        series_key=key_in_project(row.series_key, row.project),
         owner=row.client,
         engine=row.engine,
         status=STATUSES[row.status],
@@ -151,6 +154,7 @@ def run_of(row: Row) -> Run:
         phase_s=row.phase_s,
         needs=tuple(json.loads(row.needs)) if row.needs else (),
         cost=cost_of(row),
+        project=row.project,
     )
 
 

@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from anubis.contracts.runs import KeyedSubmission, Part, RunQuery, RunRow, StoredNames
 from anubis.model.errors import NotFoundError
@@ -13,7 +15,7 @@ from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import event_words, write_events, write_removals
 from anubis.store.listing import find
 from anubis.store.rows import id_bytes, id_text, run_of
-from anubis.store.sql.database import Database, Session, chunked
+from anubis.store.sql.database import Database, Row, Session, chunked
 from anubis.store.sql.listening import WORK
 from anubis.store.suites.submissions import once, submission_of
 from anubis.store.text import unpacked
@@ -27,7 +29,15 @@ _PREFIX = re.compile(rf"[0-9a-f]{{1,{_ID_DIGITS}}}")
 class StoredRuns:
     """``Runs`` (see the contract) in a database."""
 
-    def __init__(self, database: Database, dictionaries: Dictionaries, session_pause_s: float) -> None:
+    def __init__(
+        self,
+        database: Database,
+        dictionaries: Dictionaries,
+        session_pause_s: float,
+        within: Sequence[str] | None = None,
+    ) -> None:
+        """``within``: names of the projects whose runs exist for the caller; None: all."""
+        self._within = within
         self._database = database
         self._dictionaries = dictionaries
         self._session_pause_s = session_pause_s
@@ -35,10 +45,11 @@ class StoredRuns:
     def get(self, run_id: str) -> Run:
         """See the contract. Case and dashes are ignored."""
         digits = run_id.replace("-", "").lower()
-        rows = []
+        rows: Sequence[Row] = []
         if _PREFIX.fullmatch(digits):
             low, high = (bytes.fromhex(digits.ljust(_ID_DIGITS, filler)) for filler in "0f")
-            rows = self._database.rows("get", low=low, high=high, most=_CANDIDATES + 1)
+            values = {"low": low, "high": high, "most": _CANDIDATES + 1}
+            rows = self._rows_within("get", "get_within", **values)
         if len(rows) == 1:
             return run_of(rows[0])
         if not rows:
@@ -46,6 +57,12 @@ class StoredRuns:
         names = [id_text(row.id) for row in rows]
         shown = ", ".join(names[:_CANDIDATES]) + (", ..." if len(names) > _CANDIDATES else "")
         raise NotFoundError(f"several runs begin with {run_id}: {shown}", remedy="give more digits of the id")
+
+    def _rows_within(self, statement: str, within: str, **values: Any) -> Sequence[Row]:
+        """The rows of a statement, or of its variant ``within`` for some projects."""
+        if self._within is None:
+            return self._database.rows(statement, **values)
+        return self._database.rows(within, projects=[*self._within], **values)
 
     def short_ids(self, run_ids: Iterable[str]) -> Mapping[str, str]:
         """See the contract. In the order of the ids, only the neighbours of an id can share more of it than others."""
@@ -63,15 +80,17 @@ class StoredRuns:
         return unpacked(row.body)
 
     def find(self, query: RunQuery) -> Sequence[RunRow]:
+        if self._within is not None:
+            asked = self._within if query.projects is None else {*self._within} & {*query.projects}
+            query = replace(query, projects=tuple(sorted(asked)))
         return find(self._database, query)
 
     def names(self) -> StoredNames:
         labels: dict[str, list[str]] = {}
-        with self._database.session() as session:
-            for row in session.rows("label_names"):
-                labels.setdefault(row.name, []).append(row.value)
-            benchmarks = [row.name for row in session.rows("benchmark_names")]
-            metrics = [row.name for row in session.rows("metric_names")]
+        for row in self._rows_within("label_names", "label_names_within"):
+            labels.setdefault(row.name, []).append(row.value)
+        benchmarks = [row.name for row in self._rows_within("benchmark_names", "benchmark_names_within")]
+        metrics = [row.name for row in self._rows_within("metric_names", "metric_names_within")]
         return StoredNames(
             benchmarks=tuple(sorted(benchmarks)),  # not sorted by the database, whose collation is unknown
             metrics=tuple(sorted(metrics)),

@@ -9,9 +9,10 @@ from anubis.contracts.engine import Engine
 from anubis.contracts.notifier import Notifier
 from anubis.contracts.source import Source
 from anubis.contracts.world import NO_TABLE, PriceTable
+from anubis.model.access.roles import DEFAULT_PROJECT
 from anubis.model.descriptor import DEFAULT_ENGINE, Descriptor, Script
 from anubis.model.errors import BadInputError
-from anubis.model.identity import digest, series_key
+from anubis.model.identity import digest, in_project, series_key
 from anubis.model.ids import new_run_id
 from anubis.model.labels import CONTROL, IS_CONTROL
 from anubis.model.run import Event, Run
@@ -49,6 +50,7 @@ def runs_of(
     owner: str,
     clock: Clock,
     rounds: int = 1,
+    project: str = DEFAULT_PROJECT,
 ) -> tuple[list[tuple[Run, str]], list[Event]]:
     """The runs to store, in the order in which they should run, with their first events.
 
@@ -64,7 +66,8 @@ def runs_of(
     for round_number, submission in _in_order(chosen, rounds):
         if id(submission) not in identities:
             identities[id(submission)] = (digest(submission.descriptor), series_key(submission.descriptor))
-        run = run_of(submission, identities[id(submission)], family, owner, clock.now_s())
+        new = run_of(submission, identities[id(submission)], family, owner, clock.now_s())
+        run = in_project(new, project)
         if rounds > 1:
             run = replace(run, cell=run.cell | {"round": round_number})
         stored.append((run, submission.text))

@@ -11,7 +11,7 @@ from anubis.describe.matrix.axes import combinations
 from anubis.describe.matrix.cells import cell_reader
 from anubis.model.descriptor import Descriptor, Subject
 from anubis.model.errors import BadInputError
-from anubis.model.identity import digest, series_key
+from anubis.model.identity import digest, in_project, series_key
 from anubis.model.ids import derived_run_id
 from anubis.model.run import Event, Run
 from anubis.submission import subject
@@ -63,7 +63,8 @@ class SweepCells:
                 remedy="plan a new sweep with anubis sweep run",
             )
         run_id = run_id_of(sweep, position)
-        run = run_of(submission, identity, sweep.id, sweep.owner, now_s, run_id=run_id)
+        new = run_of(submission, identity, sweep.id, sweep.owner, now_s, run_id=run_id)
+        run = in_project(new, sweep.project)
         event = Event(
             run_id=run.id, kind="submitted", time_s=now_s, actor=sweep.owner, data={"cell": dict(run.cell)}
         )

@@ -8,6 +8,7 @@ from typing import Any
 from anubis.contracts.sweeps import Sweep
 from anubis.contracts.world import World
 from anubis.describe.drafting import DescriptorText
+from anubis.model.access.roles import DEFAULT_PROJECT
 from anubis.model.descriptor import Descriptor, SweepRules
 from anubis.model.errors import BadInputError
 from anubis.model.ids import new_run_id
@@ -29,6 +30,7 @@ def plan(
     max_parallel: int | None = None,
     warned: Callable[[Path, Problem], None] | None = None,
     overlays: Sequence[Path] = (),
+    project: str = DEFAULT_PROJECT,
 ) -> Sweep:
     """The sweep that a file describes, every cell checked.
 
@@ -57,6 +59,7 @@ def plan(
         overrides=dict(overrides),
         folder=descriptor_files.stored(folder),
         cells=(),
+        project=project,
     )
     return replace(sweep, cells=_checked(sweep, world))
 

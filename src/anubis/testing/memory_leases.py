@@ -1,11 +1,12 @@
 """Leases in memory, the reference for every store of leases."""
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from anubis.model.errors import LeaseLostError
 from anubis.model.run import LONGEST_PAUSE_S, Run, Step, longest_lease_s, stepped
-from anubis.model.status import Phase
+from anubis.model.status import Phase, Status
 from anubis.testing.memory_state import Lease, MemoryState
 
 
@@ -27,13 +28,54 @@ class FakeLeases:
                 and not now_s < self._ready_s(run) <= now_s + longest_lease_s(lease_s)
                 and run.engine not in without
             ]
-            ready.sort(key=lambda run: (-run.descriptor.info.priority, self._ready_s(run)))
-            claimed = ready[: max(0, limit)]
+            claimed = self._in_turn(ready, max(0, limit), now_s)
             for run in claimed:
                 self._shelf.leases[run.id] = Lease(owner, now_s + lease_s)
-            order = list(self._shelf.runs)
-            claimed.sort(key=lambda run: (-run.descriptor.info.priority, run.due_s, order.index(run.id)))
             return claimed
+
+    def _in_turn(self, ready: Sequence[Run], limit: int, now_s: float) -> list[Run]:
+        """The first of these runs: those that have started, then queued ones, each with its new turn."""
+        order = {run_id: at for at, run_id in enumerate(self._shelf.runs)}
+        found: list[tuple[bool, float, int, float, int, Run]] = []
+        for project in {run.project for run in ready}:
+            first = sorted(
+                (run for run in ready if run.project == project),
+                key=lambda run: (-run.descriptor.info.priority, self._ready_s(run), order[run.id]),
+            )[:limit]
+            place, room = 0, self._room(project, now_s)
+            turn, weight = self._last_turn(project), self._shelf.weights.get(project, 1.0)
+            for run in sorted(
+                first, key=lambda run: (-run.descriptor.info.priority, run.due_s, order[run.id])
+            ):
+                place += _is_queued(run)
+                if not _is_queued(run) or place <= room:
+                    key = (-run.descriptor.info.priority, self._ready_s(run), order[run.id])
+                    found.append((_is_queued(run), turn + place / weight, *key, run))
+        chosen = sorted(found, key=lambda each: each[:-1])[:limit]
+        self._shelf.turns |= {run.id: turn for is_queued, turn, *_, run in chosen if is_queued}
+        runs = [each[-1] for each in chosen]
+        runs.sort(key=lambda run: (-run.descriptor.info.priority, run.due_s, order[run.id]))
+        if len({run.project for run in runs}) > 1:
+            runs.sort(key=lambda run: self._shelf.turns.get(run.id, 0.0))
+        return runs
+
+    def _last_turn(self, project: str) -> float:
+        """The turn before the next one of a project."""
+        turns = {run.id: run.project for run in self._shelf.runs.values() if run.id in self._shelf.turns}
+        newest = max((self._shelf.turns[run_id] for run_id in turns), default=0.0)
+        mine = [self._shelf.turns[run_id] for run_id, name in turns.items() if name == project]
+        return max([*mine, newest - 1 / self._shelf.weights.get(project, 1.0)])
+
+    def _room(self, project: str, now_s: float) -> float:
+        """How many runs of a project may start."""
+        leases = self._shelf.leases
+        in_flight = sum(
+            not run.status.final
+            and (not _is_queued(run) or (run.id in leases and leases[run.id].until_s > now_s))
+            for run in self._shelf.runs.values()
+            if run.project == project
+        )
+        return self._shelf.max_running.get(project, math.inf) - in_flight
 
     def renew(
         self, owner: str, run_ids: Sequence[str], *, now_s: float, lease_s: float
@@ -49,6 +91,8 @@ class FakeLeases:
             for run_id in list(self._shelf.leases) if run_ids is None else run_ids:
                 if self._holds(owner, run_id):
                     del self._shelf.leases[run_id]
+                    if _is_queued(self._shelf.runs[run_id]):
+                        self._shelf.turns.pop(run_id, None)
 
     def owners(self) -> Sequence[str]:
         with self._shelf.lock:
@@ -105,3 +149,7 @@ class FakeLeases:
     def _ready_s(self, run: Run) -> float:
         lease = self._shelf.leases.get(run.id)
         return lease.until_s if lease else run.due_s
+
+
+def _is_queued(run: Run) -> bool:
+    return run.status in {Status.FETCH, Status.PLACE}

@@ -189,6 +189,7 @@ class FakeRuns:
         info, subject = run.descriptor.info, run.descriptor.subject
         return (
             (not query.ids or run.id in query.ids)
+            and (query.projects is None or run.project in query.projects)
             and (not query.statuses or run.status in query.statuses)
             and query.name in {None, info.name}
             and (subject.commit or subject.version or "").startswith(query.subject or "")
@@ -219,5 +220,6 @@ class FakeRuns:
             cell=run.cell,
             overrides=run.overrides,
             cost=run.cost,
+            project=run.project,
             values={point.metric: (point.value, point.units) for point in self._points(run)},
         )

@@ -38,6 +38,11 @@ class MemoryState:
     sweeps: dict[str, Sweep] = field(default_factory=dict)
     delivery_leases: dict[int, Lease] = field(default_factory=dict)
     submissions: dict[str, KeyedSubmission] = field(default_factory=dict)
+    #: Project -> its weight, and its most running runs; absent: 1, and no limit.
+    weights: dict[str, float] = field(default_factory=dict)
+    max_running: dict[str, int] = field(default_factory=dict)
+    #: Run id -> the turn with which it was leased to start.
+    turns: dict[str, float] = field(default_factory=dict)
     #: Events of removed runs.
     removed_events: list[Event] = field(default_factory=list)
     sinks: dict[int, Sink] = field(default_factory=dict)

@@ -19,6 +19,8 @@ class FakeStore:
 
     def __init__(self, *, session_pause_s: float = SESSION_PAUSE_S) -> None:
         shelf = MemoryState(session_pause_s=session_pause_s)
+        #: Weights of projects, and their most running runs.
+        self.weights, self.max_running = shelf.weights, shelf.max_running
         self.runs = FakeRuns(shelf)
         self.leases = FakeLeases(shelf)
         self.events = FakeEvents(shelf)

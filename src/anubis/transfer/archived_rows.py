@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from anubis.model.access.roles import DEFAULT_PROJECT
 from anubis.model.hardware import Cost
 from anubis.model.identity import digest
 from anubis.model.points import Point
@@ -125,6 +126,7 @@ def imported_run(run: Run) -> Run:
         digest=digest(descriptor),
         family_id=family,
         placement=None,
+        project=DEFAULT_PROJECT,
         cancel_requested=False,
         due_s=run.created_s,
         phase=None,

@@ -12,7 +12,9 @@ from typing import BinaryIO
 from anubis.contracts.records import RecordKey, Records
 from anubis.contracts.runs import RunQuery
 from anubis.contracts.world import World
+from anubis.model.access.roles import DEFAULT_PROJECT
 from anubis.model.errors import BadInputError, NotFoundError, disk_error
+from anubis.model.identity import series_key
 from anubis.model.points import SampleBlock
 from anubis.model.run import Run
 from anubis.record import access, layout
@@ -31,11 +33,12 @@ def export(run: Run, world: World, out: BinaryIO) -> None:
     """Write all data of a final run. Raises BadInputError if the run is not final."""
     if not run.status.final:
         raise BadInputError(f"run {run.id} is not final yet", remedy=f"wait for it: anubis watch {run.id}")
+    key = series_key(run.descriptor) if run.project != DEFAULT_PROJECT else run.series_key
     archived = run_archive.ArchivedRun(
-        run=run,
+        run=replace(run, project=DEFAULT_PROJECT, series_key=key),
         text=world.runs.text(run.id),
         events=tuple(world.events.read(run.id, limit=1_000_000)),
-        points=tuple(world.points.of([run.id])),
+        points=tuple(replace(point, series_key=key) for point in world.points.of([run.id])),
     )
     run_archive.write(archived, world.records, _script(run, world), out)
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -14,8 +15,15 @@ from starlette.exceptions import HTTPException
 
 from anubis.api.errors import BLANK, problem_details
 from anubis.api.json_values import Json, finite
-from anubis.model.errors import AnubisError, BadInputError
+from anubis.model.errors import (
+    AnubisError,
+    BadInputError,
+    NotFoundError,
+    TooManyRequestsError,
+    UnauthorizedError,
+)
 from anubis.model.problem import Problem
+from anubis.web.access.decision import note_hidden
 
 #: Shorter answers are not compressed, bytes.
 LEAST_COMPRESSED = 4096
@@ -97,7 +105,7 @@ def accepts_zstd(header: str) -> bool:
     return False
 
 
-async def of_error(_request: Request, error: Exception) -> Response:
+async def of_error(request: Request, error: Exception) -> Response:
     """Problem details of an error of ours, of a request that is not valid, of an unknown path, or of a defect."""
     if isinstance(error, RequestValidationError):
         error = BadInputError("the request is not valid", problems=tuple(map(_problem, error.errors())))
@@ -109,8 +117,18 @@ async def of_error(_request: Request, error: Exception) -> Response:
             "detail": error.detail,
         }
         return ProblemAnswer(details, error.status_code, headers=error.headers)
+    if isinstance(error, NotFoundError):
+        await note_hidden(request)
     details = problem_details(error)
-    return ProblemAnswer(details, details["status"])
+    return ProblemAnswer(details, details["status"], headers=_headers(error))
+
+
+def _headers(error: Exception) -> dict[str, str]:
+    if isinstance(error, UnauthorizedError):
+        return {"WWW-Authenticate": 'Bearer realm="anubis"'}
+    if isinstance(error, TooManyRequestsError):
+        return {"Retry-After": str(math.ceil(error.again_after_s))}
+    return {}
 
 
 def _problem(error: Any) -> Problem:

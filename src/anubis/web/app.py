@@ -3,12 +3,14 @@
 from collections.abc import Callable
 from functools import cache
 
-from fastapi import FastAPI, Response
+from fastapi import Depends, FastAPI, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from anubis import __version__
 from anubis.model.errors import AnubisError
 from anubis.web import answers, joined, measuring, openapi, routes
+from anubis.web.access.decision import decided
+from anubis.web.access.policy import PREFIX
 from anubis.web.answers import Answer
 from anubis.web.guard import Guard
 from anubis.web.hooks import routes as hooks
@@ -29,7 +31,7 @@ def description() -> FastAPI:
         title="Anubis",
         version="1",
         description=_ABOUT,
-        openapi_url=f"{routes.PREFIX}/openapi.json",
+        openapi_url=f"{PREFIX}/openapi.json",
         docs_url=None,  # its page loads scripts from another site
         redoc_url=None,
         default_response_class=Answer,
@@ -45,14 +47,16 @@ def application(service: Service) -> FastAPI:
     """The application of a running service."""
     app, registry = description(), measuring.registry_of(service)
     app.state.service = service
+    app.state.access = service.access
     app.state.watches = Watches(service.changes)
     for kind in answers.ERRORS:
         app.add_exception_handler(kind, answers.of_error)
     app.router.routes.extend(joined.routes())
     _add_operations(app, service, lambda: measuring.text_of(registry))
-    app.include_router(legacy.router)
+    app.include_router(legacy.router, dependencies=[Depends(decided)])
     app.router.routes.append(hooks.ROUTE)
-    app.add_middleware(Guard, peers=Peers(service.installation.settings.home_group))
+    peers = Peers(service.installation.settings.home_group)
+    app.add_middleware(Guard, peers=peers, login=service.access.login)
     app.add_middleware(measuring.Measuring, registry=registry)
     return app
 
@@ -69,12 +73,16 @@ def _add_operations(app: FastAPI, service: Service, metrics: Callable[[], bytes]
         try:
             unfinished = service.installation.world.runs.unfinished()
         except AnubisError as error:
+            if service.access.login.is_needed():
+                return Answer({"status": "not ready"}, 503)
             return Answer({"status": "not ready", "reason": str(error)}, 503)
         if not service.drivers.complete:
             return Answer({"status": "not ready", "reason": "a reconciler has ended"}, 503)
+        if service.access.login.is_needed():  # no figures for those without a token
+            return Answer({"status": "ready"})
         return Answer({"status": "ready", "unfinished": unfinished, "reconcilers": service.drivers.alive})
 
-    @app.get("/metrics", include_in_schema=False)
+    @app.get("/metrics", include_in_schema=False, dependencies=[Depends(decided)])
     def show_metrics() -> Response:
         return Response(metrics(), media_type=CONTENT_TYPE_LATEST)
 

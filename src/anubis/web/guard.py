@@ -4,8 +4,11 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from starlette.concurrency import run_in_threadpool
+
 from anubis.api.errors import BLANK
 from anubis.record.replication import MOST_REPLACED_BYTES
+from anubis.web.access.login import Login
 from anubis.web.answers import ProblemAnswer
 from anubis.web.peers import Peers
 
@@ -35,9 +38,12 @@ class Guard:
     site in ``Origin``.
     """
 
-    def __init__(self, app: Callable[[Scope, Receive, Send], Awaitable[None]], peers: Peers) -> None:
+    def __init__(
+        self, app: Callable[[Scope, Receive, Send], Awaitable[None]], peers: Peers, login: Login
+    ) -> None:
         self._app = app
         self._peers = peers
+        self._login = login
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -46,7 +52,12 @@ class Guard:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         most = _most(scope["path"])
         is_signed = scope["path"].startswith(HOOKS)
-        refusal = (None if is_signed else self._stranger(scope) or _site(headers)) or _size(headers, most)
+        if not self._login.is_fresh:
+            await run_in_threadpool(self._login.is_needed)
+        # With a login or a signature, neither the user of the other program nor the name of the service proves anything.
+        is_proven = is_signed or self._login.is_needed()
+        refusal = None if is_proven else self._stranger(scope) or _other_host(headers)
+        refusal = refusal or (None if is_signed else _site(headers)) or _size(headers, most)
         if refusal:
             status, message, remedy = refusal
             details = {"type": BLANK, "title": message, "status": status, "detail": message, "remedy": remedy}
@@ -59,6 +70,13 @@ class Guard:
         if client and server and self._peers.may_use(client[1], server[1]):
             return None
         return 403, "the service does not answer programs of other users", "use the user who started it"
+
+
+def _other_host(headers: dict[str, str]) -> tuple[int, str, str] | None:
+    host = headers.get("host", "")
+    if _name(f"//{host}") in LOOPBACK:
+        return None
+    return 421, f"the service does not answer for the host {host!r}", "use 127.0.0.1 or localhost"
 
 
 def _most(path: str) -> int:
@@ -75,8 +93,6 @@ def _most(path: str) -> int:
 def _site(headers: dict[str, str]) -> tuple[int, str, str] | None:
     """Status, message and remedy if a page of another site sends the request."""
     host = headers.get("host", "")
-    if _name(f"//{host}") not in LOOPBACK:
-        return 421, f"the service does not answer for the host {host!r}", "use 127.0.0.1 or localhost"
     origin = headers.get("origin")
     if origin is not None and urlsplit(origin).netloc != host:
         return 403, f"the service does not answer pages of {origin}", "send the request from a program"

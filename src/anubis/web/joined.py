@@ -25,9 +25,9 @@ from anubis.model.machines import token as machine_token
 from anubis.model.machines.joined import Assignment, JoinedWorker
 from anubis.model.run import Seen
 from anubis.pipeline.joined import handover, turns
+from anubis.web.access.policy import PREFIX
 from anubis.web.answers import Answer, ProblemAnswer
 from anubis.web.records_shipped import Receiving
-from anubis.web.routes import PREFIX
 from anubis.web.service import Service
 
 #: How often the rows are looked at while a worker waits, besides after events; seconds.

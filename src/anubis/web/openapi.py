@@ -26,6 +26,11 @@ _ERROR: Json = {
     "description": "An error",
     "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
 }
+_TOKEN: Json = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "A token of anubis token create. A service on a loopback address without users needs none.",
+}
 #: What FastAPI documents for requests that are not valid, which are answered as problem details here.
 _NOT_USED = ("HTTPValidationError", "ValidationError")
 
@@ -39,6 +44,8 @@ def openapi_of(app: FastAPI) -> Json:
     for name in _NOT_USED:
         schemas.pop(name, None)
     schemas["Problem"] = _PROBLEM
+    document["components"]["securitySchemes"] = {"token": _TOKEN}
+    document["security"] = [{"token": []}, {}]
     for operations in document["paths"].values():
         for operation in operations.values():
             operation["responses"].pop("422", None)

@@ -21,7 +21,7 @@ from anubis.record.replication import MOST_APPENDED_BYTES, MOST_REPLACED_BYTES
 from anubis.submission.bundle import bundle_of
 from anubis.transfer import record_receiving
 from anubis.transfer.record_receiving import refusal
-from anubis.web.routes import PREFIX
+from anubis.web.access.policy import PREFIX
 from anubis.web.service import Service
 from anubis.wiring import Installation
 

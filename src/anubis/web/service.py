@@ -7,6 +7,8 @@ from urllib.parse import unquote
 from fastapi import Depends, Request
 
 from anubis.client import Client
+from anubis.model.access.roles import DEFAULT_PROJECT
+from anubis.web.access.decision import EVERYTHING, Access, Allowed, Decided
 from anubis.web.changes import Changes
 from anubis.web.drivers import Drivers
 from anubis.wiring import Installation
@@ -23,6 +25,7 @@ class Service:
     installation: Installation
     changes: Changes
     drivers: Drivers
+    access: Access
 
     def wrote(self) -> None:
         """A request wrote runs or events: wake those that wait for them in this process. May be called in any thread."""
@@ -36,13 +39,33 @@ def service_of(request: Request) -> Service:
     return service
 
 
-async def _installation(request: Request) -> Installation:
-    """The installation, as the person who asks uses it."""
+async def _installation(request: Request, allowed: Decided) -> Installation:
+    """The installation, as the person who asks uses it: with the projects that exist for the request."""
     installation = service_of(request).installation
+    if allowed is not EVERYTHING:
+        return _narrowed(installation, allowed)
     name = "".join(char for char in unquote(request.headers.get(PERSON, "")) if char.isprintable())
     if not name:
         return installation
     return replace(installation, settings=replace(installation.settings, client_id=name[:_LONGEST_NAME]))
+
+
+def _narrowed(installation: Installation, allowed: Allowed) -> Installation:
+    settings = replace(
+        installation.settings, client_id=allowed.principal.name, project=allowed.project or DEFAULT_PROJECT
+    )
+    if allowed.projects is None:
+        return replace(installation, settings=settings)
+    store = installation.store.within(allowed.projects)
+    world = replace(
+        installation.world,
+        runs=store.runs,
+        events=store.events,
+        points=store.points,
+        alerts=store.alerts,
+        sweeps=store.sweeps,
+    )
+    return replace(installation, settings=settings, store=store, world=world)
 
 
 #: Parameter of a route: the installation, with the person who asks in its settings.

@@ -1,13 +1,16 @@
 """Server-sent events: streams that a client resumes after the last event that it got."""
 
 import json
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from fastapi import Request
 from fastapi.responses import StreamingResponse
+from starlette.concurrency import run_in_threadpool
 
 from anubis.api.json_values import finite
+from anubis.web.access.decision import VERIFY_EVERY_S, still_valid
 
 MEDIA_TYPE = "text/event-stream"
 #: After this time without an event a comment is sent, by which a client knows that the connection works; seconds.
@@ -35,6 +38,18 @@ def event(number: int | str, kind: str, data: Any) -> str:
     return f"id: {number}\nevent: {kind}\ndata: {json.dumps(finite(data), separators=(',', ':'))}\n\n"
 
 
-def answer(events: AsyncIterator[str]) -> StreamingResponse:
-    """The answer that sends these events."""
-    return StreamingResponse(events, media_type=MEDIA_TYPE, headers=_HEADERS)
+def answer(request: Request, events: AsyncIterator[str]) -> StreamingResponse:
+    """The answer that sends these events while the token of the request is valid."""
+    return StreamingResponse(
+        _while_valid(events, still_valid(request)), media_type=MEDIA_TYPE, headers=_HEADERS
+    )
+
+
+async def _while_valid(events: AsyncIterator[str], is_valid: Callable[[], bool]) -> AsyncIterator[str]:
+    verified_s = time.monotonic()
+    async for each in events:
+        if time.monotonic() - verified_s > VERIFY_EVERY_S:
+            if not await run_in_threadpool(is_valid):
+                return
+            verified_s = time.monotonic()
+        yield each

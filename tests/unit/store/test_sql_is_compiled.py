@@ -28,7 +28,8 @@ def test_both_databases_have_the_same_statements():
 
 @pytest.mark.parametrize("database", DATABASES)
 def test_every_statement_is_used(database):
-    parts = [FOLDER.parent, *(FOLDER.parent / name for name in ("joined", "logs", "schedules", "suites"))]
+    folders = ("access", "joined", "logs", "schedules", "suites")
+    parts = [FOLDER.parent, *(FOLDER.parent / name for name in folders)]
     files = [path for part in parts for path in part.glob("*.py")]
     source = "\n".join(path.read_text() for path in files if path.stem not in {"statements", "queries"})
     names = [re.sub(r"^where_alert_|^where_", "", name) for name in statements_of(database)]

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -30,7 +31,23 @@ _EXTRA = {"fastapi", "starlette", "uvicorn", "prometheus_client"}
     metavar="HOST:PORT",
     default="127.0.0.1:8080",
     show_default=True,
-    help="Loopback address of the HTTP interface; port 0 is any free port.",
+    help="Address of the HTTP interface; port 0 is any free port.",
+)
+@click.option(
+    "--tls-cert",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Certificate in PEM, with those of its issuers; needs --tls-key.",
+)
+@click.option("--tls-key", type=click.Path(path_type=Path), metavar="FILE", help="Key of the certificate.")
+@click.option(
+    "--without-tls", is_flag=True, help="Listen without TLS although other machines reach the address."
+)
+@click.option(
+    "--trusted-proxy",
+    metavar="ADDRESS",
+    default="",
+    help="Proxy that ends TLS; its header X-Forwarded-For names the client.",
 )
 @click.option(
     "--workers",
@@ -55,12 +72,26 @@ _EXTRA = {"fastapi", "starlette", "uvicorn", "prometheus_client"}
     help="Log lines on standard error: for people, or JSON objects with run ids.",
 )
 @json_option
-def serve(*, listen: str, workers: int, role: str, log_format: str, as_json: bool) -> None:
+def serve(
+    *,
+    listen: str,
+    workers: int,
+    role: str,
+    log_format: str,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    without_tls: bool,
+    trusted_proxy: str,
+    as_json: bool,
+) -> None:
     """Serve this installation over HTTP, drive its runs and keep its schedules, until SIGTERM or Ctrl-C.
 
     Clients use it after "anubis register URL". Runs that are in progress when the service ends continue, and the next
-    service, worker or command takes them over.
+    service, worker or command takes them over. With users, or on an address that other machines reach, every request needs
+    a token.
     """
+    if (tls_cert is None) != (tls_key is None):
+        raise click.UsageError("--tls-cert and --tls-key belong together")
 
     def started(address: str) -> None:
         if as_json:
@@ -71,7 +102,14 @@ def serve(*, listen: str, workers: int, role: str, log_format: str, as_json: boo
 
     settings = Settings.from_env(os.environ)
     try:
-        asked = serving.Serving(listen=listen, workers=workers if ROLES[role] else 0, log_format=log_format)
+        asked = serving.Serving(
+            listen=listen,
+            workers=workers if ROLES[role] else 0,
+            log_format=log_format,
+            tls=(tls_cert, tls_key) if tls_cert and tls_key else None,
+            without_tls=without_tls,
+            trusted_proxy=trusted_proxy,
+        )
     except ModuleNotFoundError as error:
         if error.name not in _EXTRA:
             raise

@@ -18,6 +18,7 @@ from anubis.contracts.schedules import (
 )
 from anubis.describe import compose, due_times, paths
 from anubis.describe.drafting import DescriptorText
+from anubis.model.access.roles import DEFAULT_PROJECT
 from anubis.model.descriptor import Overlap
 from anubis.model.errors import BadInputError, ConflictError, NotFoundError
 from anubis.model.ids import new_run_id
@@ -83,6 +84,7 @@ class Schedules(protocol.Schedules):
             jitter_s=jitter_s,
             pause_after=pause_after,
             failures_since_s=now_s,
+            project=self._installation.settings.project or DEFAULT_PROJECT,
         )
         info = descriptor_of(composed, new).info
         text = composed if isinstance(composed, str) else composed.decode()

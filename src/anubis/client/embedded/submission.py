@@ -10,6 +10,7 @@ from anubis.client.protocol.runs import SubmitRequest
 from anubis.contracts.runs import KeyedSubmission
 from anubis.contracts.world import World
 from anubis.describe.drafting import DescriptorText
+from anubis.model.access.roles import DEFAULT_PROJECT
 from anubis.model.errors import BadInputError
 from anubis.model.problem import Problem
 from anubis.model.run import Event, Run
@@ -156,6 +157,7 @@ def _new_runs(
         owner=person(settings),
         clock=world.clock,
         rounds=rounds,
+        project=settings.project or DEFAULT_PROJECT,
     )
 
 

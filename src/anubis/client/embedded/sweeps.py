@@ -8,6 +8,7 @@ from anubis.client.embedded.driving import drive_sweep
 from anubis.client.protocol import sweeps as protocol
 from anubis.contracts.sweeps import Sweep, SweepPhase
 from anubis.describe.drafting import DescriptorText
+from anubis.model.access.roles import DEFAULT_PROJECT
 from anubis.model.errors import ConflictError, NotFoundError
 from anubis.model.problem import Problem
 from anubis.submission import script_archive
@@ -52,6 +53,7 @@ class Sweeps(protocol.Sweeps):
             max_parallel=max_parallel,
             warned=warned,
             overlays=overlays,
+            project=settings.project or DEFAULT_PROJECT,
         )
 
     def cells(self, sweep: Sweep) -> Sequence[protocol.SweepCell]:

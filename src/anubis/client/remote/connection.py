@@ -10,6 +10,7 @@ import urllib3
 import zstandard
 
 from anubis.api.errors import BLANK, error_of
+from anubis.client import registration
 from anubis.model.errors import AnubisError, BadInputError, NotFoundError, StoreError
 from anubis.settings import Settings
 from anubis.submission.person import person
@@ -42,6 +43,7 @@ class ServiceConnection:
     def __init__(self, url: str, settings: Settings) -> None:
         self.url = url.rstrip("/")
         self.settings = settings
+        self._token = registration.token_of(settings, self.url)
         self._pool = urllib3.PoolManager(
             maxsize=8, timeout=urllib3.Timeout(connect=CONNECT_S, read=READ_S), retries=_AGAIN
         )
@@ -163,9 +165,14 @@ class ServiceConnection:
 
     def _sent(self, method: str, address: str, options: dict[str, Any]) -> urllib3.BaseHTTPResponse:
         headers = {"Accept": "application/json", **options.pop("headers", {})}
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token}"
+        if self.settings.project:
+            headers["Anubis-Project"] = self.settings.project
         if method != "GET":
             headers["Anubis-Person"] = quote(person(self.settings))
         try:
+            # Redirects are not followed: another server must not get the token.
             return self._pool.request(method, address, headers=headers, redirect=False, **options)
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
             raise self._away(error) from error

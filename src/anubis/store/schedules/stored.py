@@ -11,7 +11,7 @@ from anubis.store.adding import adding
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.rows import id_bytes
 from anubis.store.schedules.rows import due_time_of, due_time_values, schedule_of, schedule_values
-from anubis.store.sql.database import Database, Session
+from anubis.store.sql.database import Database, Row, Session
 from anubis.store.text import clean, packed, unpacked
 
 _ID_DIGITS = 32
@@ -23,7 +23,11 @@ _CANDIDATES = 5
 class StoredSchedules:
     """``Schedules`` (see the contract) in a database."""
 
-    def __init__(self, database: Database, dictionaries: Dictionaries) -> None:
+    def __init__(
+        self, database: Database, dictionaries: Dictionaries, within: Sequence[str] | None = None
+    ) -> None:
+        """``within``: names of the projects whose schedules exist for the caller; None: all."""
+        self._within = within
         self._database = database
         self._dictionaries = dictionaries
 
@@ -55,23 +59,28 @@ class StoredSchedules:
         self._database.write("remove_schedule", id=id_bytes(schedule_id))
 
     def get(self, ref: str) -> Schedule:
-        if rows := self._database.rows("schedule_named", name=clean(ref)):
-            return schedule_of(rows[0])
+        if found := self._visible(self._database.rows("schedule_named", name=clean(ref))):
+            return found[0]
         digits = ref.replace("-", "").lower()
         rows = []
         if _PREFIX.fullmatch(digits):
             low, high = (bytes.fromhex(digits.ljust(_ID_DIGITS, filler)) for filler in "0f")
             rows = self._database.rows("schedules_between", low=low, high=high, most=_CANDIDATES + 1)
-        if len(rows) == 1:
-            return schedule_of(rows[0])
-        if rows:
-            shown = ", ".join(schedule_of(row).name for row in rows[:_CANDIDATES])
+        found = self._visible(rows)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            shown = ", ".join(schedule.name for schedule in found[:_CANDIDATES])
             raise NotFoundError(f"several schedules begin with {ref}: {shown}", remedy="write a name")
         raise NotFoundError(f'no schedule is named "{ref}"', remedy="anubis schedule ls lists the schedules")
 
     def find(self) -> Sequence[Schedule]:
         # Not sorted by the database, whose collation is unknown.
-        return sorted(map(schedule_of, self._database.rows("schedules")), key=lambda schedule: schedule.name)
+        return sorted(self._visible(self._database.rows("schedules")), key=lambda schedule: schedule.name)
+
+    def _visible(self, rows: Sequence[Row]) -> list[Schedule]:
+        found = map(schedule_of, rows)
+        return [each for each in found if self._within is None or each.project in self._within]
 
     def text(self, schedule_id: str) -> str:
         rows = self._database.rows("schedule_text", id=id_bytes(schedule_id))

@@ -22,6 +22,21 @@ CREATE TABLE assignments (
 	PRIMARY KEY (run, attempt)
 );
 
+CREATE TABLE decisions (
+	no SERIAL NOT NULL, 
+	time_s DOUBLE PRECISION NOT NULL, 
+	last_s DOUBLE PRECISION NOT NULL, 
+	count INTEGER NOT NULL, 
+	actor TEXT NOT NULL, 
+	token TEXT NOT NULL, 
+	address TEXT NOT NULL, 
+	action TEXT NOT NULL, 
+	target TEXT NOT NULL, 
+	allowed SMALLINT NOT NULL, 
+	reason TEXT NOT NULL, 
+	PRIMARY KEY (no)
+);
+
 CREATE TABLE descriptors (
 	id SERIAL NOT NULL, 
 	digest BYTEA NOT NULL, 
@@ -38,6 +53,12 @@ CREATE TABLE event_count (
 	seq BIGINT NOT NULL
 );
 
+CREATE TABLE group_members (
+	name TEXT NOT NULL, 
+	"user" INTEGER NOT NULL, 
+	CONSTRAINT group_members_pk PRIMARY KEY (name, "user")
+);
+
 CREATE TABLE joined_workers (
 	name TEXT NOT NULL, 
 	token TEXT, 
@@ -49,12 +70,29 @@ CREATE TABLE joined_workers (
 	UNIQUE (token)
 );
 
+CREATE TABLE memberships (
+	project INTEGER NOT NULL, 
+	member TEXT NOT NULL, 
+	role SMALLINT NOT NULL, 
+	CONSTRAINT memberships_pk PRIMARY KEY (project, member)
+);
+
 CREATE TABLE metrics (
 	id SERIAL NOT NULL, 
 	name TEXT NOT NULL, 
 	units TEXT NOT NULL, 
 	PRIMARY KEY (id), 
 	UNIQUE (name, units)
+);
+
+CREATE TABLE projects (
+	no SERIAL NOT NULL, 
+	name TEXT NOT NULL, 
+	created_s DOUBLE PRECISION NOT NULL, 
+	weight DOUBLE PRECISION DEFAULT '1' NOT NULL, 
+	max_running INTEGER, 
+	PRIMARY KEY (no), 
+	UNIQUE (name)
 );
 
 CREATE TABLE removed_events (
@@ -100,6 +138,8 @@ CREATE TABLE runs (
 	phase_s DOUBLE PRECISION, 
 	cost DOUBLE PRECISION, 
 	currency TEXT, 
+	project INTEGER DEFAULT '1' NOT NULL, 
+	turn DOUBLE PRECISION, 
 	needs TEXT, 
 	indexed SMALLINT, 
 	PRIMARY KEY (no), 
@@ -183,10 +223,33 @@ CREATE TABLE texts (
 	UNIQUE (digest)
 );
 
+CREATE TABLE tokens (
+	prefix VARCHAR(12) NOT NULL, 
+	digest BYTEA NOT NULL, 
+	"user" INTEGER NOT NULL, 
+	project INTEGER NOT NULL, 
+	role SMALLINT NOT NULL, 
+	about TEXT NOT NULL, 
+	created_s DOUBLE PRECISION NOT NULL, 
+	expires_s DOUBLE PRECISION NOT NULL, 
+	revoked_s DOUBLE PRECISION, 
+	used_s DOUBLE PRECISION, 
+	PRIMARY KEY (prefix)
+);
+
 CREATE TABLE triggers (
 	name TEXT NOT NULL, 
 	body BYTEA NOT NULL, 
 	PRIMARY KEY (name)
+);
+
+CREATE TABLE users (
+	no SERIAL NOT NULL, 
+	name TEXT NOT NULL, 
+	created_s DOUBLE PRECISION NOT NULL, 
+	disabled_s DOUBLE PRECISION, 
+	PRIMARY KEY (no), 
+	UNIQUE (name)
 );
 
 CREATE TABLE words (
@@ -330,6 +393,8 @@ CREATE INDEX alerts_opened ON alerts (opened_s);
 
 CREATE INDEX assignments_open ON assignments (is_open, worker);
 
+CREATE INDEX decisions_time ON decisions (time_s);
+
 CREATE INDEX descriptors_name ON descriptors (name);
 
 CREATE INDEX runs_created ON runs (created_s);
@@ -338,9 +403,13 @@ CREATE INDEX runs_family ON runs (family) WHERE family IS NOT NULL;
 
 CREATE INDEX runs_parent ON runs (parent) WHERE parent IS NOT NULL;
 
-CREATE INDEX runs_ready ON runs (priority DESC, ready_s) WHERE status < 100;
+CREATE INDEX runs_project ON runs (project, created_s);
+
+CREATE INDEX runs_ready ON runs (project, priority DESC, ready_s) WHERE status < 100;
 
 CREATE INDEX runs_series ON runs (series, coalesce(order_s, created_s)) WHERE series IS NOT NULL;
+
+CREATE INDEX runs_turn ON runs (project, turn) WHERE turn IS NOT NULL;
 
 CREATE INDEX runs_unindexed ON runs (no) WHERE status >= 100 AND indexed IS NULL;
 
@@ -434,7 +503,7 @@ FROM runs
 WHERE runs.id IN ({ids}) AND runs.status >= 100
 
 -- name: add_run
-INSERT INTO runs (id, descriptor, text, client, engine, folder, family, parent, status, cause, cancel, priority, attempt, created_s, due_s, order_s, placed_s, ended_s, reason, placement, ready_s, cell, session, overrides, series, phase, phase_s, cost, currency, needs) VALUES (%(id)s, %(descriptor)s::INTEGER, %(text)s::INTEGER, %(client)s::INTEGER, %(engine)s::INTEGER, %(folder)s::INTEGER, %(family)s::INTEGER, %(parent)s, %(status)s::SMALLINT, %(cause)s::SMALLINT, %(cancel)s::SMALLINT, %(priority)s::INTEGER, %(attempt)s::SMALLINT, %(created_s)s, %(due_s)s, %(order_s)s, %(placed_s)s, %(ended_s)s, %(reason)s::VARCHAR, %(placement)s::VARCHAR, %(ready_s)s, %(cell)s::VARCHAR, %(session)s::INTEGER, %(overrides)s::VARCHAR, %(series)s::INTEGER, %(phase)s::VARCHAR, %(phase_s)s, %(cost)s, %(currency)s::VARCHAR, %(needs)s::VARCHAR) ON CONFLICT DO NOTHING
+INSERT INTO runs (id, descriptor, text, client, engine, folder, family, parent, status, cause, cancel, priority, attempt, created_s, due_s, order_s, placed_s, ended_s, reason, placement, ready_s, cell, session, overrides, series, phase, phase_s, cost, currency, project, needs) VALUES (%(id)s, %(descriptor)s::INTEGER, %(text)s::INTEGER, %(client)s::INTEGER, %(engine)s::INTEGER, %(folder)s::INTEGER, %(family)s::INTEGER, %(parent)s, %(status)s::SMALLINT, %(cause)s::SMALLINT, %(cancel)s::SMALLINT, %(priority)s::INTEGER, %(attempt)s::SMALLINT, %(created_s)s, %(due_s)s, %(order_s)s, %(placed_s)s, %(ended_s)s, %(reason)s::VARCHAR, %(placement)s::VARCHAR, %(ready_s)s, %(cell)s::VARCHAR, %(session)s::INTEGER, %(overrides)s::VARCHAR, %(series)s::INTEGER, %(phase)s::VARCHAR, %(phase_s)s, %(cost)s, %(currency)s::VARCHAR, %(project)s::INTEGER, %(needs)s::VARCHAR) ON CONFLICT DO NOTHING
 
 -- name: count_events
 UPDATE event_count SET seq=(event_count.seq + %(count)s::BIGINT) RETURNING event_count.seq
@@ -445,31 +514,65 @@ FROM runs
 WHERE runs.id = %(run_id)s), %(kind)s::INTEGER, %(actor)s::INTEGER, %(time_s)s, %(message)s::VARCHAR, %(data)s::VARCHAR)
 
 -- name: claim
-WITH ready AS 
-(SELECT runs.no AS no 
-FROM runs 
-WHERE runs.status < 100 AND (runs.ready_s <= %(now_s)s OR runs.ready_s > %(latest_lease_s)s) AND (runs.due_s <= %(now_s)s OR runs.due_s > %(latest_s)s) ORDER BY runs.priority DESC, runs.ready_s, runs.no 
- LIMIT %(most)s FOR UPDATE SKIP LOCKED)
- UPDATE runs SET holder=%(owner)s::VARCHAR, ready_s=%(until_s)s WHERE runs.no IN (SELECT ready.no 
-FROM ready) RETURNING runs.no
+WITH turns AS 
+(SELECT projects.no AS no, (SELECT max(leased.turn) AS max_1 
+FROM runs AS leased 
+WHERE leased.project = projects.no AND leased.turn IS NOT NULL) AS own 
+FROM projects), 
+lanes AS 
+(SELECT projects.no AS project, projects.weight AS weight, CASE WHEN (turns.own >= (SELECT coalesce(max(turns.own), 0) AS coalesce_1 
+FROM turns) - 1 / CAST(projects.weight AS DOUBLE PRECISION)) THEN turns.own ELSE (SELECT coalesce(max(turns.own), 0) AS coalesce_1 
+FROM turns) - 1 / CAST(projects.weight AS DOUBLE PRECISION) END AS turn, CASE WHEN (projects.max_running IS NULL) THEN NULL ELSE projects.max_running - (SELECT count(*) AS count_1 
+FROM runs AS leased 
+WHERE leased.project = projects.no AND leased.status < 100 AND (leased.status >= 3 OR leased.holder IS NOT NULL AND NOT (leased.ready_s <= %(now_s)s OR leased.ready_s > %(latest_lease_s)s))) END AS room 
+FROM projects JOIN turns ON turns.no = projects.no), 
+candidates AS 
+(SELECT runs.no AS no, CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END AS queued, sum(CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END) OVER (PARTITION BY runs.project ORDER BY runs.priority DESC, runs.due_s, runs.no ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS place, lanes.room AS room, lanes.turn + sum(CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END) OVER (PARTITION BY runs.project ORDER BY runs.priority DESC, runs.due_s, runs.no ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) / CAST(lanes.weight AS DOUBLE PRECISION) AS turn 
+FROM lanes JOIN runs ON runs.no = ANY (ARRAY(SELECT waiting.no 
+FROM runs AS waiting 
+WHERE waiting.project = lanes.project AND waiting.status < 100 AND (waiting.ready_s <= %(now_s)s OR waiting.ready_s > %(latest_lease_s)s) AND (waiting.due_s <= %(now_s)s OR waiting.due_s > %(latest_s)s) ORDER BY waiting.priority DESC, waiting.ready_s, waiting.no 
+ LIMIT %(most)s))), 
+ready AS 
+(SELECT runs.no AS no, candidates.queued AS queued, candidates.turn AS turn 
+FROM candidates JOIN runs ON runs.no = candidates.no 
+WHERE runs.status < 100 AND (runs.ready_s <= %(now_s)s OR runs.ready_s > %(latest_lease_s)s) AND (runs.due_s <= %(now_s)s OR runs.due_s > %(latest_s)s) AND (candidates.queued = 0 OR candidates.room IS NULL OR candidates.place <= candidates.room) ORDER BY candidates.queued, candidates.turn, runs.priority DESC, runs.ready_s, runs.no 
+ LIMIT %(most)s FOR UPDATE OF runs SKIP LOCKED)
+ UPDATE runs SET holder=%(owner)s::VARCHAR, ready_s=%(until_s)s, turn=CASE WHEN (ready.queued = 1) THEN ready.turn ELSE runs.turn END FROM ready WHERE runs.no = ready.no RETURNING runs.no
 
 -- name: claim_without
-WITH ready AS 
-(SELECT runs.no AS no 
-FROM runs 
-WHERE runs.status < 100 AND (runs.ready_s <= %(now_s)s OR runs.ready_s > %(latest_lease_s)s) AND (runs.due_s <= %(now_s)s OR runs.due_s > %(latest_s)s) AND NOT (runs.engine IN ({engines})) ORDER BY runs.priority DESC, runs.ready_s, runs.no 
- LIMIT %(most)s FOR UPDATE SKIP LOCKED)
- UPDATE runs SET holder=%(owner)s::VARCHAR, ready_s=%(until_s)s WHERE runs.no IN (SELECT ready.no 
-FROM ready) RETURNING runs.no
+WITH turns AS 
+(SELECT projects.no AS no, (SELECT max(leased.turn) AS max_1 
+FROM runs AS leased 
+WHERE leased.project = projects.no AND leased.turn IS NOT NULL) AS own 
+FROM projects), 
+lanes AS 
+(SELECT projects.no AS project, projects.weight AS weight, CASE WHEN (turns.own >= (SELECT coalesce(max(turns.own), 0) AS coalesce_1 
+FROM turns) - 1 / CAST(projects.weight AS DOUBLE PRECISION)) THEN turns.own ELSE (SELECT coalesce(max(turns.own), 0) AS coalesce_1 
+FROM turns) - 1 / CAST(projects.weight AS DOUBLE PRECISION) END AS turn, CASE WHEN (projects.max_running IS NULL) THEN NULL ELSE projects.max_running - (SELECT count(*) AS count_1 
+FROM runs AS leased 
+WHERE leased.project = projects.no AND leased.status < 100 AND (leased.status >= 3 OR leased.holder IS NOT NULL AND NOT (leased.ready_s <= %(now_s)s OR leased.ready_s > %(latest_lease_s)s))) END AS room 
+FROM projects JOIN turns ON turns.no = projects.no), 
+candidates AS 
+(SELECT runs.no AS no, CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END AS queued, sum(CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END) OVER (PARTITION BY runs.project ORDER BY runs.priority DESC, runs.due_s, runs.no ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS place, lanes.room AS room, lanes.turn + sum(CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END) OVER (PARTITION BY runs.project ORDER BY runs.priority DESC, runs.due_s, runs.no ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) / CAST(lanes.weight AS DOUBLE PRECISION) AS turn 
+FROM lanes JOIN runs ON runs.no = ANY (ARRAY(SELECT waiting.no 
+FROM runs AS waiting 
+WHERE waiting.project = lanes.project AND waiting.status < 100 AND (waiting.ready_s <= %(now_s)s OR waiting.ready_s > %(latest_lease_s)s) AND (waiting.due_s <= %(now_s)s OR waiting.due_s > %(latest_s)s) AND NOT (waiting.engine IN ({engines})) ORDER BY waiting.priority DESC, waiting.ready_s, waiting.no 
+ LIMIT %(most)s))), 
+ready AS 
+(SELECT runs.no AS no, candidates.queued AS queued, candidates.turn AS turn 
+FROM candidates JOIN runs ON runs.no = candidates.no 
+WHERE runs.status < 100 AND (runs.ready_s <= %(now_s)s OR runs.ready_s > %(latest_lease_s)s) AND (runs.due_s <= %(now_s)s OR runs.due_s > %(latest_s)s) AND (candidates.queued = 0 OR candidates.room IS NULL OR candidates.place <= candidates.room) ORDER BY candidates.queued, candidates.turn, runs.priority DESC, runs.ready_s, runs.no 
+ LIMIT %(most)s FOR UPDATE OF runs SKIP LOCKED)
+ UPDATE runs SET holder=%(owner)s::VARCHAR, ready_s=%(until_s)s, turn=CASE WHEN (ready.queued = 1) THEN ready.turn ELSE runs.turn END FROM ready WHERE runs.no = ready.no RETURNING runs.no
 
 -- name: renew
 UPDATE runs SET ready_s=%(until_s)s WHERE runs.status < 100 AND runs.holder = %(owner)s::VARCHAR AND runs.id IN ({ids}) RETURNING runs.id, runs.cancel
 
 -- name: release
-UPDATE runs SET holder=NULL, ready_s=runs.due_s WHERE runs.status < 100 AND runs.holder = %(owner)s::VARCHAR AND runs.id IN ({ids}) RETURNING runs.id
+UPDATE runs SET holder=NULL, ready_s=runs.due_s, turn=CASE WHEN (runs.status < 3) THEN NULL ELSE runs.turn END WHERE runs.status < 100 AND runs.holder = %(owner)s::VARCHAR AND runs.id IN ({ids}) RETURNING runs.id
 
 -- name: release_all
-UPDATE runs SET holder=NULL, ready_s=runs.due_s WHERE runs.status < 100 AND runs.holder = %(owner)s::VARCHAR RETURNING runs.id
+UPDATE runs SET holder=NULL, ready_s=runs.due_s, turn=CASE WHEN (runs.status < 3) THEN NULL ELSE runs.turn END WHERE runs.status < 100 AND runs.holder = %(owner)s::VARCHAR RETURNING runs.id
 
 -- name: owners
 SELECT DISTINCT runs.holder 
@@ -496,14 +599,20 @@ UPDATE runs SET status=%(status)s::SMALLINT, cause=%(cause)s::SMALLINT, attempt=
 UPDATE runs SET cancel=1, due_s=runs.created_s, ready_s=CASE WHEN (runs.holder IS NULL) THEN runs.created_s ELSE runs.ready_s END WHERE runs.status < 100 AND runs.cancel = 0 AND runs.id IN ({ids}) RETURNING runs.id
 
 -- name: claimed
-SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides, runs.phase, runs.phase_s, runs.cost, runs.currency, runs.needs 
-FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS series_key ON series_key.id = descriptors.series_key JOIN words AS client ON client.id = runs.client JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family LEFT OUTER JOIN words AS folder ON folder.id = runs.folder 
+SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides, runs.phase, runs.phase_s, runs.cost, runs.currency, projects.name AS project, runs.needs, runs.turn 
+FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS series_key ON series_key.id = descriptors.series_key JOIN words AS client ON client.id = runs.client JOIN words AS engine ON engine.id = runs.engine JOIN projects ON projects.no = runs.project LEFT OUTER JOIN words AS family ON family.id = runs.family LEFT OUTER JOIN words AS folder ON folder.id = runs.folder 
 WHERE runs.no IN ({numbers}) ORDER BY runs.priority DESC, runs.due_s, runs.no
 
 -- name: get
-SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides, runs.phase, runs.phase_s, runs.cost, runs.currency, runs.needs 
-FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS series_key ON series_key.id = descriptors.series_key JOIN words AS client ON client.id = runs.client JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family LEFT OUTER JOIN words AS folder ON folder.id = runs.folder 
+SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides, runs.phase, runs.phase_s, runs.cost, runs.currency, projects.name AS project, runs.needs 
+FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS series_key ON series_key.id = descriptors.series_key JOIN words AS client ON client.id = runs.client JOIN words AS engine ON engine.id = runs.engine JOIN projects ON projects.no = runs.project LEFT OUTER JOIN words AS family ON family.id = runs.family LEFT OUTER JOIN words AS folder ON folder.id = runs.folder 
 WHERE runs.id BETWEEN %(low)s AND %(high)s ORDER BY runs.id 
+ LIMIT %(most)s
+
+-- name: get_within
+SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides, runs.phase, runs.phase_s, runs.cost, runs.currency, projects.name AS project, runs.needs 
+FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS series_key ON series_key.id = descriptors.series_key JOIN words AS client ON client.id = runs.client JOIN words AS engine ON engine.id = runs.engine JOIN projects ON projects.no = runs.project LEFT OUTER JOIN words AS family ON family.id = runs.family LEFT OUTER JOIN words AS folder ON folder.id = runs.folder 
+WHERE runs.id BETWEEN %(low)s AND %(high)s AND projects.name IN ({projects}) ORDER BY runs.id 
  LIMIT %(most)s
 
 -- name: neighbours
@@ -537,6 +646,38 @@ WHERE points.metric = metrics.id)
 SELECT DISTINCT labels.name, labels.value 
 FROM labels
 
+-- name: benchmark_names_within
+SELECT DISTINCT descriptors.name 
+FROM descriptors 
+WHERE descriptors.id IN (SELECT runs.descriptor 
+FROM runs 
+WHERE runs.project IN (SELECT projects.no 
+FROM projects 
+WHERE projects.name IN ({projects})))
+
+-- name: metric_names_within
+SELECT DISTINCT metrics.name 
+FROM metrics JOIN points ON points.metric = metrics.id JOIN runs ON runs.no = points.run 
+WHERE runs.project IN (SELECT projects.no 
+FROM projects 
+WHERE projects.name IN ({projects}))
+
+-- name: label_names_within
+SELECT DISTINCT labels.name, labels.value 
+FROM labels 
+WHERE labels.descriptor IN (SELECT runs.descriptor 
+FROM runs 
+WHERE runs.project IN (SELECT projects.no 
+FROM projects 
+WHERE projects.name IN ({projects})))
+
+-- name: among_projects
+SELECT runs.id 
+FROM runs 
+WHERE runs.id IN ({ids}) AND runs.project IN (SELECT projects.no 
+FROM projects 
+WHERE projects.name IN ({projects}))
+
 -- name: next_ready
 SELECT min(runs.ready_s) AS ready_s 
 FROM runs 
@@ -551,6 +692,14 @@ WHERE runs.status < 100
 SELECT events.seq, runs.id, kind.word AS kind, events.time_s, events.message, events.data, actor.word AS actor 
 FROM events JOIN runs ON runs.no = events.run JOIN words AS kind ON kind.id = events.kind LEFT OUTER JOIN words AS actor ON actor.id = events.actor 
 WHERE events.seq > %(after_seq)s::BIGINT ORDER BY events.seq 
+ LIMIT %(most)s
+
+-- name: events_within
+SELECT events.seq, runs.id, kind.word AS kind, events.time_s, events.message, events.data, actor.word AS actor 
+FROM events JOIN runs ON runs.no = events.run JOIN words AS kind ON kind.id = events.kind LEFT OUTER JOIN words AS actor ON actor.id = events.actor 
+WHERE events.seq > %(after_seq)s::BIGINT AND runs.project IN (SELECT projects.no 
+FROM projects 
+WHERE projects.name IN ({projects})) ORDER BY events.seq 
  LIMIT %(most)s
 
 -- name: events_of_run
@@ -1006,6 +1155,106 @@ WHERE trigger_deliveries.trigger = %(trigger)s::VARCHAR ORDER BY trigger_deliver
 -- name: forget_trigger_deliveries
 DELETE FROM trigger_deliveries WHERE trigger_deliveries.trigger = %(trigger)s::VARCHAR AND trigger_deliveries.received_s < %(before_s)s
 
+-- name: first_project
+INSERT INTO projects (name, created_s) VALUES ('default', 0) RETURNING projects.no
+
+-- name: add_project
+INSERT INTO projects (name, created_s) VALUES (%(name)s::VARCHAR, %(created_s)s) ON CONFLICT DO NOTHING RETURNING projects.no
+
+-- name: find_projects
+SELECT projects.no, projects.name 
+FROM projects 
+WHERE projects.name IN ({names})
+
+-- name: put_share
+UPDATE projects SET weight=%(weight)s, max_running=%(max_running)s::INTEGER WHERE projects.name = %(name)s::VARCHAR RETURNING projects.no
+
+-- name: projects
+SELECT projects.no, projects.name, projects.created_s, projects.weight, projects.max_running 
+FROM projects ORDER BY projects.no
+
+-- name: add_user
+INSERT INTO users (name, created_s) VALUES (%(name)s::VARCHAR, %(created_s)s) ON CONFLICT DO NOTHING RETURNING users.no
+
+-- name: user
+SELECT users.no, users.name, users.created_s, users.disabled_s 
+FROM users 
+WHERE users.name = %(name)s::VARCHAR
+
+-- name: users
+SELECT users.no, users.name, users.created_s, users.disabled_s 
+FROM users ORDER BY users.name
+
+-- name: has_users
+SELECT users.no 
+FROM users 
+ LIMIT 1
+
+-- name: put_disabled
+UPDATE users SET disabled_s=%(disabled_s)s WHERE users.name = %(name)s::VARCHAR RETURNING users.no
+
+-- name: join_group
+INSERT INTO group_members (name, "user") VALUES (%(group)s::VARCHAR, %(user)s::INTEGER) ON CONFLICT DO NOTHING RETURNING group_members."user"
+
+-- name: leave_group
+DELETE FROM group_members WHERE group_members.name = %(group)s::VARCHAR AND group_members."user" = %(user)s::INTEGER RETURNING group_members."user"
+
+-- name: groups
+SELECT group_members.name AS group_name, group_members."user" 
+FROM group_members ORDER BY group_members.name
+
+-- name: grant
+INSERT INTO memberships (project, member, role) VALUES (%(project)s::INTEGER, %(member)s::VARCHAR, %(role)s::SMALLINT) ON CONFLICT (project, member) DO UPDATE SET role = excluded.role
+
+-- name: end_membership
+DELETE FROM memberships WHERE memberships.project = %(project)s::INTEGER AND memberships.member = %(member)s::VARCHAR RETURNING memberships.member
+
+-- name: memberships
+SELECT memberships.member, memberships.role, projects.name AS project_name 
+FROM memberships LEFT OUTER JOIN projects ON projects.no = memberships.project ORDER BY memberships.project, memberships.member
+
+-- name: roles_of_user
+SELECT memberships.member, memberships.role, projects.name AS project_name 
+FROM memberships LEFT OUTER JOIN projects ON projects.no = memberships.project 
+WHERE memberships.member = %(name)s::VARCHAR OR memberships.member IN (SELECT '@' || group_members.name AS anon_1 
+FROM group_members 
+WHERE group_members."user" = %(user)s::INTEGER)
+
+-- name: add_token
+INSERT INTO tokens (prefix, digest, "user", project, role, about, created_s, expires_s) VALUES (%(prefix)s::VARCHAR, %(digest)s, %(user)s::INTEGER, %(project)s::INTEGER, %(role)s::SMALLINT, %(about)s::VARCHAR, %(created_s)s, %(expires_s)s)
+
+-- name: token
+SELECT tokens.prefix, tokens.digest, tokens.role, tokens.about, tokens.created_s, tokens.expires_s, tokens.revoked_s, tokens.used_s, projects.name AS project_name, users.name AS user_name, users.no AS user_no, users.disabled_s 
+FROM tokens LEFT OUTER JOIN projects ON projects.no = tokens.project JOIN users ON users.no = tokens."user" 
+WHERE tokens.prefix = %(prefix)s::VARCHAR
+
+-- name: tokens
+SELECT tokens.prefix, tokens.digest, tokens.role, tokens.about, tokens.created_s, tokens.expires_s, tokens.revoked_s, tokens.used_s, projects.name AS project_name, users.name AS user_name, users.no AS user_no, users.disabled_s 
+FROM tokens LEFT OUTER JOIN projects ON projects.no = tokens.project JOIN users ON users.no = tokens."user" ORDER BY tokens.created_s, tokens.prefix
+
+-- name: revoke_token
+UPDATE tokens SET revoked_s=%(now_s)s WHERE tokens.prefix = %(prefix)s::VARCHAR AND tokens.revoked_s IS NULL
+
+-- name: use_token
+UPDATE tokens SET used_s=%(now_s)s WHERE tokens.prefix = %(prefix)s::VARCHAR
+
+-- name: admin_tokens
+SELECT tokens.prefix, tokens.digest, tokens.role, tokens.about, tokens.created_s, tokens.expires_s, tokens.revoked_s, tokens.used_s, projects.name AS project_name, users.name AS user_name, users.no AS user_no, users.disabled_s 
+FROM tokens LEFT OUTER JOIN projects ON projects.no = tokens.project JOIN users ON users.no = tokens."user" 
+WHERE tokens.project = 0 AND tokens.role = %(role)s::SMALLINT AND tokens.revoked_s IS NULL AND tokens.expires_s > %(now_s)s AND users.disabled_s IS NULL
+
+-- name: add_decision
+INSERT INTO decisions (time_s, last_s, count, actor, token, address, action, target, allowed, reason) VALUES (%(time_s)s, %(last_s)s, %(count)s::INTEGER, %(actor)s::VARCHAR, %(token)s::VARCHAR, %(address)s::VARCHAR, %(action)s::VARCHAR, %(target)s::VARCHAR, %(allowed)s::SMALLINT, %(reason)s::VARCHAR) RETURNING decisions.no
+
+-- name: newest_decisions
+SELECT decisions.no, decisions.time_s, decisions.last_s, decisions.count, decisions.actor, decisions.token, decisions.address, decisions.action, decisions.target, decisions.allowed, decisions.reason 
+FROM decisions 
+WHERE decisions.no < %(before_no)s::INTEGER AND decisions.last_s >= %(since_s)s AND decisions.allowed <= %(most_allowed)s::SMALLINT AND (%(actor)s = '' OR decisions.actor = %(actor)s::VARCHAR) ORDER BY decisions.no DESC 
+ LIMIT %(most)s
+
+-- name: forget_decisions
+DELETE FROM decisions WHERE decisions.last_s < %(before_s)s
+
 -- name: unindexed
 SELECT runs.id, runs.no, runs.placed_s 
 FROM runs 
@@ -1126,21 +1375,26 @@ FROM events JOIN runs ON runs.no = events.run JOIN words AS kind ON kind.id = ev
 WHERE kind.word IN ({kinds}) AND (events.data LIKE '%%' || %(part)s::VARCHAR || '%%') ORDER BY events.seq
 
 -- name: list_newest
-SELECT runs.no, runs.id, descriptors.name, runs.status, runs.cause, engine.word AS engine, runs.created_s, runs.placed_s, runs.ended_s, runs.reason, family.word AS family, descriptors.labels, descriptors.subject, runs.cell, runs.overrides, runs.cost, runs.currency 
-FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family 
+SELECT runs.no, runs.id, descriptors.name, runs.status, runs.cause, engine.word AS engine, runs.created_s, runs.placed_s, runs.ended_s, runs.reason, family.word AS family, descriptors.labels, descriptors.subject, runs.cell, runs.overrides, runs.cost, runs.currency, projects.name AS project 
+FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS engine ON engine.id = runs.engine JOIN projects ON projects.no = runs.project LEFT OUTER JOIN words AS family ON family.id = runs.family 
 WHERE runs.no IN (SELECT runs.no 
 FROM runs ORDER BY runs.created_s DESC, runs.no DESC 
  LIMIT %(most)s) ORDER BY runs.created_s DESC, runs.no DESC
 
 -- name: list_oldest
-SELECT runs.no, runs.id, descriptors.name, runs.status, runs.cause, engine.word AS engine, runs.created_s, runs.placed_s, runs.ended_s, runs.reason, family.word AS family, descriptors.labels, descriptors.subject, runs.cell, runs.overrides, runs.cost, runs.currency 
-FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family 
+SELECT runs.no, runs.id, descriptors.name, runs.status, runs.cause, engine.word AS engine, runs.created_s, runs.placed_s, runs.ended_s, runs.reason, family.word AS family, descriptors.labels, descriptors.subject, runs.cell, runs.overrides, runs.cost, runs.currency, projects.name AS project 
+FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS engine ON engine.id = runs.engine JOIN projects ON projects.no = runs.project LEFT OUTER JOIN words AS family ON family.id = runs.family 
 WHERE runs.no IN (SELECT runs.no 
 FROM runs ORDER BY runs.created_s, runs.no 
  LIMIT %(most)s) ORDER BY runs.created_s, runs.no
 
 -- name: where_ids
 runs.id IN ({ids})
+
+-- name: where_projects
+runs.project IN (SELECT projects.no 
+FROM projects 
+WHERE projects.name IN ({projects}))
 
 -- name: where_statuses
 runs.status IN ({statuses})

@@ -4,6 +4,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, bindparam, func, literal_column, or_, select
 
+from anubis.store.sql.access_tables import projects
 from anubis.store.sql.database import list_token
 from anubis.store.sql.schema import alerts, descriptors, events, labels, metrics, points, runs, words
 
@@ -81,9 +82,11 @@ def listing(*, newest_first: bool) -> Select[Any]:
             runs.c.overrides,
             runs.c.cost,
             runs.c.currency,
+            projects.c.name.label("project"),
         )
         .join_from(runs, descriptors, descriptors.c.id == runs.c.descriptor)
         .join(_engine, _engine.c.id == runs.c.engine)
+        .join(projects, projects.c.no == runs.c.project)
         .outerjoin(_family, _family.c.id == runs.c.family)
         .where(runs.c.no.in_(chosen))
         .order_by(*order)
@@ -98,6 +101,7 @@ def conditions() -> dict[str, ColumnElement[bool]]:
     word = select(words.c.id)
     return {
         "ids": among(runs.c.id, "ids"),
+        "projects": runs.c.project.in_(select(projects.c.no).where(among(projects.c.name, "projects"))),
         "statuses": among(runs.c.status, "statuses"),
         "name": runs.c.descriptor.in_(select(descriptors.c.id).where(descriptors.c.name == given("name"))),
         "subject": runs.c.descriptor.in_(

@@ -138,9 +138,12 @@ runs = Table(
     Column("phase_s", Double),
     Column("cost", Double),  # NULL: unknown, or none
     Column("currency", Text),  # NULL: no attempt has ended; empty: the cost is unknown
+    Column("project", Integer, nullable=False, server_default="1"),  # projects
+    Column("turn", Double),  # see claims; NULL: it was never leased to start, or the lease was released
     Column("needs", Text),  # ids, JSON; NULL: none
     Column("indexed", SmallInteger),  # 1: its output is in log_chunks; NULL: not yet
     Index("runs_created", "created_s"),
+    Index("runs_project", "project", "created_s"),
 )
 _measured = text("series IS NOT NULL")
 #: The newest runs of a series, from the index alone.
@@ -156,11 +159,14 @@ Index("runs_waiting", runs.c.no, sqlite_where=_waiting, postgresql_where=_waitin
 _unfinished = text(f"status < {FIRST_FINAL}")
 Index(
     "runs_ready",
+    runs.c.project,
     runs.c.priority.desc(),
     runs.c.ready_s,
     sqlite_where=_unfinished,
     postgresql_where=_unfinished,
 )
+_leased = text("turn IS NOT NULL")
+Index("runs_turn", runs.c.project, runs.c.turn, sqlite_where=_leased, postgresql_where=_leased)
 _unindexed = text(f"status >= {FIRST_FINAL} AND indexed IS NULL")
 Index("runs_unindexed", runs.c.no, sqlite_where=_unindexed, postgresql_where=_unindexed)
 for _column in (runs.c.family, runs.c.parent):

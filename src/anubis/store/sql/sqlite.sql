@@ -22,6 +22,20 @@ CREATE TABLE assignments (
 	PRIMARY KEY (run, attempt)
 );
 
+CREATE TABLE decisions (
+	no INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	time_s DOUBLE NOT NULL, 
+	last_s DOUBLE NOT NULL, 
+	count INTEGER NOT NULL, 
+	actor TEXT NOT NULL, 
+	token TEXT NOT NULL, 
+	address TEXT NOT NULL, 
+	action TEXT NOT NULL, 
+	target TEXT NOT NULL, 
+	allowed SMALLINT NOT NULL, 
+	reason TEXT NOT NULL
+);
+
 CREATE TABLE descriptors (
 	id INTEGER NOT NULL, 
 	digest BLOB NOT NULL, 
@@ -38,6 +52,12 @@ CREATE TABLE event_count (
 	seq BIGINT NOT NULL
 );
 
+CREATE TABLE group_members (
+	name TEXT NOT NULL, 
+	user INTEGER NOT NULL, 
+	CONSTRAINT group_members_pk PRIMARY KEY (name, user)
+);
+
 CREATE TABLE joined_workers (
 	name TEXT NOT NULL, 
 	token TEXT, 
@@ -49,12 +69,29 @@ CREATE TABLE joined_workers (
 	UNIQUE (token)
 );
 
+CREATE TABLE memberships (
+	project INTEGER NOT NULL, 
+	member TEXT NOT NULL, 
+	role SMALLINT NOT NULL, 
+	CONSTRAINT memberships_pk PRIMARY KEY (project, member)
+);
+
 CREATE TABLE metrics (
 	id INTEGER NOT NULL, 
 	name TEXT NOT NULL, 
 	units TEXT NOT NULL, 
 	PRIMARY KEY (id), 
 	UNIQUE (name, units)
+);
+
+CREATE TABLE projects (
+	no INTEGER NOT NULL, 
+	name TEXT NOT NULL, 
+	created_s DOUBLE NOT NULL, 
+	weight DOUBLE DEFAULT '1' NOT NULL, 
+	max_running INTEGER, 
+	PRIMARY KEY (no), 
+	UNIQUE (name)
 );
 
 CREATE TABLE removed_events (
@@ -100,6 +137,8 @@ CREATE TABLE runs (
 	phase_s DOUBLE, 
 	cost DOUBLE, 
 	currency TEXT, 
+	project INTEGER DEFAULT '1' NOT NULL, 
+	turn DOUBLE, 
 	needs TEXT, 
 	"indexed" SMALLINT, 
 	PRIMARY KEY (no), 
@@ -182,10 +221,33 @@ CREATE TABLE texts (
 	UNIQUE (digest)
 );
 
+CREATE TABLE tokens (
+	prefix VARCHAR(12) NOT NULL, 
+	digest BLOB NOT NULL, 
+	user INTEGER NOT NULL, 
+	project INTEGER NOT NULL, 
+	role SMALLINT NOT NULL, 
+	about TEXT NOT NULL, 
+	created_s DOUBLE NOT NULL, 
+	expires_s DOUBLE NOT NULL, 
+	revoked_s DOUBLE, 
+	used_s DOUBLE, 
+	PRIMARY KEY (prefix)
+);
+
 CREATE TABLE triggers (
 	name TEXT NOT NULL, 
 	body BLOB NOT NULL, 
 	PRIMARY KEY (name)
+);
+
+CREATE TABLE users (
+	no INTEGER NOT NULL, 
+	name TEXT NOT NULL, 
+	created_s DOUBLE NOT NULL, 
+	disabled_s DOUBLE, 
+	PRIMARY KEY (no), 
+	UNIQUE (name)
 );
 
 CREATE TABLE words (
@@ -332,6 +394,8 @@ CREATE INDEX alerts_opened ON alerts (opened_s);
 
 CREATE INDEX assignments_open ON assignments (is_open, worker);
 
+CREATE INDEX decisions_time ON decisions (time_s);
+
 CREATE INDEX descriptors_name ON descriptors (name);
 
 CREATE INDEX runs_created ON runs (created_s);
@@ -340,9 +404,13 @@ CREATE INDEX runs_family ON runs (family) WHERE family IS NOT NULL;
 
 CREATE INDEX runs_parent ON runs (parent) WHERE parent IS NOT NULL;
 
-CREATE INDEX runs_ready ON runs (priority DESC, ready_s) WHERE status < 100;
+CREATE INDEX runs_project ON runs (project, created_s);
+
+CREATE INDEX runs_ready ON runs (project, priority DESC, ready_s) WHERE status < 100;
 
 CREATE INDEX runs_series ON runs (series, coalesce(order_s, created_s)) WHERE series IS NOT NULL;
+
+CREATE INDEX runs_turn ON runs (project, turn) WHERE turn IS NOT NULL;
 
 CREATE INDEX runs_unindexed ON runs (no) WHERE status >= 100 AND indexed IS NULL;
 
@@ -436,7 +504,7 @@ FROM runs
 WHERE runs.id IN ({ids}) AND runs.status >= 100
 
 -- name: add_run
-INSERT INTO runs (id, descriptor, text, client, engine, folder, family, parent, status, cause, cancel, priority, attempt, created_s, due_s, order_s, placed_s, ended_s, reason, placement, ready_s, cell, session, overrides, series, phase, phase_s, cost, currency, needs) VALUES (:id, :descriptor, :text, :client, :engine, :folder, :family, :parent, :status, :cause, :cancel, :priority, :attempt, :created_s, :due_s, :order_s, :placed_s, :ended_s, :reason, :placement, :ready_s, :cell, :session, :overrides, :series, :phase, :phase_s, :cost, :currency, :needs) ON CONFLICT DO NOTHING
+INSERT INTO runs (id, descriptor, text, client, engine, folder, family, parent, status, cause, cancel, priority, attempt, created_s, due_s, order_s, placed_s, ended_s, reason, placement, ready_s, cell, session, overrides, series, phase, phase_s, cost, currency, project, needs) VALUES (:id, :descriptor, :text, :client, :engine, :folder, :family, :parent, :status, :cause, :cancel, :priority, :attempt, :created_s, :due_s, :order_s, :placed_s, :ended_s, :reason, :placement, :ready_s, :cell, :session, :overrides, :series, :phase, :phase_s, :cost, :currency, :project, :needs) ON CONFLICT DO NOTHING
 
 -- name: count_events
 UPDATE event_count SET seq=(event_count.seq + :count) RETURNING seq
@@ -447,31 +515,65 @@ FROM runs
 WHERE runs.id = :run_id), :kind, :actor, :time_s, :message, :data)
 
 -- name: claim
-WITH ready AS 
-(SELECT runs.no AS no 
-FROM runs 
-WHERE runs.status < 100 AND (runs.ready_s <= :now_s OR runs.ready_s > :latest_lease_s) AND (runs.due_s <= :now_s OR runs.due_s > :latest_s) ORDER BY runs.priority DESC, runs.ready_s, runs.no
+WITH turns AS 
+(SELECT projects.no AS no, (SELECT max(leased.turn) AS max_1 
+FROM runs AS leased 
+WHERE leased.project = projects.no AND leased.turn IS NOT NULL) AS own 
+FROM projects), 
+lanes AS 
+(SELECT projects.no AS project, projects.weight AS weight, CASE WHEN (turns.own >= (SELECT coalesce(max(turns.own), 0) AS coalesce_1 
+FROM turns) - 1 / (projects.weight + 0.0)) THEN turns.own ELSE (SELECT coalesce(max(turns.own), 0) AS coalesce_1 
+FROM turns) - 1 / (projects.weight + 0.0) END AS turn, CASE WHEN (projects.max_running IS NULL) THEN NULL ELSE projects.max_running - (SELECT count(*) AS count_1 
+FROM runs AS leased 
+WHERE leased.project = projects.no AND leased.status < 100 AND (leased.status >= 3 OR leased.holder IS NOT NULL AND NOT (leased.ready_s <= :now_s OR leased.ready_s > :latest_lease_s))) END AS room 
+FROM projects JOIN turns ON turns.no = projects.no), 
+candidates AS 
+(SELECT runs.no AS no, CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END AS queued, sum(CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END) OVER (PARTITION BY runs.project ORDER BY runs.priority DESC, runs.due_s, runs.no ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS place, lanes.room AS room, lanes.turn + sum(CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END) OVER (PARTITION BY runs.project ORDER BY runs.priority DESC, runs.due_s, runs.no ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) / (lanes.weight + 0.0) AS turn 
+FROM lanes JOIN runs ON runs.no IN (SELECT waiting.no 
+FROM runs AS waiting 
+WHERE waiting.project = lanes.project AND waiting.status < 100 AND (waiting.ready_s <= :now_s OR waiting.ready_s > :latest_lease_s) AND (waiting.due_s <= :now_s OR waiting.due_s > :latest_s) ORDER BY waiting.priority DESC, waiting.ready_s, waiting.no
+ LIMIT :most OFFSET 0)), 
+ready AS 
+(SELECT runs.no AS no, candidates.queued AS queued, candidates.turn AS turn 
+FROM candidates JOIN runs ON runs.no = candidates.no 
+WHERE runs.status < 100 AND (runs.ready_s <= :now_s OR runs.ready_s > :latest_lease_s) AND (runs.due_s <= :now_s OR runs.due_s > :latest_s) AND (candidates.queued = 0 OR candidates.room IS NULL OR candidates.place <= candidates.room) ORDER BY candidates.queued, candidates.turn, runs.priority DESC, runs.ready_s, runs.no
  LIMIT :most OFFSET 0)
- UPDATE runs SET holder=:owner, ready_s=:until_s WHERE runs.no IN (SELECT ready.no 
-FROM ready) RETURNING no
+ UPDATE runs SET holder=:owner, ready_s=:until_s, turn=CASE WHEN (ready.queued = 1) THEN ready.turn ELSE runs.turn END FROM ready WHERE runs.no = ready.no RETURNING no
 
 -- name: claim_without
-WITH ready AS 
-(SELECT runs.no AS no 
-FROM runs 
-WHERE runs.status < 100 AND (runs.ready_s <= :now_s OR runs.ready_s > :latest_lease_s) AND (runs.due_s <= :now_s OR runs.due_s > :latest_s) AND NOT (runs.engine IN ({engines})) ORDER BY runs.priority DESC, runs.ready_s, runs.no
+WITH turns AS 
+(SELECT projects.no AS no, (SELECT max(leased.turn) AS max_1 
+FROM runs AS leased 
+WHERE leased.project = projects.no AND leased.turn IS NOT NULL) AS own 
+FROM projects), 
+lanes AS 
+(SELECT projects.no AS project, projects.weight AS weight, CASE WHEN (turns.own >= (SELECT coalesce(max(turns.own), 0) AS coalesce_1 
+FROM turns) - 1 / (projects.weight + 0.0)) THEN turns.own ELSE (SELECT coalesce(max(turns.own), 0) AS coalesce_1 
+FROM turns) - 1 / (projects.weight + 0.0) END AS turn, CASE WHEN (projects.max_running IS NULL) THEN NULL ELSE projects.max_running - (SELECT count(*) AS count_1 
+FROM runs AS leased 
+WHERE leased.project = projects.no AND leased.status < 100 AND (leased.status >= 3 OR leased.holder IS NOT NULL AND NOT (leased.ready_s <= :now_s OR leased.ready_s > :latest_lease_s))) END AS room 
+FROM projects JOIN turns ON turns.no = projects.no), 
+candidates AS 
+(SELECT runs.no AS no, CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END AS queued, sum(CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END) OVER (PARTITION BY runs.project ORDER BY runs.priority DESC, runs.due_s, runs.no ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS place, lanes.room AS room, lanes.turn + sum(CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END) OVER (PARTITION BY runs.project ORDER BY runs.priority DESC, runs.due_s, runs.no ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) / (lanes.weight + 0.0) AS turn 
+FROM lanes JOIN runs ON runs.no IN (SELECT waiting.no 
+FROM runs AS waiting 
+WHERE waiting.project = lanes.project AND waiting.status < 100 AND (waiting.ready_s <= :now_s OR waiting.ready_s > :latest_lease_s) AND (waiting.due_s <= :now_s OR waiting.due_s > :latest_s) AND NOT (waiting.engine IN ({engines})) ORDER BY waiting.priority DESC, waiting.ready_s, waiting.no
+ LIMIT :most OFFSET 0)), 
+ready AS 
+(SELECT runs.no AS no, candidates.queued AS queued, candidates.turn AS turn 
+FROM candidates JOIN runs ON runs.no = candidates.no 
+WHERE runs.status < 100 AND (runs.ready_s <= :now_s OR runs.ready_s > :latest_lease_s) AND (runs.due_s <= :now_s OR runs.due_s > :latest_s) AND (candidates.queued = 0 OR candidates.room IS NULL OR candidates.place <= candidates.room) ORDER BY candidates.queued, candidates.turn, runs.priority DESC, runs.ready_s, runs.no
  LIMIT :most OFFSET 0)
- UPDATE runs SET holder=:owner, ready_s=:until_s WHERE runs.no IN (SELECT ready.no 
-FROM ready) RETURNING no
+ UPDATE runs SET holder=:owner, ready_s=:until_s, turn=CASE WHEN (ready.queued = 1) THEN ready.turn ELSE runs.turn END FROM ready WHERE runs.no = ready.no RETURNING no
 
 -- name: renew
 UPDATE runs SET ready_s=:until_s WHERE runs.status < 100 AND runs.holder = :owner AND runs.id IN ({ids}) RETURNING id, cancel
 
 -- name: release
-UPDATE runs SET holder=NULL, ready_s=runs.due_s WHERE runs.status < 100 AND runs.holder = :owner AND runs.id IN ({ids}) RETURNING id
+UPDATE runs SET holder=NULL, ready_s=runs.due_s, turn=CASE WHEN (runs.status < 3) THEN NULL ELSE runs.turn END WHERE runs.status < 100 AND runs.holder = :owner AND runs.id IN ({ids}) RETURNING id
 
 -- name: release_all
-UPDATE runs SET holder=NULL, ready_s=runs.due_s WHERE runs.status < 100 AND runs.holder = :owner RETURNING id
+UPDATE runs SET holder=NULL, ready_s=runs.due_s, turn=CASE WHEN (runs.status < 3) THEN NULL ELSE runs.turn END WHERE runs.status < 100 AND runs.holder = :owner RETURNING id
 
 -- name: owners
 SELECT DISTINCT runs.holder 
@@ -498,14 +600,20 @@ UPDATE runs SET status=:status, cause=:cause, attempt=:attempt, due_s=:due_s, pl
 UPDATE runs SET cancel=1, due_s=runs.created_s, ready_s=CASE WHEN (runs.holder IS NULL) THEN runs.created_s ELSE runs.ready_s END WHERE runs.status < 100 AND runs.cancel = 0 AND runs.id IN ({ids}) RETURNING id
 
 -- name: claimed
-SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides, runs.phase, runs.phase_s, runs.cost, runs.currency, runs.needs 
-FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS series_key ON series_key.id = descriptors.series_key JOIN words AS client ON client.id = runs.client JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family LEFT OUTER JOIN words AS folder ON folder.id = runs.folder 
+SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides, runs.phase, runs.phase_s, runs.cost, runs.currency, projects.name AS project, runs.needs, runs.turn 
+FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS series_key ON series_key.id = descriptors.series_key JOIN words AS client ON client.id = runs.client JOIN words AS engine ON engine.id = runs.engine JOIN projects ON projects.no = runs.project LEFT OUTER JOIN words AS family ON family.id = runs.family LEFT OUTER JOIN words AS folder ON folder.id = runs.folder 
 WHERE runs.no IN ({numbers}) ORDER BY runs.priority DESC, runs.due_s, runs.no
 
 -- name: get
-SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides, runs.phase, runs.phase_s, runs.cost, runs.currency, runs.needs 
-FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS series_key ON series_key.id = descriptors.series_key JOIN words AS client ON client.id = runs.client JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family LEFT OUTER JOIN words AS folder ON folder.id = runs.folder 
+SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides, runs.phase, runs.phase_s, runs.cost, runs.currency, projects.name AS project, runs.needs 
+FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS series_key ON series_key.id = descriptors.series_key JOIN words AS client ON client.id = runs.client JOIN words AS engine ON engine.id = runs.engine JOIN projects ON projects.no = runs.project LEFT OUTER JOIN words AS family ON family.id = runs.family LEFT OUTER JOIN words AS folder ON folder.id = runs.folder 
 WHERE runs.id BETWEEN :low AND :high ORDER BY runs.id
+ LIMIT :most OFFSET 0
+
+-- name: get_within
+SELECT runs.id, descriptors.body, descriptors.digest, series_key.word AS series_key, client.word AS client, engine.word AS engine, runs.status, runs.created_s, runs.due_s, family.word AS family, runs.parent, runs.attempt, runs.placement, runs.reason, runs.cause, runs.placed_s, runs.ended_s, runs.cancel, folder.word AS folder, runs.order_s, runs.cell, runs.overrides, runs.phase, runs.phase_s, runs.cost, runs.currency, projects.name AS project, runs.needs 
+FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS series_key ON series_key.id = descriptors.series_key JOIN words AS client ON client.id = runs.client JOIN words AS engine ON engine.id = runs.engine JOIN projects ON projects.no = runs.project LEFT OUTER JOIN words AS family ON family.id = runs.family LEFT OUTER JOIN words AS folder ON folder.id = runs.folder 
+WHERE runs.id BETWEEN :low AND :high AND projects.name IN ({projects}) ORDER BY runs.id
  LIMIT :most OFFSET 0
 
 -- name: neighbours
@@ -539,6 +647,38 @@ WHERE points.metric = metrics.id)
 SELECT DISTINCT labels.name, labels.value 
 FROM labels
 
+-- name: benchmark_names_within
+SELECT DISTINCT descriptors.name 
+FROM descriptors 
+WHERE descriptors.id IN (SELECT runs.descriptor 
+FROM runs 
+WHERE runs.project IN (SELECT projects.no 
+FROM projects 
+WHERE projects.name IN ({projects})))
+
+-- name: metric_names_within
+SELECT DISTINCT metrics.name 
+FROM metrics JOIN points ON points.metric = metrics.id JOIN runs ON runs.no = points.run 
+WHERE runs.project IN (SELECT projects.no 
+FROM projects 
+WHERE projects.name IN ({projects}))
+
+-- name: label_names_within
+SELECT DISTINCT labels.name, labels.value 
+FROM labels 
+WHERE labels.descriptor IN (SELECT runs.descriptor 
+FROM runs 
+WHERE runs.project IN (SELECT projects.no 
+FROM projects 
+WHERE projects.name IN ({projects})))
+
+-- name: among_projects
+SELECT runs.id 
+FROM runs 
+WHERE runs.id IN ({ids}) AND runs.project IN (SELECT projects.no 
+FROM projects 
+WHERE projects.name IN ({projects}))
+
 -- name: next_ready
 SELECT min(runs.ready_s) AS ready_s 
 FROM runs 
@@ -553,6 +693,14 @@ WHERE runs.status < 100
 SELECT events.seq, runs.id, kind.word AS kind, events.time_s, events.message, events.data, actor.word AS actor 
 FROM events JOIN runs ON runs.no = events.run JOIN words AS kind ON kind.id = events.kind LEFT OUTER JOIN words AS actor ON actor.id = events.actor 
 WHERE events.seq > :after_seq ORDER BY events.seq
+ LIMIT :most OFFSET 0
+
+-- name: events_within
+SELECT events.seq, runs.id, kind.word AS kind, events.time_s, events.message, events.data, actor.word AS actor 
+FROM events JOIN runs ON runs.no = events.run JOIN words AS kind ON kind.id = events.kind LEFT OUTER JOIN words AS actor ON actor.id = events.actor 
+WHERE events.seq > :after_seq AND runs.project IN (SELECT projects.no 
+FROM projects 
+WHERE projects.name IN ({projects})) ORDER BY events.seq
  LIMIT :most OFFSET 0
 
 -- name: events_of_run
@@ -1008,6 +1156,106 @@ WHERE trigger_deliveries."trigger" = :trigger ORDER BY trigger_deliveries.receiv
 -- name: forget_trigger_deliveries
 DELETE FROM trigger_deliveries WHERE trigger_deliveries."trigger" = :trigger AND trigger_deliveries.received_s < :before_s
 
+-- name: first_project
+INSERT INTO projects (name, created_s) VALUES ('default', 0)
+
+-- name: add_project
+INSERT INTO projects (name, created_s) VALUES (:name, :created_s) ON CONFLICT DO NOTHING RETURNING no
+
+-- name: find_projects
+SELECT projects.no, projects.name 
+FROM projects 
+WHERE projects.name IN ({names})
+
+-- name: put_share
+UPDATE projects SET weight=:weight, max_running=:max_running WHERE projects.name = :name RETURNING no
+
+-- name: projects
+SELECT projects.no, projects.name, projects.created_s, projects.weight, projects.max_running 
+FROM projects ORDER BY projects.no
+
+-- name: add_user
+INSERT INTO users (name, created_s) VALUES (:name, :created_s) ON CONFLICT DO NOTHING RETURNING no
+
+-- name: user
+SELECT users.no, users.name, users.created_s, users.disabled_s 
+FROM users 
+WHERE users.name = :name
+
+-- name: users
+SELECT users.no, users.name, users.created_s, users.disabled_s 
+FROM users ORDER BY users.name
+
+-- name: has_users
+SELECT users.no 
+FROM users
+ LIMIT 1 OFFSET 0
+
+-- name: put_disabled
+UPDATE users SET disabled_s=:disabled_s WHERE users.name = :name RETURNING no
+
+-- name: join_group
+INSERT INTO group_members (name, user) VALUES (:group, :user) ON CONFLICT DO NOTHING RETURNING user
+
+-- name: leave_group
+DELETE FROM group_members WHERE group_members.name = :group AND group_members.user = :user RETURNING user
+
+-- name: groups
+SELECT group_members.name AS group_name, group_members.user 
+FROM group_members ORDER BY group_members.name
+
+-- name: grant
+INSERT INTO memberships (project, member, role) VALUES (:project, :member, :role) ON CONFLICT (project, member) DO UPDATE SET role = excluded.role
+
+-- name: end_membership
+DELETE FROM memberships WHERE memberships.project = :project AND memberships.member = :member RETURNING member
+
+-- name: memberships
+SELECT memberships.member, memberships.role, projects.name AS project_name 
+FROM memberships LEFT OUTER JOIN projects ON projects.no = memberships.project ORDER BY memberships.project, memberships.member
+
+-- name: roles_of_user
+SELECT memberships.member, memberships.role, projects.name AS project_name 
+FROM memberships LEFT OUTER JOIN projects ON projects.no = memberships.project 
+WHERE memberships.member = :name OR memberships.member IN (SELECT '@' || group_members.name AS anon_1 
+FROM group_members 
+WHERE group_members.user = :user)
+
+-- name: add_token
+INSERT INTO tokens (prefix, digest, user, project, role, about, created_s, expires_s) VALUES (:prefix, :digest, :user, :project, :role, :about, :created_s, :expires_s)
+
+-- name: token
+SELECT tokens.prefix, tokens.digest, tokens.role, tokens.about, tokens.created_s, tokens.expires_s, tokens.revoked_s, tokens.used_s, projects.name AS project_name, users.name AS user_name, users.no AS user_no, users.disabled_s 
+FROM tokens LEFT OUTER JOIN projects ON projects.no = tokens.project JOIN users ON users.no = tokens.user 
+WHERE tokens.prefix = :prefix
+
+-- name: tokens
+SELECT tokens.prefix, tokens.digest, tokens.role, tokens.about, tokens.created_s, tokens.expires_s, tokens.revoked_s, tokens.used_s, projects.name AS project_name, users.name AS user_name, users.no AS user_no, users.disabled_s 
+FROM tokens LEFT OUTER JOIN projects ON projects.no = tokens.project JOIN users ON users.no = tokens.user ORDER BY tokens.created_s, tokens.prefix
+
+-- name: revoke_token
+UPDATE tokens SET revoked_s=:now_s WHERE tokens.prefix = :prefix AND tokens.revoked_s IS NULL
+
+-- name: use_token
+UPDATE tokens SET used_s=:now_s WHERE tokens.prefix = :prefix
+
+-- name: admin_tokens
+SELECT tokens.prefix, tokens.digest, tokens.role, tokens.about, tokens.created_s, tokens.expires_s, tokens.revoked_s, tokens.used_s, projects.name AS project_name, users.name AS user_name, users.no AS user_no, users.disabled_s 
+FROM tokens LEFT OUTER JOIN projects ON projects.no = tokens.project JOIN users ON users.no = tokens.user 
+WHERE tokens.project = 0 AND tokens.role = :role AND tokens.revoked_s IS NULL AND tokens.expires_s > :now_s AND users.disabled_s IS NULL
+
+-- name: add_decision
+INSERT INTO decisions (time_s, last_s, count, actor, token, address, action, target, allowed, reason) VALUES (:time_s, :last_s, :count, :actor, :token, :address, :action, :target, :allowed, :reason)
+
+-- name: newest_decisions
+SELECT decisions.no, decisions.time_s, decisions.last_s, decisions.count, decisions.actor, decisions.token, decisions.address, decisions.action, decisions.target, decisions.allowed, decisions.reason 
+FROM decisions 
+WHERE decisions.no < :before_no AND decisions.last_s >= :since_s AND decisions.allowed <= :most_allowed AND (:actor = '' OR decisions.actor = :actor) ORDER BY decisions.no DESC
+ LIMIT :most OFFSET 0
+
+-- name: forget_decisions
+DELETE FROM decisions WHERE decisions.last_s < :before_s
+
 -- name: unindexed
 SELECT runs.id, runs.no, runs.placed_s 
 FROM runs 
@@ -1128,21 +1376,26 @@ FROM events JOIN runs ON runs.no = events.run JOIN words AS kind ON kind.id = ev
 WHERE kind.word IN ({kinds}) AND (events.data LIKE '%' || :part || '%') ORDER BY events.seq
 
 -- name: list_newest
-SELECT runs.no, runs.id, descriptors.name, runs.status, runs.cause, engine.word AS engine, runs.created_s, runs.placed_s, runs.ended_s, runs.reason, family.word AS family, descriptors.labels, descriptors.subject, runs.cell, runs.overrides, runs.cost, runs.currency 
-FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family 
+SELECT runs.no, runs.id, descriptors.name, runs.status, runs.cause, engine.word AS engine, runs.created_s, runs.placed_s, runs.ended_s, runs.reason, family.word AS family, descriptors.labels, descriptors.subject, runs.cell, runs.overrides, runs.cost, runs.currency, projects.name AS project 
+FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS engine ON engine.id = runs.engine JOIN projects ON projects.no = runs.project LEFT OUTER JOIN words AS family ON family.id = runs.family 
 WHERE runs.no IN (SELECT runs.no 
 FROM runs ORDER BY runs.created_s DESC, runs.no DESC
  LIMIT :most OFFSET 0) ORDER BY runs.created_s DESC, runs.no DESC
 
 -- name: list_oldest
-SELECT runs.no, runs.id, descriptors.name, runs.status, runs.cause, engine.word AS engine, runs.created_s, runs.placed_s, runs.ended_s, runs.reason, family.word AS family, descriptors.labels, descriptors.subject, runs.cell, runs.overrides, runs.cost, runs.currency 
-FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS engine ON engine.id = runs.engine LEFT OUTER JOIN words AS family ON family.id = runs.family 
+SELECT runs.no, runs.id, descriptors.name, runs.status, runs.cause, engine.word AS engine, runs.created_s, runs.placed_s, runs.ended_s, runs.reason, family.word AS family, descriptors.labels, descriptors.subject, runs.cell, runs.overrides, runs.cost, runs.currency, projects.name AS project 
+FROM runs JOIN descriptors ON descriptors.id = runs.descriptor JOIN words AS engine ON engine.id = runs.engine JOIN projects ON projects.no = runs.project LEFT OUTER JOIN words AS family ON family.id = runs.family 
 WHERE runs.no IN (SELECT runs.no 
 FROM runs ORDER BY runs.created_s, runs.no
  LIMIT :most OFFSET 0) ORDER BY runs.created_s, runs.no
 
 -- name: where_ids
 runs.id IN ({ids})
+
+-- name: where_projects
+runs.project IN (SELECT projects.no 
+FROM projects 
+WHERE projects.name IN ({projects}))
 
 -- name: where_statuses
 runs.status IN ({statuses})

@@ -12,19 +12,18 @@ from sqlalchemy import (
     ScalarSelect,
     Select,
     and_,
-    case,
     delete,
     func,
     insert,
     literal_column,
-    not_,
-    null,
     or_,
     select,
     update,
 )
 
 from anubis.store.sql import (
+    access,
+    claims,
     joined,
     logs,
     outbox,
@@ -33,6 +32,7 @@ from anubis.store.sql import (
     submissions,
     suites,
 )
+from anubis.store.sql.access_tables import projects
 from anubis.store.sql.codes import FIRST_FINAL
 from anubis.store.sql.queries import among, event_rows, given
 from anubis.store.sql.schema import (
@@ -69,7 +69,7 @@ def statements(upsert: Callable[..., Any]) -> dict[str, Executable]:
     return (
         _dictionaries(upsert)
         | _adding(upsert)
-        | _leases()
+        | claims.statements()
         | _reading()
         | _points()
         | _samples()
@@ -79,6 +79,7 @@ def statements(upsert: Callable[..., Any]) -> dict[str, Executable]:
         | sink_statements.statements(upsert)
         | submissions.statements(upsert)
         | suites.statements(upsert)
+        | access.statements(upsert)
         | logs.statements()
         | joined.statements(upsert)
     )
@@ -109,7 +110,7 @@ def _dictionaries(upsert: Callable[..., Any]) -> dict[str, Executable]:
 
 
 def _adding(upsert: Callable[..., Any]) -> dict[str, Executable]:
-    run_columns = [column.name for column in runs.c if column.name not in {"no", "holder", "indexed"}]
+    run_columns = [column.name for column in runs.c if column.name not in {"no", "holder", "turn", "indexed"}]
     new = {name: given(name) for name in ("digest", "series_key", "name", "subject", "labels", "body")}
     no = select(runs.c.no).where(runs.c.id == given("run_id")).scalar_subquery()
     return {
@@ -145,66 +146,6 @@ def _adding(upsert: Callable[..., Any]) -> dict[str, Executable]:
     }
 
 
-def _leases() -> dict[str, Executable]:
-    held = and_(_unfinished, runs.c.holder == given("owner"))
-    free = {"holder": null(), "ready_s": runs.c.due_s}
-    is_ready = or_(runs.c.ready_s <= given("now_s"), runs.c.ready_s > given("latest_lease_s"))
-
-    def claim(*conditions: ColumnElement[bool]) -> Executable:
-        is_due = or_(runs.c.due_s <= given("now_s"), runs.c.due_s > given("latest_s"))
-        ready = (
-            select(runs.c.no)
-            .where(_unfinished, is_ready, is_due, *conditions)
-            .order_by(runs.c.priority.desc(), runs.c.ready_s, runs.c.no)
-            .limit(given("most"))
-            .with_for_update(skip_locked=True)
-            .cte("ready")
-        )
-        return (
-            update(runs)
-            .where(runs.c.no.in_(select(ready.c.no)))
-            .values(holder=given("owner"), ready_s=given("until_s"))
-            .returning(runs.c.no)
-        )
-
-    applied = (
-        "status", "cause", "attempt", "due_s", "placed_s", "ended_s", "reason", "placement",
-        "phase", "phase_s", "cost", "currency",
-    )  # fmt: skip
-    written = {name: given(name) for name in applied}
-    return {
-        "claim": claim(),
-        "claim_without": claim(not_(among(runs.c.engine, "engines"))),
-        "renew": update(runs)
-        .where(held, among(runs.c.id, "ids"))
-        .values(ready_s=given("until_s"))
-        .returning(runs.c.id, runs.c.cancel),
-        "release": update(runs).where(held, among(runs.c.id, "ids")).values(free).returning(runs.c.id),
-        "release_all": update(runs).where(held).values(free).returning(runs.c.id),
-        "owners": select(runs.c.holder).where(_unfinished, runs.c.holder.is_not(None)).distinct(),
-        "drivers": select(runs.c.holder)
-        .where(_unfinished, runs.c.holder.is_not(None), not_(is_ready))
-        .distinct(),
-        "cancelled": select(runs.c.id).where(held, runs.c.cancel == literal_column("1")),
-        "apply": update(runs)
-        .where(runs.c.id == given("run_id"), held)
-        .values(written)
-        .returning(runs.c.no, runs.c.cancel),
-        "apply_final": update(runs)
-        .where(runs.c.id == given("run_id"), held)
-        .values(written | {"ready_s": null(), "holder": null()})
-        .returning(runs.c.no, runs.c.cancel),
-        "request_cancel": update(runs)
-        .where(_unfinished, runs.c.cancel == literal_column("0"), among(runs.c.id, "ids"))
-        .values(
-            cancel=literal_column("1"),
-            due_s=runs.c.created_s,
-            ready_s=case((runs.c.holder.is_(None), runs.c.created_s), else_=runs.c.ready_s),
-        )
-        .returning(runs.c.id),
-    }
-
-
 def _run_rows() -> Select[Any]:
     return (
         select(
@@ -234,12 +175,14 @@ def _run_rows() -> Select[Any]:
             runs.c.phase_s,
             runs.c.cost,
             runs.c.currency,
+            projects.c.name.label("project"),
             runs.c.needs,
         )
         .join_from(runs, descriptors, descriptors.c.id == runs.c.descriptor)
         .join(_series_key, _series_key.c.id == descriptors.c.series_key)
         .join(_client, _client.c.id == runs.c.client)
         .join(_engine, _engine.c.id == runs.c.engine)
+        .join(projects, projects.c.no == runs.c.project)
         .outerjoin(_family, _family.c.id == runs.c.family)
         .outerjoin(_folder, _folder.c.id == runs.c.folder)
     )
@@ -247,14 +190,22 @@ def _run_rows() -> Select[Any]:
 
 def _reading() -> dict[str, Executable]:
     some_events = event_rows().where(events.c.seq > given("after_seq")).limit(given("most"))
-    return {
-        "claimed": _run_rows()
-        .where(among(runs.c.no, "numbers"))
-        .order_by(runs.c.priority.desc(), runs.c.due_s, runs.c.no),
-        "get": _run_rows()
+    of_projects = among(projects.c.name, "projects")
+    in_projects = runs.c.project.in_(select(projects.c.no).where(of_projects))
+    described = select(runs.c.descriptor).where(in_projects)
+    one = (
+        _run_rows()
         .where(runs.c.id.between(given("low"), given("high")))
         .order_by(runs.c.id)
-        .limit(given("most")),
+        .limit(given("most"))
+    )
+    return {
+        "claimed": _run_rows()
+        .add_columns(runs.c.turn)
+        .where(among(runs.c.no, "numbers"))
+        .order_by(runs.c.priority.desc(), runs.c.due_s, runs.c.no),
+        "get": one,
+        "get_within": one.where(of_projects),
         "neighbours": select(
             runs.c.id,
             _neighbour(_other.c.id < runs.c.id, _other.c.id.desc()).label("before"),
@@ -268,6 +219,18 @@ def _reading() -> dict[str, Executable]:
         .distinct()
         .where(select(points.c.run).where(points.c.metric == metrics.c.id).correlate(metrics).exists()),
         "label_names": select(labels.c.name, labels.c.value).distinct(),
+        "benchmark_names_within": select(descriptors.c.name)
+        .where(descriptors.c.id.in_(described))
+        .distinct(),
+        "metric_names_within": select(metrics.c.name)
+        .join_from(metrics, points, points.c.metric == metrics.c.id)
+        .join(runs, runs.c.no == points.c.run)
+        .where(in_projects)
+        .distinct(),
+        "label_names_within": select(labels.c.name, labels.c.value)
+        .where(labels.c.descriptor.in_(described))
+        .distinct(),
+        "among_projects": select(runs.c.id).where(among(runs.c.id, "ids"), in_projects),
         "next_ready": select(func.min(runs.c.ready_s).label("ready_s")).where(
             _unfinished,
             runs.c.ready_s > given("now_s"),
@@ -275,6 +238,7 @@ def _reading() -> dict[str, Executable]:
         ),
         "unfinished": select(func.count().label("runs")).select_from(runs).where(_unfinished),
         "events": some_events,
+        "events_within": some_events.where(in_projects),
         "events_of_run": some_events.where(runs.c.id == given("run_id")),
         "remove": delete(runs).where(among(runs.c.no, "numbers")),
         "remove_descriptors": delete(descriptors).where(

@@ -1,10 +1,12 @@
 """The contract of ``Leases`` as tests. A subclass has a fixture ``store`` with ``runs`` and ``points`` in it."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from anubis.model.access.roles import Decision
 from anubis.model.cause import Cause
 from anubis.model.errors import LeaseLostError
 from anubis.model.run import Step
@@ -241,3 +243,84 @@ class ApplyContract:
         assert store.runs.get(run.id) == run
         assert store.points.of([run.id]) == []
         assert store.points.summaries(run.id) == []
+
+
+class ShareContract:
+    """Which queued run is leased next."""
+
+    def test_projects_take_turns(self, store: Any) -> None:
+        make_projects(store, {"a": 1.0, "b": 1.0})
+        many = [a_run(project="a", created_s=NOW_S - 10 + number) for number in range(4)]
+        few = [a_run(project="b", created_s=NOW_S - 2 + number) for number in range(2)]
+        added(store, *many, *few)
+        names = [run.project for run in claimed(store, limit=6)]
+        assert names[:4].count("a") == names[:4].count("b") == 2
+        assert names[4:] == ["a", "a"]
+
+    def test_the_most_urgent_run_of_a_project_takes_its_turn(self, store: Any) -> None:
+        make_projects(store, {"a": 1.0, "b": 1.0})
+        urgent = a_run(a_descriptor(priority=9), project="a")
+        added(store, a_run(project="a", created_s=NOW_S - 9), a_run(project="a", created_s=NOW_S - 8), urgent)
+        added(store, a_run(project="b"))
+        first = claimed(store, limit=2)
+        assert urgent.id in {run.id for run in first}
+        assert {run.project for run in first} == {"a", "b"}
+
+    def test_a_project_without_queued_runs_saves_nothing_up(self, store: Any) -> None:
+        make_projects(store, {"a": 1.0, "b": 1.0})
+        added(store, *(a_run(project="a", created_s=NOW_S - 100 + number) for number in range(30)))
+        claimed(store, limit=20)
+        added(store, *(a_run(project="b", created_s=NOW_S - 50 + number) for number in range(10)))
+        names = [run.project for run in claimed(store, limit=10)]
+        assert names.count("b") in {5, 6}
+
+    def test_a_released_run_costs_no_turn(self, store: Any) -> None:
+        make_projects(store, {"a": 1.0, "b": 1.0})
+        added(store, *(a_run(project="a", created_s=NOW_S - 100 + number) for number in range(5)))
+        for _ in range(5):
+            claimed(store, limit=5)
+            store.leases.release("one")
+        added(store, *(a_run(project="b", created_s=NOW_S - 50 + number) for number in range(5)))
+        names = [run.project for run in claimed(store, limit=4)]
+        assert names.count("a") == 2
+
+    def test_a_run_in_progress_takes_no_turn(self, store: Any) -> None:
+        make_projects(store, {"a": 1.0, "b": 1.0})
+        running = added(store, a_run(project="a"))
+        claimed(store)
+        step = Step(status=Status.WATCH, placement=a_placement(running))
+        store.leases.apply("one", running, step, now_s=NOW_S)
+        for _ in range(5):
+            store.leases.release("one")
+            assert [run.id for run in claimed(store)] == [running.id]
+        store.leases.release("one")
+        queued = [a_run(project=name, created_s=NOW_S - 5 + at) for at, name in enumerate("aabb")]
+        added(store, *queued)
+        found = claimed(store, limit=3)
+        assert running.id in {run.id for run in found}
+        assert {run.project for run in found if run.id != running.id} == {"a", "b"}
+
+    def test_a_project_starts_no_more_runs_than_its_limit(self, store: Any) -> None:
+        make_projects(store, {"a": 1.0}, {"a": 2})
+        added(store, *(a_run(project="a", created_s=NOW_S - 9 + number) for number in range(4)))
+        first, second = claimed(store)
+        assert claimed(store) == []
+        store.leases.apply("one", first, Step(status=Status.WATCH, placement=a_placement(first)), now_s=NOW_S)
+        assert claimed(store) == []
+        store.leases.apply("one", second, Step(status=Status.FAILED, cause=Cause.LOST), now_s=NOW_S)
+        assert len(claimed(store)) == 1
+
+
+def make_projects(
+    store: Any, weights: Mapping[str, float], max_running: Mapping[str, int] | None = None
+) -> None:
+    """Projects with these weights and limits."""
+    limits = dict(max_running or {})
+    if not hasattr(store, "identities"):
+        store.weights.update(weights)
+        store.max_running.update(limits)
+        return
+    by = Decision(time_s=NOW_S, last_s=NOW_S, actor="me", action="", allowed=True)
+    for name, weight in weights.items():
+        store.identities.create_project(name, by=by)
+        store.identities.put_share(name, weight=weight, max_running=limits.get(name), by=by)

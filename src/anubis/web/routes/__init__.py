@@ -2,10 +2,11 @@
 
 from importlib import import_module
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 
-#: Where all routes of this version of the interface begin.
-PREFIX = "/api/v1"
+from anubis.web.access.decision import decided
+from anubis.web.access.policy import PREFIX
+
 #: Modules of this folder with a ``router``, in the order of the reference.
 NOUNS = (
     "runs",
@@ -21,6 +22,7 @@ NOUNS = (
     "triggers",
     "datasets",
     "storage",
+    "access",
     "webhooks",
     "workers",
 )
@@ -29,4 +31,5 @@ NOUNS = (
 def include(app: FastAPI) -> None:
     """Add the routes of every noun."""
     for noun in NOUNS:
-        app.include_router(import_module(f"{__name__}.{noun}").router, prefix=PREFIX)
+        router = import_module(f"{__name__}.{noun}").router
+        app.include_router(router, prefix=PREFIX, dependencies=[Depends(decided)])

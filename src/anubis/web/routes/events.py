@@ -49,7 +49,7 @@ def events(
                     f"{last_id!r} is not the number of an event", remedy="use the id of an event"
                 )
             start = int(last_id)
-        return streams.answer(_followed(installation, service_of(request).changes, wanted, start))
+        return streams.answer(request, _followed(installation, service_of(request).changes, wanted, start))
     found = installation.world.events.read(after_seq=start, limit=limit) if limit else []
     shown = _chosen(found, wanted)
     return Answer({"events": list(map(_to_json, shown)), "after": _last(found, start)})

@@ -73,7 +73,7 @@ def logs(
             kind="lines",
             to_json=line_to_json,
         )
-        return streams.answer(following.followed(request.app.state.watches, wanted))
+        return streams.answer(request, following.followed(request.app.state.watches, wanted))
     files = _files_of(client, run, role or BENCHMARK, FIRST_RANK if rank is None else rank)
     lines = LogStream(files, stream).lines(last=True)
     page = list(itertools.islice(lines, after, after + limit))

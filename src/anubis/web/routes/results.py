@@ -61,7 +61,7 @@ def all_samples(
         kind="samples",
         to_json=lambda new: {"role": new.role, "rank": new.rank, **columns_to_json(new.samples)},
     )
-    return streams.answer(following.followed(request.app.state.watches, wanted))
+    return streams.answer(request, following.followed(request.app.state.watches, wanted))
 
 
 @router.get("/runs/{ref}/sample-columns", summary="Samples of one metric")

@@ -95,7 +95,7 @@ def submit(
     request with the same key is answered with the runs that were stored first (status 200).
     """
     digest = hashlib.sha256(body.model_dump_json().encode()).hexdigest()
-    key = (idempotency_key, digest) if idempotency_key else None
+    key = _key(installation, idempotency_key, digest)
     runs = installation.world.runs
     if key and (stored := runs.submission(key[0])):
         return Answer(_repeated(installation, stored, digest), 200)
@@ -133,7 +133,7 @@ def submit_batch(
     header Idempotency-Key is that of the whole request; see there.
     """
     digest = hashlib.sha256(body.model_dump_json().encode()).hexdigest()
-    key = (idempotency_key, digest) if idempotency_key else None
+    key = _key(installation, idempotency_key, digest)
     runs = installation.world.runs
     if key and (stored := runs.submission(key[0])):
         return Answer(_repeated_batch(installation, stored, digest), 200)
@@ -180,6 +180,12 @@ def check_same(stored: KeyedSubmission, digest: str) -> None:
             f"the idempotency key {stored.key!r} belongs to another request",
             remedy="use a new key for another request",
         )
+
+
+def _key(installation: Asked, given: str | None, digest: str) -> tuple[str, str] | None:
+    """The key and the digest of a request; None without a key. Projects do not share keys."""
+    name = installation.settings.project
+    return (f"{name}/{given}" if name else given, digest) if given else None
 
 
 def _repeated(installation: Asked, stored: KeyedSubmission, digest: str) -> Json:

@@ -1,0 +1,91 @@
+"""Users, projects, tokens and decisions about rights."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from anubis.model.access.roles import Decision, Membership, Principal, Project, Role, Token, User
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewToken:
+    """A new token, with the text that is shown once."""
+
+    token: Token
+    text: str
+
+
+class Access(Protocol):
+    """Who may do what. In a service, most operations need the role admin in all projects."""
+
+    def whoami(self) -> Principal:
+        """Who asks, with all roles."""
+        ...
+
+    def users(self) -> Sequence[User]:
+        """All users, by name."""
+        ...
+
+    def user(self, name: str) -> User:
+        """One user. Raises NotFoundError."""
+        ...
+
+    def create_user(self, name: str) -> User:
+        """A new user without rights. Raises ConflictError if the name is taken."""
+        ...
+
+    def put_disabled(self, name: str, *, disabled: bool) -> User:
+        """Refuse the tokens of a user from now on, or accept them again."""
+        ...
+
+    def put_in_group(self, name: str, group: str, *, inside: bool) -> User:
+        """Add a user to a group, or remove it."""
+        ...
+
+    def projects(self) -> Sequence[Project]:
+        """The projects that the caller sees, oldest first."""
+        ...
+
+    def create_project(self, name: str) -> Project:
+        """A new project. Raises ConflictError if the name is taken."""
+        ...
+
+    def put_share(self, project: str, *, weight: float, max_running: int | None) -> Project:
+        """Set the weight of a project, and how many of its runs may be in progress (None: no limit)."""
+        ...
+
+    def members(self, project: str) -> Sequence[Membership]:
+        """The memberships in a project (``*``: in all projects). Raises NotFoundError."""
+        ...
+
+    def grant(self, project: str, member: str, role: Role) -> None:
+        """Give a user, or a group as ``@NAME``, a role in a project (``*``: in all projects)."""
+        ...
+
+    def end_membership(self, project: str, member: str) -> None:
+        """Take the role of a member away."""
+        ...
+
+    def tokens(self) -> Sequence[Token]:
+        """All tokens without their secrets, oldest first."""
+        ...
+
+    def token(self, prefix: str) -> Token:
+        """One token. Raises NotFoundError."""
+        ...
+
+    def create_token(
+        self, user: str, *, project: str, role: Role, about: str = "", lasts_s: float
+    ) -> NewToken:
+        """A new token that is valid for ``lasts_s`` seconds."""
+        ...
+
+    def revoke_token(self, prefix: str) -> Token:
+        """The token, which is not accepted from now on."""
+        ...
+
+    def decisions(
+        self, *, actor: str = "", refused: bool = False, since_s: float = 0.0, limit: int = 100
+    ) -> Sequence[Decision]:
+        """The newest decisions, newest first: of one user, only refusals, since a time (UTC seconds)."""
+        ...
