@@ -14,7 +14,10 @@ NAMES -= {layout.PART, layout.BENCHMARK}
 #: Names that mean nothing else, wherever they are.
 UNMISTAKABLE = {name for name in NAMES if "." in name}
 #: Text -> why it does not name a file of a record.
-ALLOWED = {"/tmp/benchmark-ai/fifo": "the default FIFO of the old client library"}
+ALLOWED = {
+    "/tmp/benchmark-ai/fifo": "the default FIFO of the old client library",
+    "GET /runs/{ref}/samples": "a route of the HTTP interface",
+}
 #: Functions and methods whose first arguments are files of a record.
 READERS = {
     "read",

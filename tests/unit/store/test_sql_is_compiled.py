@@ -28,9 +28,7 @@ def test_both_databases_have_the_same_statements():
 
 @pytest.mark.parametrize("database", DATABASES)
 def test_every_statement_is_used(database):
-    folders = ("access", "joined", "logs", "schedules", "suites")
-    parts = [FOLDER.parent, *(FOLDER.parent / name for name in folders)]
-    files = [path for part in parts for path in part.glob("*.py")]
+    files = [path for path in FOLDER.parent.rglob("*.py") if FOLDER not in path.parents]
     source = "\n".join(path.read_text() for path in files if path.stem not in {"statements", "queries"})
     names = [re.sub(r"^where_alert_|^where_", "", name) for name in statements_of(database)]
     unused = [

@@ -30,9 +30,7 @@ _DIALECTS: dict[str, tuple[Dialect, Any]] = {
     "sqlite": (SQLiteDialect_pysqlite(paramstyle="named"), sqlite.insert),
     "postgresql": (PGDialect_psycopg(), postgresql.insert),  # type: ignore[no-untyped-call]
 }
-HEAD = (
-    "-- Made by `python -m anubis.store.sql.compile` from the other modules of this folder: change those.\n"
-)
+HEAD = "-- Made by `python -m anubis.store.sql.compile` from the other modules of this folder and of nouns: change those.\n"
 
 
 def compiled(database: str) -> str:

@@ -1,4 +1,4 @@
--- Made by `python -m anubis.store.sql.compile` from the other modules of this folder: change those.
+-- Made by `python -m anubis.store.sql.compile` from the other modules of this folder and of nouns: change those.
 
 -- name: create
 CREATE TABLE alerts (

@@ -4,9 +4,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, bindparam, func, literal_column, or_, select
 
-from anubis.store.sql.access_tables import projects
 from anubis.store.sql.database import list_token
 from anubis.store.sql.schema import alerts, descriptors, events, labels, metrics, points, runs, words
+from anubis.store.sql.tables.access import projects
 
 _engine = words.alias("engine")
 _family = words.alias("family")

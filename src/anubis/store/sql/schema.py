@@ -245,24 +245,6 @@ samples = Table(
     Column("checksum", BigInteger, nullable=False, server_default="0"),  # columns.checksum
 )
 
-#: The index of the output of final runs. With row ids, like samples.
-log_chunks = Table(
-    "log_chunks",
-    metadata,
-    _run(),
-    Column("attempt", Integer, primary_key=True, autoincrement=False),
-    Column("role", Text, primary_key=True),
-    Column("rank", Integer, primary_key=True, autoincrement=False),
-    Column("stream", SmallInteger, primary_key=True, autoincrement=False),  # position in layout.STREAMS
-    Column("start", BigInteger, primary_key=True, autoincrement=False),
-    Column("end", BigInteger, nullable=False),
-    Column("line", BigInteger, nullable=False),
-    Column("entry", BigInteger, nullable=False),
-    Column("first_s", Double, nullable=False),
-    Column("last_s", Double, nullable=False),
-    Column("bitmap", LargeBinary, nullable=False),
-)
-
 #: Submissions that can be repeated (``KeyedSubmission``).
 submissions = Table(
     "submissions",

@@ -21,7 +21,8 @@ from sqlalchemy import (
     update,
 )
 
-from anubis.store.sql import (
+from anubis.store.sql.codes import FIRST_FINAL
+from anubis.store.sql.nouns import (
     access,
     claims,
     joined,
@@ -32,8 +33,6 @@ from anubis.store.sql import (
     submissions,
     suites,
 )
-from anubis.store.sql.access_tables import projects
-from anubis.store.sql.codes import FIRST_FINAL
 from anubis.store.sql.queries import among, event_rows, given
 from anubis.store.sql.schema import (
     descriptors,
@@ -51,6 +50,7 @@ from anubis.store.sql.schema import (
     texts,
     words,
 )
+from anubis.store.sql.tables.access import projects
 
 # Spelt out, not a parameter: only then does the planner see that the partial index answers it.
 _first_final: ColumnElement[int] = literal_column(str(FIRST_FINAL))

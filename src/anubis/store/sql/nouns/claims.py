@@ -24,10 +24,10 @@ from sqlalchemy import (
 from sqlalchemy.ext.compiler import compiles
 
 from anubis.model.status import Status
-from anubis.store.sql.access_tables import projects
 from anubis.store.sql.codes import FIRST_FINAL, STATUS_CODES
 from anubis.store.sql.queries import among, given
 from anubis.store.sql.schema import runs
+from anubis.store.sql.tables.access import projects
 
 # Spelt out, not a parameter: only then does the planner see that the partial index answers it.
 _first_final: ColumnElement[int] = literal_column(str(FIRST_FINAL))

@@ -1,10 +1,46 @@
-"""Statements about the index of the output of runs. ``compile`` turns them into the SQL of each database."""
+"""The index of the output of runs, and statements about it. ``compile`` turns them into the SQL of each database."""
 
-from sqlalchemy import ColumnElement, Executable, delete, insert, literal_column, null, select, update
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ColumnElement,
+    Double,
+    Executable,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    SmallInteger,
+    Table,
+    Text,
+    delete,
+    insert,
+    literal_column,
+    null,
+    select,
+    update,
+)
 
 from anubis.store.sql.codes import FIRST_FINAL
 from anubis.store.sql.queries import among, given
-from anubis.store.sql.schema import log_chunks, runs
+from anubis.store.sql.schema import metadata, runs
+
+#: The index of the output of final runs. With row ids, like samples.
+log_chunks = Table(
+    "log_chunks",
+    metadata,
+    Column("run", Integer, ForeignKey("runs.no", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("attempt", Integer, primary_key=True, autoincrement=False),
+    Column("role", Text, primary_key=True),
+    Column("rank", Integer, primary_key=True, autoincrement=False),
+    Column("stream", SmallInteger, primary_key=True, autoincrement=False),  # position in layout.STREAMS
+    Column("start", BigInteger, primary_key=True, autoincrement=False),
+    Column("end", BigInteger, nullable=False),
+    Column("line", BigInteger, nullable=False),
+    Column("entry", BigInteger, nullable=False),
+    Column("first_s", Double, nullable=False),
+    Column("last_s", Double, nullable=False),
+    Column("bitmap", LargeBinary, nullable=False),
+)
 
 # Spelt out, not a parameter: only then does the planner see that the partial index answers it.
 _final: ColumnElement[bool] = runs.c.status >= literal_column(str(FIRST_FINAL))

@@ -19,9 +19,9 @@ from sqlalchemy import (
 )
 
 from anubis.store.sql.codes import ACTIVE, FIRST_FINAL
-from anubis.store.sql.event_schema import holds, removed_events, sinks
 from anubis.store.sql.queries import among, given
 from anubis.store.sql.schema import event_count, events, runs, words
+from anubis.store.sql.tables.events import holds, removed_events, sinks
 
 _kind, _actor = words.alias("kind_word"), words.alias("actor_word")
 #: Spelt out: the code is no parameter.

@@ -5,8 +5,15 @@ from typing import Any
 
 from sqlalchemy import Executable, Select, and_, delete, insert, literal_column, or_, select, update
 
-from anubis.store.sql.access_tables import decisions, group_members, memberships, projects, tokens, users
 from anubis.store.sql.queries import among, given
+from anubis.store.sql.tables.access import (
+    decisions,
+    group_members,
+    memberships,
+    projects,
+    tokens,
+    users,
+)
 
 _one: Any = literal_column("1")
 

@@ -1,0 +1,1 @@
+"""Statements about one noun in each module."""
