@@ -120,10 +120,11 @@ async def of_error(request: Request, error: Exception) -> Response:
     if isinstance(error, NotFoundError):
         await note_hidden(request)
     details = problem_details(error)
-    return ProblemAnswer(details, details["status"], headers=_headers(error))
+    return ProblemAnswer(details, details["status"], headers=headers_of(error))
 
 
-def _headers(error: Exception) -> dict[str, str]:
+def headers_of(error: Exception) -> dict[str, str]:
+    """What an answer to a request without a valid token, or with too many requests, must say."""
     if isinstance(error, UnauthorizedError):
         return {"WWW-Authenticate": 'Bearer realm="anubis"'}
     if isinstance(error, TooManyRequestsError):

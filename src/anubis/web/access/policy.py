@@ -1,7 +1,7 @@
 """What every route demands: the only table of rights. A route that is not listed answers no request.
 
-The routes of joined workers authorise themselves by the tokens of machines (``anubis.web.joined``). Those of the old system
-are not listed: its clients cannot send tokens, so they get no answer from a service with users.
+The routes of joined workers authorise themselves by the tokens of machines (``anubis.web.joined``), and reports of
+repositories by their signature (``anubis.web.hooks``).
 """
 
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ POLICY = {
     "GET /points": READ,
     "GET /runs/{ref}/metrics": READ,
     "GET /runs/{ref}/sample-columns": READ,
-    "GET /runs/{ref}/samples": READ,
+    "GET /runs/{ref}/sample-blocks": READ,
     "POST /runs/{ref}/index": MANAGE,
     "GET /logs": READ_ALL,  # the index of the output of all projects
     "GET /runs/{ref}/record": READ,
@@ -67,6 +67,7 @@ POLICY = {
     "POST /archives": MANAGE_ALL,
     "PUT /scripts/{key}": SUBMIT,
     "POST /seals": MANAGE_ALL,
+    "POST /seals/comparison": MANAGE_ALL,
     "GET /events": READ,
     "POST /comparisons": READ,
     "POST /checks": READ,
@@ -109,6 +110,11 @@ POLICY = {
     "DELETE /webhooks/{ref}": MANAGE_ALL,
     "POST /webhooks/{ref}/resume": MANAGE_ALL,
     "POST /webhooks/{ref}/test": MANAGE_ALL,
+    "POST /triggers": MANAGE_ALL,
+    "GET /triggers": MANAGE_ALL,
+    "GET /triggers/{name}": MANAGE_ALL,
+    "GET /triggers/{name}/deliveries": MANAGE_ALL,
+    "DELETE /triggers/{name}": MANAGE_ALL,
     "GET /workers": READ_ALL,
     "GET /workers/{name}": READ_ALL,
     "GET /whoami": LOGIN,
@@ -133,9 +139,28 @@ POLICY = {
     "GET /healthz": OPEN,
     "GET /readyz": OPEN,
     "GET /metrics": READ_ALL,
+    # The old system. Its clients send no token, but a proxy can add one.
+    "GET /": OPEN,
+    "GET /api": OPEN,
+    "GET /ready": OPEN,
+    "GET /lively": OPEN,
+    "GET /api/tools/anubis": OPEN,
+    "GET /api/job/script/{filename}": SUBMIT,
+    "POST /api/job/descriptor": CREATE,
+    "GET /api/job/results/{client_id}/{action_id}": READ,
+    "GET /api/job/{client_id}": READ,
+    "GET /api/job/{client_id}/{action_id}": READ,
+    "DELETE /api/job/{client_id}/{action_id}": SUBMIT,
+    "POST /api/job/": OPEN,  # was never available
+    "DELETE /api/job/{client_id}": OPEN,
+    **{
+        f"{method} /api/{rest}/{{rest:path}}": OPEN  # there is nothing
+        for rest in ("tools", "job")
+        for method in ("GET", "POST", "PUT", "PATCH", "DELETE")
+    },
 }
-#: Routes outside of the versions.
-_OPERATIONS = {"GET /healthz", "GET /readyz", "GET /metrics"}
+#: Routes outside of the versions, besides those below /api.
+_OUTSIDE = ("/", "/healthz", "/readyz", "/metrics", "/ready", "/lively")
 
 
 def route_name(method: str, path: str) -> str:
@@ -154,6 +179,9 @@ def reference() -> str:
             role, where = "none, with any valid token", "-"
         else:
             role, where = roles[rule.permission], "all projects" if rule.everywhere else "the project"
-        shown = route if route in _OPERATIONS else route.replace(" ", f" {PREFIX}", 1)
+        method, path = route.split()
+        if path.endswith("{rest:path}"):
+            continue
+        shown = route if path in _OUTSIDE or f"{path}/".startswith("/api/") else f"{method} {PREFIX}{path}"
         rows.append(f"| `{shown}` | {role} | {where} |")
     return "\n".join(rows)

@@ -15,7 +15,7 @@ from anubis.api.errors import problem_details
 from anubis.api.json_values import Json
 from anubis.client import Client
 from anubis.model.errors import AnubisError, BadInputError
-from anubis.web.answers import Answer
+from anubis.web.answers import Answer, headers_of
 from anubis.web.legacy import scripts, submit_event, submitting, upgrading
 from anubis.web.legacy.actions import Actions
 from anubis.web.legacy.statuses import VERSION, Cursor
@@ -39,7 +39,9 @@ class OldRoute(APIRoute):
             try:
                 response = await inner(request)
             except AnubisError as error:
-                response = PlainTextResponse(f"{error}\n", problem_details(error)["status"])
+                response = PlainTextResponse(
+                    f"{error}\n", problem_details(error)["status"], headers=headers_of(error)
+                )
             response.headers["X-Service-Version"] = VERSION
             return response
 
