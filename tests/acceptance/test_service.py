@@ -176,8 +176,12 @@ def test_a_client_waits_while_the_service_is_started_again(service, monkeypatch)
 def test_a_service_ends_in_order(service, gated, anubis):
     anubis("submit", gated.file)
     until(gated.starts, "the benchmark began")
-    follower = threading.Thread(target=events_of, args=(service, "/api/v1/events?after=0"))
+    began = threading.Event()
+    follower = threading.Thread(
+        target=events_of, args=(service, "/api/v1/events?after=0"), kwargs={"began": began.set}
+    )
     follower.start()
+    assert began.wait(60)
     assert service.stop() == 0
     follower.join()
     gated.open_gate()

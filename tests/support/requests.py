@@ -23,12 +23,16 @@ def ask(service, method, path, body=None, **headers):
         connection.close()
 
 
-def events_of(service, path, *, last_id=None, most=None, until_kind=None):
-    """(id, event, data) of the first events of a stream, up to one of a kind; ends with the stream."""
+def events_of(service, path, *, last_id=None, most=None, until_kind=None, began=lambda: None):
+    """(id, event, data) of the first events of a stream, up to one of a kind; ends with the stream.
+
+    ``began`` is called when the service has accepted the request.
+    """
     headers = {"Accept": "text/event-stream", **({"Last-Event-ID": last_id} if last_id else {})}
     request = urllib.request.Request(f"{service.url}{path}", headers=headers)
     found, event = [], {}
     with urllib.request.urlopen(request, timeout=60) as stream:
+        began()
         for line in stream:
             name, _, value = line.decode().rstrip("\n").partition(": ")
             if name in {"id", "event", "data"}:
