@@ -12,6 +12,7 @@ import pytest
 from support.command import Command
 from support.git import git
 from support.pages import blocks, follow, lines_not_printed
+from support.programs import needed
 from support.service import Service
 from support.tree import ROOT, shown
 
@@ -163,6 +164,7 @@ def replicas(reader):
 
 def served(reader):
     """A project, and a service with another home."""
+    needed("curl")
     project(reader)
     service = Service(reader.folder.parent / "team").start()
     reader.until_the_end.callback(service.stop)

@@ -9,6 +9,8 @@ import tarfile
 import time
 import uuid
 
+from support.programs import needed
+
 VERSION = "0.6.2"
 
 
@@ -23,7 +25,7 @@ class OldClient:
     def curl(self, path, *words):
         """Status, headers and body of an answer."""
         answer = subprocess.run(
-            ["curl", "-s", "-i", "-w", "\n%{http_code}", *words, f"{self.url}{path}"],
+            [needed("curl"), "-s", "-i", "-w", "\n%{http_code}", *words, f"{self.url}{path}"],
             capture_output=True,
             text=True,
             timeout=60,
