@@ -1,4 +1,4 @@
-"""What a service accepts and sends over HTTP: submissions one by one and in batches, and samples. SQLite, on this machine.
+"""What a service accepts and sends in large requests: batches of submissions, and samples. SQLite, on this machine.
 
 python benchmarks/bench_requests.py [--seconds 10] [--quick] [--json FILE]
 
@@ -41,10 +41,9 @@ name = "score"
 units = "1/s"
 pattern = 'score=(\\S+)'
 """
-CLIENTS, BATCH, SAMPLES = 16, 1000, 100_000
+BATCH, SAMPLES = 1000, 100_000
 #: Least that a row may have, per second.
 BARS = {
-    "submissions, one in a request": 500,
     "submissions, 1,000 different ones in a request": 5000,
     "runs, 1,000 of one descriptor in a request": 5000,
     "samples read, 100,000 in a request": 100_000,
@@ -63,7 +62,7 @@ def main():
     report = Report(quick=asked.quick)
     with tempfile.TemporaryDirectory() as folder:
         rows = measured(Path(folder) / "home", seconds)
-    report.add("service", rows, title="What a service accepts and sends, per second")
+    report.add("requests", rows, title="What a service accepts and sends, per second")
     report.save(asked.json)
 
 
@@ -86,11 +85,8 @@ def measured(home, seconds):
             for number in range(BATCH)
         ]
         found = {
-            "submissions, one in a request": posted(url, "/api/v1/runs", one, seconds, CLIENTS),
             "submissions, 1,000 different ones in a request": BATCH
             * posted(url, "/api/v1/runs/batches", {"submissions": different}, seconds, 2),
-            "submissions, 1,000 equal ones in a request": BATCH
-            * posted(url, "/api/v1/runs/batches", {"submissions": [one] * BATCH}, seconds, 2),
             "runs, 1,000 of one descriptor in a request": BATCH
             * posted(url, "/api/v1/runs/batches", {"submissions": [{**one, "rounds": BATCH}]}, seconds, 2),
             "samples read, 100,000 in a request": samples_read(url, settings, run_id, seconds),

@@ -231,7 +231,10 @@ def test_a_broken_plug_in_breaks_only_itself(anubis):
 @pytest.mark.usefixtures("broken")
 def test_doctor_lists_broken_plug_ins_with_their_error(anubis):
     checks = {check["name"]: check for check in anubis.json("doctor")["checks"]}
-    assert (checks["engines"]["state"], checks["engines"]["found"]) == ("ok", "container, process, slurm")
+    assert (checks["engines"]["state"], checks["engines"]["found"]) == (
+        "ok",
+        "container, joined, process, slurm",
+    )
     assert checks["engine acme"]["state"] == "warn"
     assert "a_library_that_is_not_installed" in checks["engine acme"]["found"]
     assert "acme-anubis" in checks["engine acme"]["remedy"]

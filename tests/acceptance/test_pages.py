@@ -171,6 +171,13 @@ def served(reader):
     return [("http://127.0.0.1:8080", service.url)]
 
 
+def shared(reader):
+    """A service with the home of the reader."""
+    service = Service(reader.home).start()
+    reader.until_the_end.callback(service.stop)
+    return [("https://bench.example.org:8443", service.url)]
+
+
 def nth(day):
     """The time of a day's measurement; the 61st was an hour ago."""
     return (datetime.now(UTC) - timedelta(days=61 - day, hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -209,6 +216,7 @@ PREPARED = {
     "shell-completion": lambda reader: None,
     "troubleshoot": failing,
     "upgrade-old-descriptors": old_descriptors,
+    "users-and-projects": shared,
     "write-a-descriptor": descriptors,
 }
 

@@ -48,6 +48,8 @@ RUN = replace(
     phase=Phase.RUN,
     phase_s=NOW_S + 2.5,
     cost=Cost(amount=1.5, currency="USD"),
+    needs=(OTHER_ID,),
+    project="vision",
 )
 SCHEDULE = Schedule(
     id=OTHER_ID,

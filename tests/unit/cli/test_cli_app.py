@@ -39,7 +39,7 @@ COMMANDS = [name for places in SECTIONS.values() for name in places]
         ("validate a.toml b.toml --upgrade", "--upgrade"),
         ("completion tcsh", "tcsh"),
         ("gc --older-than soon", "span"),
-        ("--register host:8080", "--register"),
+        ("--register", "--register"),
         ("--nonsense", "--nonsense"),
     ],
 )

@@ -154,7 +154,7 @@ POLICY = {
     "POST /api/job/": OPEN,  # was never available
     "DELETE /api/job/{client_id}": OPEN,
     **{
-        f"{method} /api/{rest}/{{rest:path}}": OPEN  # there is nothing
+        f"{method} /api/{rest}/{{rest:path}}": OPEN  # no answer has content
         for rest in ("tools", "job")
         for method in ("GET", "POST", "PUT", "PATCH", "DELETE")
     },
