@@ -178,6 +178,25 @@ def shared(reader):
     return [("https://bench.example.org:8443", service.url)]
 
 
+def trained(reader):
+    """A project, and a family of runs that print lines to search for."""
+    project(reader)
+    lines = "echo 'CUDA error'; echo loss=nan; echo Killed >&2"
+    file = reader.write("train.toml", f'sh -c "{lines}"')
+    file.write_text(file.read_text().replace('"bench"', '"train"'))
+    assert reader("run", "train.toml", "--rounds", "2").returncode == 0
+
+
+def triggered(reader):
+    """Descriptors to start, and the secrets of the service."""
+    for name in ("train", "serve"):
+        reader.write(f"{name}.toml", "true")
+    reader.home.mkdir(exist_ok=True)
+    file = reader.home / "secrets.toml"
+    file.touch(0o600)
+    file.write_text("".join(f'{name}-hook = "x"\n' for name in ("github", "gitlab", "registry")))
+
+
 def nth(day):
     """The time of a day's measurement; the 61st was an hour ago."""
     return (datetime.now(UTC) - timedelta(days=61 - day, hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -211,9 +230,11 @@ PREPARED = {
     "notify": alerting,
     "operate": operated,
     "python": lambda reader: None,
+    "search-output": trained,
     "serve-a-team": served,
     "several-processes": replicas,
     "shell-completion": lambda reader: None,
+    "start-runs-from-a-repository": triggered,
     "troubleshoot": failing,
     "upgrade-old-descriptors": old_descriptors,
     "users-and-projects": shared,
