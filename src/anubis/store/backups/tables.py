@@ -31,11 +31,11 @@ def snapshot(url: str, file: Path) -> None:
             source.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             copy.execute("BEGIN")
             for table, columns in _tables(copy).items():
-                copy.execute(f'DELETE FROM "{table}"')  # noqa: S608  the names are ours
-                into = f'INSERT INTO "{table}" ({_names(columns)}) VALUES ({", ".join("?" * len(columns))})'  # noqa: S608
+                copy.execute(f'DELETE FROM "{table}"')  # noqa: S608  # nosec B608  the names are ours
+                into = f'INSERT INTO "{table}" ({_names(columns)}) VALUES ({", ".join("?" * len(columns))})'  # noqa: S608  # nosec B608
                 with source.cursor(name="backup") as cursor:
                     cursor.itersize = _ROWS
-                    cursor.execute(f'SELECT {_names(columns)} FROM "{table}"')  # noqa: S608
+                    cursor.execute(f'SELECT {_names(columns)} FROM "{table}"')  # noqa: S608  # nosec B608
                     for rows in chunked(cursor, _ROWS):
                         copy.executemany(into, rows)
             copy.execute("COMMIT")
@@ -56,7 +56,7 @@ def load(file: Path, url: str) -> None:
             target.execute(f"LOCK TABLE {_names(list(tables))} IN ACCESS EXCLUSIVE MODE")
             check_empty(driver, target)
             for table in reversed(list(tables)):
-                target.execute(f'DELETE FROM "{table}"')  # noqa: S608
+                target.execute(f'DELETE FROM "{table}"')  # noqa: S608  # nosec B608
             for table, columns in tables.items():
                 _fill(source, target, table, columns)
             target.execute("COMMIT")
@@ -75,13 +75,13 @@ def check_empty(driver: Driver, connection: Any) -> None:
 
 def _fill(source: sqlite3.Connection, target: Any, table: str, columns: Sequence[str]) -> None:
     cursor = target.cursor()
-    rows = source.execute(f'SELECT {_names(columns)} FROM "{table}"')  # noqa: S608
+    rows = source.execute(f'SELECT {_names(columns)} FROM "{table}"')  # noqa: S608  # nosec B608
     with cursor.copy(f'COPY "{table}" ({_names(columns)}) FROM STDIN') as copy:
         for row in rows:
             copy.write_row(row)
     counted = cursor.execute("SELECT pg_get_serial_sequence(%s, %s)", (table, columns[0])).fetchone()[0]
     if counted:
-        highest = f'SELECT setval(%s, coalesce(max("{columns[0]}"), 0) + 1, false) FROM "{table}"'  # noqa: S608
+        highest = f'SELECT setval(%s, coalesce(max("{columns[0]}"), 0) + 1, false) FROM "{table}"'  # noqa: S608  # nosec B608
         cursor.execute(highest, (counted,))
 
 
