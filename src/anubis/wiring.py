@@ -49,6 +49,8 @@ class Installation:
     world: World
     relay: Relay
     sealer: Sealer
+    #: Whether it is that of the requests of a service.
+    is_served: bool = False
 
     def close(self) -> None:
         self.store.close()

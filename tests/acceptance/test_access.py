@@ -6,14 +6,20 @@ import signal
 import stat
 import subprocess
 import threading
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from types import SimpleNamespace
 
 import pytest
 
 from anubis.model.access.roles import Role
 from anubis.model.access.tokens import parts_of
 from anubis.model.errors import AnubisError
+from anubis.settings import Settings
+from anubis.web.access.decision import Access, Allowed, still_valid
 from anubis.web.access.limits import FAILED_BURST
+from anubis.web.access.login import Login
+from anubis.wiring import build
 from support.access import Identities, ask, client_with, new_place
 from support.command import Command
 from support.processes import until
@@ -244,6 +250,48 @@ def test_two_projects_do_not_share_a_key(service, identities):
             assert status in {200, 201}
             found.append(answer["runs"][0]["id"])
     assert found[0] == found[1] != found[2] == found[3]
+
+
+def test_a_schedule_of_another_project_is_not_replaced(service, identities):
+    text = 'spec_version = "1.0"\n[info]\nname = "nightly"\nscheduling = "@yearly"\n[hardware]\ninstance_type = "local"\n[ml]\nbenchmark_code = "true"\n'
+    for name in ("one", "two"):
+        identities.project(name)
+    identities.user("both", "one", "submitter")
+    identities.change(lambda access: access.grant("two", "both", Role.SUBMITTER))
+    token, _ = identities.token("both")
+    body = {"descriptor": {"text": text, "folder": "/"}}
+    path = "/api/v1/schedules"
+    assert ask(service.url, "PUT", path, body, token=token, Anubis_Project="one")[0] == 200
+    status, _, found = ask(service.url, "PUT", path, body, token=token, Anubis_Project="two")
+    assert (status, "another name" in found["remedy"]) == (400, True)
+    (kept,) = ask(service.url, "GET", path, token=token)[2]["schedules"]
+    assert kept["project"] == "one"
+
+
+def test_a_stream_ends_when_its_role_is_taken_away(service, identities):
+    identities.project("one")
+    identities.user("bob", "one", "viewer")
+    token, _ = identities.token("bob")
+    installation = build(Settings.from_env({"ANUBIS_HOME": str(service.home)}))
+    with closing(installation):
+        access = Access(Login(installation.store.identities, is_required=True), None)
+        state = SimpleNamespace()
+        request = SimpleNamespace(
+            app=SimpleNamespace(state=SimpleNamespace(access=access)),
+            client=None,
+            headers={"Authorization": f"Bearer {token}"},
+            method="GET",
+            path_params={},
+            scope={"route": SimpleNamespace(path="/api/v1/events")},
+            state=state,
+        )
+        principal = access.login.principal(request.headers["Authorization"], "")
+        state.allowed = Allowed(principal=principal, projects=frozenset({"one"}))
+        assert still_valid(request)()
+        identities.change(lambda rights: rights.grant("one", "bob", Role.ADMIN))
+        assert still_valid(request)(), "a higher role sees the same"
+        identities.change(lambda rights: rights.end_membership("one", "bob"))
+        assert not still_valid(request)()
 
 
 def test_many_refused_tokens_of_an_address_are_slowed_down(service, admin):

@@ -85,6 +85,7 @@ def test_a_backup_replaces_a_damaged_database(anubis, database):
     before = anubis("history", "--json", "--limit", "2000").stdout
     assert anubis("backup", "copy.db").returncode == 0
     assert sorted(path.name for path in anubis.folder.iterdir()) == ["copy.db", "history.csv"]
+    assert (anubis.folder / "copy.db").stat().st_mode & 0o777 == 0o600
     damage(database)
     restored = anubis("backup", "--restore", "copy.db")
     assert restored.returncode == 0, restored.stderr
@@ -92,6 +93,7 @@ def test_a_backup_replaces_a_damaged_database(anubis, database):
     (kept,) = anubis.home.glob("anubis-replaced-*.db")
     assert str(kept) in restored.stdout
     assert not list(anubis.home.glob("*.part*"))
+    assert database.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_backup_of_a_database_in_use_has_the_latest_commit(anubis, database):

@@ -191,6 +191,14 @@ def test_a_service_ends_in_order(service, gated, anubis):
     gated.check_whole()
 
 
+def test_a_descriptor_names_no_files_of_the_machine_of_the_service(api):
+    for base in ("/proc/self/environ", "/etc/hostname", "/nothing"):
+        text = f'extends = "{base}"\n{TEXT}'
+        status, _, refused = ask(api, "POST", "/api/v1/runs", submission(text=text))
+        assert (status, "cannot extend files" in refused["detail"]) == (400, True), refused
+        assert base not in str(refused)
+
+
 def test_two_services_on_one_home_share_the_runs(service, tmp_path):
     other = Service(service.home).start()
     try:

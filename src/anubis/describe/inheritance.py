@@ -95,6 +95,14 @@ class Composed:
         return (layer, place[0]) if layer and place else None
 
 
+def extends_files(content: str, title: str) -> bool:
+    """Whether a descriptor names bases, so that other files would be read."""
+    if EXTENDS not in content:
+        return False
+    opened = open_text(content, title, part=True)
+    return not isinstance(opened, Problem) and EXTENDS in opened[0]
+
+
 def compose(
     content: bytes | str, title: str, folder: FilePath, overlays: Sequence[FilePath] = ()
 ) -> Composed:

@@ -49,7 +49,7 @@ class LogStream:
         #: Offset up to which each stream was copied.
         self._copied = dict.fromkeys(streams, 0)
         #: The start of an incomplete line of each stream; used only with a line format.
-        self._begun = dict.fromkeys(streams, b"")
+        self._begun = {stream: bytearray() for stream in streams}
 
     def copy(self, out: BinaryIO, *, last: bool) -> None:
         """Write the output since the last call; with ``last`` also bytes without an index entry and incomplete lines."""
@@ -65,12 +65,14 @@ class LogStream:
         """(UTC ns, stream, line without its end) of the output since the last call, in order of arrival; see ``copy``."""
         for stream, end, time_ns in self._chunks(last=last):
             for data in self._read(stream, end):
-                *lines, self._begun[stream] = (self._begun[stream] + data).split(b"\n")
-                for line in lines:
-                    yield time_ns, stream, line
+                begun, (first, *rest) = self._begun[stream], data.split(b"\n")
+                begun += first
+                for line in rest:
+                    yield time_ns, stream, bytes(begun)
+                    begun[:] = line
         for stream in self._streams if last else ():
             if self._begun[stream]:
-                line, self._begun[stream] = self._begun[stream], b""
+                line, self._begun[stream] = bytes(self._begun[stream]), bytearray()
                 state = self._files.state(stream)
                 yield int(state.modified_s * 1e9) if state else time.time_ns(), stream, line
 

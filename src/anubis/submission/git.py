@@ -10,10 +10,31 @@ from anubis.model.errors import AnubisError, BadInputError
 
 #: Hooks of the repository are disabled: a checkout must not run code.
 _GIT = ("git", "-c", "core.hooksPath=/dev/null")
+#: Why this process asks git nothing; empty: it asks.
+_refusal: list[str] = []
+
+
+def refuse(why: str) -> None:
+    """Never call git in this process from now on.
+
+    git runs programs that the configuration of a repository names (``core.fsmonitor``, filters), so it must not be called in
+    folders that others may write.
+    """
+    _refusal[:] = [why]
+
+
+def check_allowed() -> None:
+    """Raise BadInputError if this process must not call git."""
+    if _refusal:
+        raise BadInputError(
+            f"git cannot be asked: {_refusal[0]}",
+            remedy="name the commit in subject.commit; the command line does it for the folder of the descriptor",
+        )
 
 
 def _git(folder: Path, *words: str) -> str:
     """The output of a git command. Raises BadInputError with the error message of git."""
+    check_allowed()
     try:
         answer = subprocess.run(
             [*_GIT, "-C", str(folder), *words], capture_output=True, text=True, check=False

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from anubis.model.descriptor import Subject
 from anubis.model.errors import BadInputError
+from anubis.submission.git import check_allowed
 
 AUTO = "auto"
 DIRTY = "-dirty"
@@ -67,6 +68,7 @@ def order_s(subject: Subject, folder: Path) -> float | None:
 
 
 def _git(folder: Path, *words: str) -> str:
+    check_allowed()
     try:
         answer = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError) as error:

@@ -6,6 +6,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from anubis.describe.drafting import DescriptorText
+from anubis.describe.inheritance import extends_files
 from anubis.model.errors import BadInputError, NotFoundError
 from anubis.wiring import Installation
 
@@ -43,8 +44,19 @@ class DescriptorBody(Strict):
     )
 
 
+def check_alone(text: str, name: str) -> None:
+    """Raise BadInputError if a descriptor extends files: they would be files of the machine of the service."""
+    if extends_files(text, name):
+        raise BadInputError(
+            "a descriptor that is sent to a service cannot extend files",
+            remedy="merge the files first; the command line does it when it submits",
+            file=name,
+        )
+
+
 def text_of(body: DescriptorBody) -> DescriptorText:
-    """The descriptor. Raises BadInputError for a working folder that this machine does not have."""
+    """The descriptor. Raises BadInputError for a working folder that this machine does not have, and for bases."""
+    check_alone(body.text, body.name)
     folder = Path(body.folder) if body.folder else Path.cwd()
     if not folder.is_absolute() or not folder.is_dir():
         raise BadInputError(

@@ -6,6 +6,7 @@ of that attempt, for the roles and ranks that its descriptor has, up to a limit,
 
 import asyncio
 import io
+import re
 from dataclasses import dataclass, replace
 
 from starlette.concurrency import run_in_threadpool
@@ -85,7 +86,7 @@ class Receiving:
                 self._known.clear()
             self._known[run_id, attempt] = known
         role, rank = request.path_params["role"], request.path_params["rank"]
-        if not (rank.isascii() and rank.isdecimal() and int(rank[:10]) < known.ranks.get(role, 0)):
+        if not (re.fullmatch(r"0|[1-9][0-9]{0,9}", rank) and int(rank) < known.ranks.get(role, 0)):
             return refusal(404, f"the run has no role {role!r} with rank {rank}")
         return known
 

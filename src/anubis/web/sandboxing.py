@@ -7,6 +7,7 @@ from dataclasses import replace
 from anubis.model.errors import BadInputError
 from anubis.pipeline.host import sandbox
 from anubis.settings import Settings
+from anubis.submission import git
 
 log = logging.getLogger(__name__)
 
@@ -29,5 +30,6 @@ def sandboxed(settings: Settings, environ: Mapping[str, str]) -> Settings:
             )
         log.warning("engine process runs benchmarks without a sandbox: %s", reason)
         return settings
+    git.refuse("the benchmarks of this service run in a sandbox, which protects it from their folders")
     inherit = settings.inherit if environ.get("ANUBIS_INHERIT", "").strip() else INHERITED
     return replace(settings, sandbox="on", inherit=inherit)

@@ -90,7 +90,7 @@ def serve(settings: Settings, asked: Serving, started: Callable[[str], None]) ->
             failed=failed,
             look_every_s=lambda: announced.look_every_s(held_runs.LOOK_EVERY_S),
         )
-        app = application(Service(installation, changes, drivers, access))
+        app = application(Service(replace(installation, is_served=True), changes, drivers, access))
         server = _Server(
             uvicorn.Config(
                 app,

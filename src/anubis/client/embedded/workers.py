@@ -106,6 +106,11 @@ def _now(worker: JoinedWorker, attempts: Sequence[Assignment]) -> protocol.Worke
 
 
 def deliver(installation: Installation) -> None:
-    """Deliver the notices of alerts that are due; a background worker retries what cannot be delivered at the moment."""
+    """Deliver the notices of alerts that are due; a background worker retries what cannot be delivered at the moment.
+
+    In a service its reconcilers deliver them: a request waits for no receiver.
+    """
+    if installation.is_served:
+        return
     if installation.relay.turn() is not None:
         worker.start(installation.settings.home)

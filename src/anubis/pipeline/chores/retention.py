@@ -142,6 +142,7 @@ class Retention:
             Event(run_id=each.run_id, kind=PURGED_EVENT, time_s=now_s, message=message) for each in batch
         ]
         with_record = [each.run_id for each in batch if self._world.records.attempts(each.run_id)]
+        self._note_purged(with_record)  # before, and again after: a kill between them is no damage
         removed = set(self._world.runs.remove([each.run_id for each in batch], events))
         self._world.environments.remove(sorted(removed))
         self._remove_records(run_id for run_id in with_record if run_id in removed)

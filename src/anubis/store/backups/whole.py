@@ -159,6 +159,9 @@ def restore(settings: Settings, folder: Path, *, now_s: float) -> Restored:
             if name != DATABASE:
                 _put(folder / name, settings.prices if name == PRICES else settings.home / name)
         part.unlink(missing_ok=True)
+        os.close(
+            access.create(str(part), os.O_WRONLY)
+        )  # only its owner, or the group of the home folder, may read it
         shutil.copyfile(folder / DATABASE, part)
         restored = _ended(part, now_s)
         if driver.name == "sqlite":

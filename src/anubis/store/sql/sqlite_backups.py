@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from urllib.parse import quote
 from uuid import UUID
 
 from anubis.model.errors import BadInputError, DamagedDatabaseError, disk_error
+from anubis.record import access
 from anubis.store.columns import checksum
 from anubis.store.sql.drivers import BUSY_S, driver_for
 from anubis.store.sql.sqlite_reading import explained
@@ -68,6 +70,7 @@ def backup(path: Path, file: Path) -> None:
     check(path)
     part = file.with_name(file.name + _PART)
     try:
+        os.close(access.create(str(part), os.O_RDWR))  # SQLite would let everyone read it
         with _reading(path) as source, closing(sqlite3.connect(part)) as copy:
             source.backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it

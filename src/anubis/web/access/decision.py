@@ -89,7 +89,7 @@ def _decided(access: Access, request: Request) -> Allowed:
             access.trail.note(_decision(request, principal, error.message, allowed=False), is_read=False)
         raise
     access.trail.note(_decision(request, principal, "", allowed=True), is_read=request.method == "GET")
-    request.state.principal = principal
+    request.state.principal, request.state.allowed = principal, allowed
     return allowed
 
 
@@ -175,15 +175,18 @@ async def note_hidden(request: Request) -> None:
 
 
 def still_valid(request: Request) -> Callable[[], bool]:
-    """Whether the token of a request is still valid, for a stream that lasts."""
+    """Whether a request would still be answered as at its start, for a stream that lasts."""
     access: Access = request.app.state.access
     header, address = request.headers.get("Authorization", ""), _address(request)
+    rule, first = POLICY.get(route_of(request)), getattr(request.state, "allowed", None)
 
     def check() -> bool:
         try:
-            access.login.principal(header, address)
-        except (UnauthorizedError, TooManyRequestsError):
+            principal = access.login.principal(header, address)
+            if principal is UNRESTRICTED or first is None:
+                return principal is UNRESTRICTED
+            return rule is not None and _allowed(rule, principal, request).projects == first.projects
+        except AnubisError:
             return False
-        return True
 
     return check

@@ -28,10 +28,11 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 class Actions:
     """The runs and schedules of one client."""
 
-    def __init__(self, client: Client, client_id: str, address: str) -> None:
-        """``address``: where the service answers, for links."""
+    def __init__(self, client: Client, client_id: str, owner: str, address: str) -> None:
+        """``owner``: who submitted them. ``address``: where the service answers, for links."""
         self._client = client
         self._client_id = client_id
+        self._owner = owner
         self._address = address
 
     def listed(self, cursor: Cursor) -> list[Json]:
@@ -40,7 +41,7 @@ class Actions:
         schedules = sorted(
             (int(each.created_s * 1000), each.id)
             for each in self._client.schedules.find()
-            if each.owner == self._client_id
+            if each.owner == self._owner
         )
         found = heapq.merge(
             ((int(row.created_s * 1000), row.id) for row in self._rows(cursor)),
@@ -51,7 +52,7 @@ class Actions:
 
     def _rows(self, cursor: Cursor) -> Sequence[RunRow]:
         """The runs of the client after the cursor, oldest first."""
-        query = RunQuery(owner=self._client_id, newest_first=False, limit=MOST)
+        query = RunQuery(owner=self._owner, newest_first=False, limit=MOST)
         if cursor.message_id:
             with contextlib.suppress(NotFoundError):  # a schedule, or a run that was purged
                 return self._client.runs.find(replace(query, after=cursor.message_id))
@@ -124,7 +125,7 @@ class Actions:
                 found = find(wanted)
             except NotFoundError:
                 continue
-            if found.id == wanted and found.owner == self._client_id:
+            if found.id == wanted and found.owner == self._owner:
                 return found
         return None
 

@@ -15,6 +15,7 @@ from anubis.api.errors import problem_details
 from anubis.api.json_values import Json
 from anubis.client import Client
 from anubis.model.errors import AnubisError, BadInputError
+from anubis.web.access.decision import Decided
 from anubis.web.answers import Answer, headers_of
 from anubis.web.legacy import scripts, submit_event, submitting, upgrading
 from anubis.web.legacy.actions import Actions
@@ -51,10 +52,11 @@ class OldRoute(APIRoute):
 router = APIRouter(route_class=OldRoute, include_in_schema=False)
 
 
-async def _actions(request: Request, client_id: str, installation: Asked) -> Actions:
+async def _actions(request: Request, client_id: str, installation: Asked, allowed: Decided) -> Actions:
     submit_event.checked_client(client_id)
-    client = Client("anubis.client.embedded", submitting.as_client(installation, client_id))
-    return Actions(client, client_id, str(request.base_url).rstrip("/"))
+    known = submitting.as_client(installation, client_id, allowed)
+    client = Client("anubis.client.embedded", known)
+    return Actions(client, client_id, known.settings.client_id, str(request.base_url).rstrip("/"))
 
 
 #: Parameter of a route: the actions of the client that the path names.
@@ -95,7 +97,7 @@ def has_script(filename: str, installation: Asked) -> Response:
 
 
 @router.post("/api/job/descriptor")
-async def submit(request: Request, installation: Asked) -> Response:
+async def submit(request: Request, installation: Asked, allowed: Decided) -> Response:
     content, upload = await submit_event.form_of(request.headers, request.stream())
     with contextlib.ExitStack() as opened:
         if upload:
@@ -104,7 +106,7 @@ async def submit(request: Request, installation: Asked) -> Response:
         script = await run_in_threadpool(submit_event.script_of, upload) if upload else None
         if script:
             opened.callback(script.file.close)
-        action_id = await run_in_threadpool(submitting.submit, installation, event, script)
+        action_id = await run_in_threadpool(submitting.submit, installation, event, script, allowed)
     service_of(request).wrote()
     return PlainTextResponse(action_id)
 

@@ -10,26 +10,33 @@ from anubis.describe.drafting import DescriptorText
 from anubis.model.descriptor import SINGLE_RUN, Descriptor
 from anubis.model.errors import BadInputError, ConflictError
 from anubis.submission import descriptor_files
+from anubis.web.access.decision import EVERYTHING, Allowed
+from anubis.web.descriptors import check_alone
 from anubis.web.legacy import scripts
 from anubis.web.legacy.submit_event import ScriptFile, SubmitEvent, refused
 from anubis.wiring import Installation
 
 
-def as_client(installation: Installation, client_id: str) -> Installation:
-    """The installation, as the old client with this id uses it."""
+def as_client(installation: Installation, client_id: str, allowed: Allowed) -> Installation:
+    """The installation, as the old client with this id uses it; in a service with users as the user of the token."""
+    if allowed is not EVERYTHING:
+        return installation
     return replace(installation, settings=replace(installation.settings, client_id=client_id))
 
 
-def submit(installation: Installation, event: SubmitEvent, script: ScriptFile | None) -> str:
+def submit(
+    installation: Installation, event: SubmitEvent, script: ScriptFile | None, allowed: Allowed
+) -> str:
     """The id of the run or schedule. The same event stores its run once; what is refused stores nothing.
 
     Raises BadInputError.
     """
-    installation = as_client(installation, event.client_id)
+    installation = as_client(installation, event.client_id, allowed)
     runs = installation.world.runs
     content = "\n".join((event.text, event.name, script.key if script else ""))
     digest = hashlib.sha256(content.encode()).hexdigest()
-    key = f"legacy/{event.client_id}/{event.message_id}"
+    # No name of a project contains a colon, so the key is none of another interface.
+    key = f"legacy:{installation.settings.project}/{event.client_id}/{event.message_id}"
     try:
         if (known := runs.submission(key)) is None:
             return _stored(installation, event, script, (key, digest))
@@ -46,6 +53,7 @@ def submit(installation: Installation, event: SubmitEvent, script: ScriptFile | 
 def _stored(
     installation: Installation, event: SubmitEvent, script: ScriptFile | None, key: tuple[str, str]
 ) -> str:
+    check_alone(event.text, event.name)
     text = DescriptorText(text=event.text, folder=Path.cwd(), name=event.name)
     descriptor = descriptor_files.descriptor_of(text, overrides={})[1]
     archive = script.key if script else _named(installation, descriptor)
