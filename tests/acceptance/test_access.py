@@ -96,6 +96,9 @@ def test_a_token_comes_from_standard_input_or_the_environment(anubis, service, a
     assert anubis.json("history") == []
     monkeypatch.setenv("ANUBIS_SERVICE_TOKEN", f"{admin}x")
     assert anubis("history").returncode == 2
+    monkeypatch.delenv("ANUBIS_SERVICE_TOKEN")
+    assert anubis("register", service.url).returncode == 0, "the registered token is kept"
+    assert anubis.json("history") == []
 
 
 def test_a_file_without_a_token_is_refused(anubis, service):

@@ -4,13 +4,17 @@ import json
 import os
 import signal
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from anubis.model.cause import Cause
 from anubis.model.errors import NotFoundError
+from anubis.model.machines.token import is_token
 from anubis.record import layout
+from anubis.settings import Settings
+from anubis.wiring import build
 from support.agents import is_running
 from support.joining import LEASE_S, Site
 from support.processes import until
@@ -309,6 +313,12 @@ def test_joined_workers_are_listed_and_shown(site):
     out = site.folder / "token"
     assert site.anubis("worker", "token", "three", "--output", out).returncode == 0
     assert out.stat().st_mode & 0o777 == 0o600
+    made = out.read_text().strip()
+    failed = site.anubis("worker", "token", "three", "--output", site.folder / "none" / "token")
+    assert failed.returncode == 2
+    installation = build(Settings.from_env({"ANUBIS_HOME": str(site.service.home)}))
+    with closing(installation):
+        assert is_token(made, installation.store.joined.get("three").token), "the first token remains valid"
 
 
 @pytest.mark.parametrize("target", ["worker", "both"])

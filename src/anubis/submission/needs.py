@@ -37,7 +37,13 @@ def with_needs(
             remedy = name_suggestions.remedy(name, list(by_name), otherwise="use RUN or BENCHMARK=RUN")
             raise BadInputError(f"--needs {need}: this submission has no benchmark {name!r}", remedy=remedy)
         ids = by_name.get(ref) or [_startable(find(ref), need)]
-        for each in [name] if name else [other for other in by_name if other != ref]:
+        waiting = [name] if name else [other for other in by_name if other != ref]
+        if not waiting:
+            raise BadInputError(
+                f"--needs {need}: this submission has no other benchmark, so nothing waits for {ref}",
+                remedy="submit those that wait together with it, or remove --needs",
+            )
+        for each in waiting:
             needed[each] |= dict.fromkeys(ids)
             if ref in by_name:
                 order[each].add(ref)
@@ -59,7 +65,8 @@ def _check(order: Mapping[str, set[str]], needed: Mapping[str, Mapping[str, None
     try:
         TopologicalSorter(order).prepare()
     except CycleError as error:
-        circle = " needs ".join(reversed(error.args[1]))
+        first, *others = reversed(error.args[1])
+        circle = f"{first} needs {', which needs '.join(others)}"
         raise BadInputError(
             f"the needs are a cycle: {circle}", remedy="remove one of these needs from the submission"
         ) from error

@@ -53,6 +53,11 @@ def test_unknown_names_are_refused():
     assert "did you mean train?" in refused.value.remedy
 
 
+def test_a_need_for_which_nothing_waits_is_refused():
+    with pytest.raises(BadInputError, match="nothing waits for a"):
+        needs_by_name(["a", "a"], ["a"])
+
+
 @pytest.mark.parametrize("needs", [["a=a"], ["a=b", "b=a"], ["a", "b"], ["a=b", "b=c", "c=a"]])
 def test_cycles_are_refused(needs):
     with pytest.raises(BadInputError, match="cycle"):

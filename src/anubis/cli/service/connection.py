@@ -42,12 +42,12 @@ def register(*, url: str, token_file: TextIO | None, as_json: bool) -> None:
     """Use the service at URL from now on: every command then works on the runs of the service.
 
     The address and the token are kept in the home folder; only you can read the file of the token. ANUBIS_SERVICE_URL
-    and ANUBIS_SERVICE_TOKEN replace them for single commands.
+    and ANUBIS_SERVICE_TOKEN replace them for single commands. A service that is registered again keeps its token.
     """
     settings = Settings.from_env(os.environ)
-    if token_file is not None:
-        settings = replace(settings, service_token=_token(token_file))
     address = registration.checked(url)
+    token = registration.token_of(settings, address) if token_file is None else _token(token_file)
+    settings = replace(settings, service_token=token)
     found = _health(settings, address)
     _principal(settings, address)
     registration.register(settings, address, settings.service_token)

@@ -3,8 +3,10 @@
 import logging
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -132,21 +134,27 @@ def token(*, name: str, out: Path | None, as_json: bool) -> None:
 
     Use it on the machine of the service. It is shown once, and only its digest is stored.
     """
-    with open_client(embedded=True) as client:
+    # The file first: an earlier token remains valid if it cannot be written.
+    with open_client(embedded=True) as client, _private(out) as file:
         made = client.workers.make_token(name)
-    if out is not None:
-        _write_private(out, made)
+        if file is not None:
+            file.write(made + "\n")
     if as_json:
         json_output.show({"name": name, **({"file": str(out)} if out else {"token": made})})
     else:
         terminal.line(f"wrote {out}" if out else made)
 
 
-def _write_private(path: Path, text: str) -> None:
+@contextmanager
+def _private(path: Path | None) -> Iterator[TextIO | None]:
+    """A file that only its owner can read; it has its name when the block has ended without an error."""
+    if path is None:
+        yield None
+        return
     part = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
     try:
         with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(text + "\n")
+            yield file
         part.replace(path)
     except OSError as error:
         raise BadInputError(
