@@ -84,5 +84,6 @@ def _differences(
     engine = world.engines[submission.descriptor.info.execution_engine]
     if not engine.capabilities.instance_types:  # else the engine chooses the machine
         record = Record(RoleFiles(world.records, RecordKey(run.id, run.attempt)))
-        now = facts.gather(MemoryGroup(), submission.folder or str(Path.cwd()))
+        is_sandboxed = engine.name == "process" and installation.settings.sandbox == "on"
+        now = facts.gather(MemoryGroup(), submission.folder or str(Path.cwd()), sandboxed=is_sandboxed)
         yield from machine_differences(record.facts, now)
