@@ -35,7 +35,7 @@ def submit(
     runs = installation.world.runs
     content = "\n".join((event.text, event.name, script.key if script else ""))
     digest = hashlib.sha256(content.encode()).hexdigest()
-    # No name of a project contains a colon, so the key is none of another interface.
+    # The name of a project contains no colon, so no other interface makes this key.
     key = f"legacy:{installation.settings.project}/{event.client_id}/{event.message_id}"
     try:
         if (known := runs.submission(key)) is None:
