@@ -261,6 +261,14 @@ def test_a_replaced_or_revoked_token_is_refused(workers, clock):
     assert one.name in [each.name for each in workers.find()]
 
 
+def test_a_worker_whose_token_was_revoked_while_it_waited_gets_nothing(engine, one, workers):
+    waiting = workers.get(one.name)
+    workers.revoke(one.name, now_s=NOW_S)
+    placed(engine, "local")
+    assert turns.take(workers, waiting, now_s=NOW_S)[0] == []
+    assert [each.worker for each in workers.open()] == [""]
+
+
 def test_a_worker_is_read_as_it_was_reported(workers, clock):
     one = Requests(
         workers, clock, labels=("a", "b=c"), facts={"cpu": {"model": "x\0\ud800"}}, release="1.2.3"

@@ -86,6 +86,8 @@ class StoredJoinedWorkers:
 
         def work(session: Session) -> None:
             session.rows("count_events", count=0)  # a lock: limits of families count what other workers get
+            if session.row("joined_worker", name=worker.name).token != worker.token:
+                return  # replaced or revoked while its request waited
             for chosen in choose(_in_order(session.rows("open_assignments"))):
                 _changed(session, replace(chosen, worker=worker.name, place=worker.place, assigned_s=now_s))
 
