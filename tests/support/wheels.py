@@ -51,7 +51,12 @@ def files_of_python():
     library = base / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}"
     left_out = {"test", "idlelib", "tkinter", "turtledemo", "lib2to3", "site-packages", "__pycache__"}
     parts = [path for path in library.iterdir() if path.name not in left_out]
-    parts += [library / "site-packages" / name for name in ("pip",)]
+    # Where ensurepip finds pip: Debian keeps the wheels elsewhere.
+    parts += [
+        path
+        for path in (library / "site-packages" / "pip", Path("/usr/share/python-wheels"))
+        if path.exists()
+    ]
     program = base / "bin" / library.name
     shared = [*library.glob("lib-dynload/*.so"), *(base / "lib").glob("libpython*.so*")]
     listed = subprocess.run(["ldd", program, *shared], check=True, capture_output=True, text=True).stdout
