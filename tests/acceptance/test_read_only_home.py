@@ -87,7 +87,7 @@ def test_a_run_that_cannot_be_driven_ends_the_command_with_one_error(anubis):
     process.kill()
     process.wait()
     folders = [anubis.home, *(path for path in anubis.home.rglob("*") if path.is_dir())]
-    # The agent goes on without its driver: parts of files get their final names at any moment.
+    # The agent continues without its driver: parts of files get their final names at any moment.
     modes = {}
     for path in anubis.home.rglob("*"):
         with contextlib.suppress(FileNotFoundError):

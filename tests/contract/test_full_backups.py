@@ -184,7 +184,7 @@ def test_runs_in_progress_end_and_runs_that_wait_remain(home, new_home, tmp_path
     assert (kinds.count("submitted"), kinds.count("final")) == (1, 1)
     (claimed,) = other.installation.world.leases.claim("you", now_s=time.time(), lease_s=5, limit=9)
     assert claimed.id == waiting.id
-    assert world.runs.get(placed.id).status is Status.WATCH, "the original goes on"
+    assert world.runs.get(placed.id).status is Status.WATCH, "the original continues"
 
 
 @pytest.mark.parametrize("damage", ["change", "delete", "incomplete", "outside"])

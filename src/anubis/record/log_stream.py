@@ -67,9 +67,12 @@ class LogStream:
             for data in self._read(stream, end):
                 begun, (first, *rest) = self._begun[stream], data.split(b"\n")
                 begun += first
-                for line in rest:
-                    yield time_ns, stream, bytes(begun)
-                    begun[:] = line
+                if not rest:
+                    continue
+                lines = [bytes(begun), *rest[:-1]]
+                begun[:] = rest[-1]  # before the caller has the lines, because it may stop after any of them
+                for line in lines:
+                    yield time_ns, stream, line
         for stream in self._streams if last else ():
             if self._begun[stream]:
                 line, self._begun[stream] = bytes(self._begun[stream]), bytearray()

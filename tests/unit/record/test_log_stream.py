@@ -124,3 +124,13 @@ def test_an_object_has_the_time_at_which_the_end_of_its_line_arrived(record):
     record.grow("stdout", b"o\n")
     log = LogStream(FolderFiles(str(record.folder)), BOTH, line=as_json)
     assert json.loads(copied(log)) == {"time_s": 2.0, "stream": "stdout", "line": "two"}
+
+
+def test_a_reader_that_stops_does_not_join_lines(record):
+    record.grow("stdout", b"one\ntwo\nthr")
+    log = LogStream(FolderFiles(str(record.folder)), BOTH, line=with_time)
+    assert next(log.lines(last=False))[2] == b"one"
+    record.grow("stdout", b"ee\nfo")
+    record.grow("stdout", b"u")
+    record.grow("stdout", b"r\n\nfive")
+    assert [line for _, _, line in log.lines(last=True)] == [b"three", b"four", b"", b"five"]

@@ -15,7 +15,7 @@ from anubis.testing.contracts.triggers import a_trigger
 from anubis.web.hooks import signatures
 from anubis.web.hooks.changes import read, why_not
 
-SECRET, BODY, NOW_S = "a secret that nobody guesses", b'{"a": 1}', 1_700_000_000.0
+SECRET, BODY, NOW_S = "a secret that is not guessed", b'{"a": 1}', 1_700_000_000.0
 TOKEN = "whsec_" + base64.b64encode(b"k" * 24).decode()
 COMMIT, DIGEST = "c0ffee" * 6 + "c0ff", "sha256:" + "0" * 64
 HUB, LAB, OCI = TriggerKind.GITHUB, TriggerKind.GITLAB, TriggerKind.REGISTRY
