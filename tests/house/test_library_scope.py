@@ -31,6 +31,7 @@ SCOPE = {
     "starlette": {"web"},
     "urllib3": {"client/remote", "notifiers", "sources/web.py", "transfer/http_json.py"},
     "uvicorn": {"web"},
+    "xlsxwriter": {"reporting/documents/sheets.py"},
     "zstandard": {"client/remote", "store", "transfer", "web"},
 }
 
