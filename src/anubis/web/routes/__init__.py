@@ -25,6 +25,7 @@ NOUNS = (
     "access",
     "webhooks",
     "workers",
+    "tools.alternations",
 )
 
 
