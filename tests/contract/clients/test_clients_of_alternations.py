@@ -38,9 +38,7 @@ def test_rounds_that_are_asked_for_twice_are_stored_once(client, bench):
 
 
 def test_a_failed_run_ends_it(client, bench):
-    state = client.alternations.proceed(
-        client.alternations.begin([bench(), bench("false")], Plan(rounds=6))
-    )
+    state = client.alternations.proceed(client.alternations.begin([bench(), bench("false")], Plan(rounds=6)))
     assert state.end is End.FAILED
     assert state.failed in state.alternation.runs
 
@@ -68,8 +66,9 @@ def test_a_repeated_request_begins_one_alternation(client, bench):
         "rounds": 6,
     }
     first = connection.post("alternations", body, key=key)
-    assert connection.post("alternations", body, key=key)["alternation"]["family_id"] == (
-        first["alternation"]["family_id"]
+    assert (
+        connection.post("alternations", body, key=key)["alternation"]["family_id"]
+        == (first["alternation"]["family_id"])
     )
     with pytest.raises(ConflictError):
         connection.post("alternations", {**body, "rounds": 8}, key=key)

@@ -121,6 +121,7 @@ POLICY = {
     "GET /alternations/{ref}": READ,
     "GET /alternations/{ref}/state": READ,
     "PUT /alternations/{ref}/rounds": SUBMIT,
+    "POST /histories": CREATE,
     "POST /workers/{name}/token": MANAGE_ALL,
     "DELETE /workers/{name}/token": MANAGE_ALL,
     "GET /whoami": LOGIN,
