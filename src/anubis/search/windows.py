@@ -116,7 +116,9 @@ def _lines(
     """Offsets and lines between two offsets; where the first of them begins, and where the next line begins."""
     start = low
     data = files.read(stream, max(0, low - 1), bound - max(0, low - 1))
-    if low > 0:  # the line in progress at the start belongs to the window before, unless it is longer than this one
+    if (
+        low > 0
+    ):  # the line in progress at the start belongs to the window before, unless it is longer than this one
         cut = data.find(b"\n") + 1
         data = data[cut:] if cut else data[1:]
         start = low - 1 + cut if cut else low

@@ -8,9 +8,13 @@ from pathlib import Path
 from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
 
+from anubis import reporting
+
 router = APIRouter(include_in_schema=False)
 
 _FOLDER = Path(__file__).parent / "static"
+#: Those of charts, which reports contain too.
+_CHARTS = Path(reporting.__file__).parent / "assets"
 _TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -21,8 +25,12 @@ _TYPES = {
 
 @cache
 def _files() -> dict[str, bytes]:
-    found = sorted(path for path in _FOLDER.rglob("*") if path.suffix in _TYPES)
-    return {path.relative_to(_FOLDER).as_posix(): path.read_bytes() for path in found}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for folder in (_FOLDER, _CHARTS)
+        for path in sorted(folder.rglob("*"))
+        if path.suffix in _TYPES
+    }
 
 
 @cache
@@ -50,10 +58,10 @@ def address(name: str) -> str:
     return f"/ui/static/{digest()}/{name}"
 
 
-@router.get("/static/{digest}/{name:path}")
-def asset(digest: str, name: str, request: Request) -> Response:
+@router.get("/static/{version}/{name:path}")
+def asset(version: str, name: str, request: Request) -> Response:
     """One file. The digest only makes the address new; an old address shows the file as it is now."""
-    if name not in _files():
+    if name not in _files() or not version.isalnum():
         raise HTTPException(404, "there is no such file")
     headers = {
         "Cache-Control": "public, max-age=31536000, immutable",

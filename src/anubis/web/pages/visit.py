@@ -53,6 +53,10 @@ class Visit:
             return Answer(plain(), status)
         return html(template, {**self._frame(), "title": title, **context}, status)
 
+    def form_key(self) -> str:
+        """See ``forms.once``."""
+        return forms.new_key()
+
     def part(self, template: str, **context: Any) -> Response:
         """A part of a page."""
         return html(template, {**self._frame(), "title": "", **context})

@@ -49,7 +49,7 @@ def _since(seconds: float) -> str:
     size = abs(seconds)
     if size < 1:
         return "now"
-    limit, unit_s, unit = next(each for each in _SPANS if size < each[0])
+    _limit, unit_s, unit = next(each for each in _SPANS if size < each[0])
     text = f"{size / unit_s:.0f} {unit}"
     return f"{text} ago" if seconds > 0 else f"in {text}"
 
@@ -116,4 +116,8 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "event_word": event_word,
     "escape": escape,
 }
-GLOBALS: dict[str, Callable[..., Any]] = {"link": link, "with_unit": units.with_unit, "counted": units.counted}
+GLOBALS: dict[str, Callable[..., Any]] = {
+    "link": link,
+    "with_unit": units.with_unit,
+    "counted": units.counted,
+}

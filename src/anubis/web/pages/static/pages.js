@@ -115,6 +115,18 @@ if (followed) {
   });
 }
 
+// Marks and the current row remain when rows are loaded again.
+let kept = null;
+document.addEventListener("htmx:beforeSwap", () => {
+  kept = { marked: [...document.querySelectorAll("td.mark input:checked")].map((box) => box.value), row: current()?.dataset.id };
+});
+document.addEventListener("htmx:afterSwap", () => {
+  if (!kept) return;
+  document.querySelectorAll("td.mark input").forEach((box) => { box.checked = kept.marked.includes(box.value); });
+  rows().find((row) => kept.row && row.dataset.id === kept.row)?.classList.add("current");
+  kept = null;
+});
+
 // The output of a run: lines are added as text; the oldest ones are dropped, so that a page stays small.
 const log = document.querySelector("[data-log]");
 if (log) {

@@ -69,7 +69,9 @@ def overview(visit: Visiting, request: Request) -> Response:
 def looked(cookie: str, now_s: float) -> tuple[float, float]:
     """The times of this visit and of the one before, UTC seconds. A cookie that is not valid counts as none."""
     last, _, before = cookie.partition(".")
-    if not (last.isdecimal() and before.isdecimal() and len(cookie) < 40 and int(before) <= int(last) <= now_s):
+    if not (
+        last.isdecimal() and before.isdecimal() and len(cookie) < 40 and int(before) <= int(last) <= now_s
+    ):
         return now_s, now_s - _FIRST_S
     return now_s, float(before) if now_s - int(last) < PAUSE_S else float(last)
 
@@ -89,10 +91,11 @@ def _title(alerts: list[Alert], fresh: int, failed: int) -> str:
     bad = sum(alert_text.is_bad(alert) for alert in alerts)
     words = []
     if bad:
-        words.append(f"{bad} open change{'s' * (bad != 1)} for the worse" + (f", {fresh} new" if fresh else ""))
+        words.append(
+            f"{bad} open change{'s' * (bad != 1)} for the worse" + (f", {fresh} new" if fresh else "")
+        )
     if failed:
-        words.append(f"{failed if failed <= _SHOWN else f'more than {_SHOWN}'} failed run{'s' * (failed != 1)}")
+        words.append(
+            f"{failed if failed <= _SHOWN else f'more than {_SHOWN}'} failed run{'s' * (failed != 1)}"
+        )
     return "; ".join(words) or "Nothing got worse"
-
-
-

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import Query, Request, Response
+from fastapi import Query, Response
 
 from anubis.api.paging import page_of, run_before
 from anubis.api.runs import row_to_json
@@ -26,7 +26,6 @@ _ACTIVE = "active"
 def runs(
     *,
     visit: Visiting,
-    request: Request,
     find: str = "",
     status: str = "",
     benchmark: str = "",
@@ -97,7 +96,8 @@ def _found(visit: visits.Visit, text: str) -> str:
     if visit.client.runs.find(RunQuery(subject=text, limit=1)):
         return link("/ui/runs", commit=text)
     raise NotFoundError(
-        f"no run, benchmark or commit is named {text[:100]!r}", remedy="search in the output of runs: /ui/search"
+        f"no run, benchmark or commit is named {text[:100]!r}",
+        remedy="search in the output of runs: /ui/search",
     )
 
 
