@@ -64,7 +64,7 @@
       axes: [
         { stroke: function () { return colour("--chart-muted"); }, grid: { stroke: function () { return colour("--chart-grid"); } },
           values: data.time ? undefined : function (u, ticks) {
-            return ticks.map(function (x) { return x % 1 ? "" : (data.labels[nearest(data.x, x)] || "").slice(0, 12); }); } },
+            return ticks.map(function (x) { return x % 1 ? "" : (data.labels[nearest(data.x, x)] || "").slice(0, 12); }); }, space: 110 },
         { stroke: function () { return colour("--chart-muted"); }, grid: { stroke: function () { return colour("--chart-grid"); } }, size: 70 }
       ],
       series: [{}, { spanGaps: false, stroke: function () { return colour("--chart-line"); }, width: 0.6,

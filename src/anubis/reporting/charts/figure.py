@@ -33,7 +33,7 @@ def styles() -> str:
 
 
 def standalone(image: str) -> str:
-    """An image with the style sheet inside, for a file or an address of its own."""
+    """An image with the style sheet inside, for a separate file or address."""
     at = image.index(">") + 1
     return f"{image[:at]}<style>{asset('charts.css')}</style>{image[at:]}"
 
