@@ -40,6 +40,7 @@ SECTIONS = {
         "descriptor": "commands.show:descriptor",
         "history": "commands.history:history",
         "compare": "commands.compare:compare",
+        "report": "reports.command:report",
     },
     "Judge": {
         "ab": "ab.command:ab",

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from anubis.analysis.quantities import percent
+from anubis.analysis.quantities import level_text, percent
 from anubis.contracts.runs import RunQuery, RunRow
 from anubis.contracts.world import World
 from anubis.judging.series_overview import SeriesOverview, SeriesState, series_overviews
@@ -261,7 +261,7 @@ def _daily_tables(
 def _daily_cell(value: float | None, before: float | None, tone: Tone | None) -> Cell:
     if value is None:
         return Cell()
-    text = f"{value:.2f}" if 0.01 <= abs(value) < 1e9 or value == 0 else f"{value:.3g}"
+    text = level_text(value)
     if before:
         text += f" ({percent((value - before) / abs(before), sign=True)} %)"
     return number_cell(value, text, tone=tone or Tone.NEUTRAL)

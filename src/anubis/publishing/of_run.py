@@ -189,7 +189,7 @@ def _machine(world: World, run: Run) -> Iterator[Fact]:
 
 def family_report(world: World, family_id: str) -> Document:
     """The matrix of a family as heat maps, its best and failed cells, and every cell. Raises NotFoundError."""
-    rows = _cells(world, family_id)
+    rows = cells_of(world, family_id)
     points = world.points.of([row.id for row in rows])
     better = {point.metric: (point.better, point.units) for point in points}
     metrics = [metric for metric in better if metric not in OWN_METRICS] or list(better)
@@ -227,7 +227,7 @@ def family_report(world: World, family_id: str) -> Document:
     )
 
 
-def _cells(world: World, family_id: str) -> list[RunRow]:
+def cells_of(world: World, family_id: str) -> list[RunRow]:
     """The runs of a family; of a sweep, those of the current tries. Raises NotFoundError."""
     try:
         sweep = world.sweeps.get(family_id)

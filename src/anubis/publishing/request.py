@@ -21,7 +21,8 @@ class ReportKind(StrEnum):
 class ReportRequest:
     """A report to be made."""
 
-    kind: ReportKind
+    #: None: what the name names.
+    kind: ReportKind | None = None
     #: Id of a run, family or alert, or the name of a benchmark; empty for a period.
     name: str = ""
     #: The period, UTC seconds, without its end; None: seven days (a day for ``DAILY``) before the end, and now.

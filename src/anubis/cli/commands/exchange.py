@@ -1,16 +1,16 @@
 """``anubis import`` and ``anubis export``: files of other tools."""
 
-import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from anubis.cli import errors, exit_codes, terminal
 from anubis.cli.home import open_client
+from anubis.cli.output_file import written
 from anubis.cli.params import MOMENT, json_option, mapping, run_filters
 from anubis.cli.select import refs
 from anubis.cli.select.unknown_names import unknown_name
@@ -174,7 +174,9 @@ def _stored(imported: "histories.ImportResult", added: "histories.Added | None")
 
 
 @click.command()
-@click.option("--format", "form", default="csv", show_default=True, help="csv, jsonl, parquet, bmf, openmetrics.")
+@click.option(
+    "--format", "form", default="csv", show_default=True, help="csv, jsonl, parquet, bmf, openmetrics."
+)
 @click.option(
     "--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Default: standard output."
 )
@@ -215,7 +217,7 @@ def export(
         limit=EVERYTHING,
         newest_first=False,
     )
-    with open_client() as client, _stream(output) as stream:
+    with open_client() as client, written(output) as stream:
         query = replace(conditions, family_id=refs.family_id(client, family)) if family else conditions
         problems = client.histories.export(query, stream, format_name=form)
         empty = not client.runs.find(replace(query, limit=1))
@@ -227,20 +229,3 @@ def export(
     else:
         _show_problems(tuple(problems))
         terminal.no_match(unknown)
-
-
-@contextlib.contextmanager
-def _stream(output: Path | None) -> Iterator[BinaryIO]:
-    """Standard output, or a file that appears only when it is complete."""
-    if output is None:
-        yield terminal.raw()
-        return
-    unfinished = output.with_name(f".{output.name}.unfinished")
-    try:
-        with unfinished.open("wb") as stream:
-            yield stream
-        unfinished.replace(output)
-    except OSError as error:
-        raise BadInputError(f"{output}: {error.strerror}", remedy="give a writable file") from error
-    finally:
-        unfinished.unlink(missing_ok=True)

@@ -88,8 +88,8 @@ class Document:
     #: The verdict in one sentence.
     verdict: str
     tone: Tone = Tone.NEUTRAL
-    #: When it was made; UTC seconds.
-    made_s: float
+    #: When it was made; UTC seconds. None: that is not shown.
+    made_s: float | None
     sections: tuple[Section, ...] = ()
 
 

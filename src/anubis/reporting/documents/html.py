@@ -50,11 +50,14 @@ def styles() -> str:
 
 def body(document: Document, *, run_link: str = "") -> str:
     """The content of the page; points of charts lead to ``run_link`` followed by the id of the run."""
-    made = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(document.made_s))
+    made = ""
+    if document.made_s is not None:
+        at = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(document.made_s))
+        made = f'<p class="made">made at {at}</p>'
     head = (
         f'<header><h1>{shown(document.title)}</h1><p class="verdict {document.tone.value}">'
         f"{_SIGNS[document.tone]}{shown(document.verdict)}</p>"
-        f'<p class="made">made at {made}</p></header>'
+        f"{made}</header>"
     )
     return f"<main>{head}{''.join(_section(each, run_link) for each in document.sections)}</main>"
 

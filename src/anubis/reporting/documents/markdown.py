@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from anubis.reporting.charts.data import Tone
 from anubis.reporting.documents.document import Block, Cell, Document, Table
-from anubis.reporting.markup import code, one_line
+from anubis.reporting.markup import code, one_line, visible
 
 #: Most rows of a table.
 MAX_ROWS = 100
@@ -41,7 +41,7 @@ def _block(block: Block) -> Iterator[str]:
         if chart and chart.description:
             yield f"{plain(chart.title)}: {plain(chart.description)}"
     if block.code:
-        yield "\n".join(f"    {line}" for line in block.code.splitlines())
+        yield "\n".join(f"    {visible(line)}" for line in block.code.splitlines())
 
 
 def _table(table: Table) -> str:

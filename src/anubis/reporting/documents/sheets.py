@@ -91,7 +91,9 @@ def _fill(sheet: Any, table: Table, bold: Any) -> None:
 
 def _name(title: str, taken: set[str]) -> str:
     """A name that Excel accepts and no other sheet has, without regard to case."""
-    base = _NOT_IN_NAMES.sub(" ", visible(title).replace("\n", " ")).strip()[:_NAME].strip() or "Table"
+    # a name is counted in UTF-16, in which a character beyond the first plane is two
+    plain = "".join(char for char in visible(title).replace("\n", " ") if ord(char) < 0x10000)
+    base = _NOT_IN_NAMES.sub(" ", plain).strip()[:_NAME].strip() or "Table"
     name, number = base, 1
     while name.lower() in taken or name.lower() == "history":
         number += 1
