@@ -73,7 +73,7 @@ SECTIONS = {
         "record": "records.command:record",
         "data": "datasets.command:data",
         "import": "commands.exchange:import_",
-        "export": "commands.exchange:export",
+        "export": "reports.export:export",
         "purge": "commands.purge:purge",
         "archive": "keeping.archive:archive",
         "hold": "keeping.hold:hold",
