@@ -48,8 +48,8 @@ def styles() -> str:
     return f"{figure.styles()}\n{figure.asset('reports.css')}"
 
 
-def body(document: Document, *, run_link: str = "") -> str:
-    """The content of the page; points of charts lead to ``run_link`` followed by the id of the run."""
+def body(document: Document, *, run_link: str = "", more: str = "") -> str:
+    """The content of the page with ``more`` after it; points of charts lead to ``run_link`` followed by the id of the run."""
     made = ""
     if document.made_s is not None:
         at = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(document.made_s))
@@ -59,7 +59,7 @@ def body(document: Document, *, run_link: str = "") -> str:
         f"{_SIGNS[document.tone]}{shown(document.verdict)}</p>"
         f"{made}</header>"
     )
-    return f"<main>{head}{''.join(_section(each, run_link) for each in document.sections)}</main>"
+    return f"<main>{head}{''.join(_section(each, run_link) for each in document.sections)}{more}</main>"
 
 
 def shown(text: str) -> str:
