@@ -14,7 +14,7 @@ from support.tree import PACKAGE, modules, shown
 #: Library -> the folders and modules that may import it.
 SCOPE = {
     "alembic": {"store/migrations"},
-    "botocore": {"sources/s3.py"},
+    "botocore": {"sources/s3.py", "store/bucket/connection.py"},
     "click": {"cli"},
     "cronsim": {"describe/check/schedules.py"},
     "fastapi": {"web"},
