@@ -18,6 +18,7 @@ SCOPE = {
     "click": {"cli"},
     "cronsim": {"describe/check/schedules.py"},
     "fastapi": {"web"},
+    "joserfc": {"web/sign_in/provider.py"},
     "mcp": {"mcp"},
     "numpy": {"analysis", "search/bitmaps.py", "store/columns.py", "store/samples.py"},
     "prometheus_client": {"web"},
@@ -29,7 +30,13 @@ SCOPE = {
     "scipy": {"analysis"},
     "sqlalchemy": {"store/sql", "store/migrations"},
     "starlette": {"web"},
-    "urllib3": {"client/remote", "notifiers", "sources/web.py", "transfer/http_json.py"},
+    "urllib3": {
+        "client/remote",
+        "notifiers",
+        "sources/web.py",
+        "transfer/http_json.py",
+        "web/sign_in/provider.py",
+    },
     "uvicorn": {"web"},
     "zstandard": {"client/remote", "store", "transfer", "web"},
 }
