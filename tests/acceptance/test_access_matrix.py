@@ -159,6 +159,8 @@ CASES = {
     "POST /tokens": Case("/tokens", {"user": "unknown", "lasts_s": 1.0}, "admin", "all"),
     "GET /tokens/{prefix}": Case("/tokens/unknown", None, "admin", "all"),
     "DELETE /tokens/{prefix}": Case("/tokens/unknown", None, "admin", "all"),
+    "GET /sign-ins": Case("/sign-ins", None, "admin", "all"),
+    "DELETE /sign-ins/{id}": Case("/sign-ins/unknown", None, "admin", "all"),
     "GET /decisions": Case("/decisions", None, "admin", "all"),
     "GET /openapi.json": Case("/openapi.json", None, None),
     "GET /healthz": Case("/healthz", None, None),
