@@ -23,6 +23,7 @@ from anubis.sealing.sealer import Sealer
 from anubis.settings import Settings, load
 from anubis.store import FolderObjects, FolderRecords, Store, open_store
 from anubis.submission.environment.handover import HomeEnvironments
+from anubis.submission.environment.project_secrets import ProjectSecrets
 from anubis.submission.price_table import of_installation as price_table_of
 
 
@@ -82,7 +83,10 @@ def build(settings: Settings | None = None) -> Installation:
         alerts=store.alerts,
         deliveries=store.deliveries,
         sweeps=store.sweeps,
-        environments=HomeEnvironments(settings, surroundings.environ),
+        projects=store.projects,
+        environments=HomeEnvironments(
+            settings, surroundings.environ, ProjectSecrets(store.projects, settings.secrets_key)
+        ),
         datasets=datasets(surroundings),
         clock=clock,
         prices=price_table_of(settings),

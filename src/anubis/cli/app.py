@@ -64,6 +64,7 @@ SECTIONS = {
         "mcp": "service.assistants:mcp",
         "user": "access.users:user",
         "project": "access.projects:project",
+        "secret": "access.secrets:secret",
         "token": "access.tokens:token",
         "audit": "access.audit:audit",
     },
