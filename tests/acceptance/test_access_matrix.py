@@ -150,6 +150,12 @@ CASES = {
     "GET /projects": Case("/projects"),
     "POST /projects": Case("/projects", {"name": "-"}, "admin", "all"),
     "PUT /projects/{project}": Case("/projects/unknown", {"weight": 2.0}, "admin", "all"),
+    "GET /projects/{project}": Case("/projects/one"),
+    "POST /projects/{project}/permits": Case("/projects/unknown/permits", {"permit": []}, "admin", "all"),
+    "PUT /projects/{project}/quota": Case("/projects/unknown/quota", {"running": 1}, "admin", "all"),
+    "GET /projects/{project}/secrets": Case("/projects/one/secrets", None, "admin"),
+    "PUT /projects/{project}/secrets/{name}": Case("/projects/one/secrets/-", {"value": "longer"}, "admin"),
+    "DELETE /projects/{project}/secrets/{name}": Case("/projects/one/secrets/unknown", None, "admin"),
     "GET /projects/{project}/members": Case("/projects/one/members", None, "admin"),
     "PUT /projects/{project}/members/{member}": Case(
         "/projects/one/members/unknown", {"role": "viewer"}, "admin"

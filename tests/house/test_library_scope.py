@@ -16,6 +16,7 @@ SCOPE = {
     "alembic": {"store/migrations"},
     "botocore": {"sources/s3.py", "store/bucket/connection.py"},
     "click": {"cli"},
+    "cryptography": {"submission/environment/project_secrets.py"},
     "cronsim": {"describe/check/schedules.py"},
     "fastapi": {"web"},
     "jinja2": {"web/pages"},

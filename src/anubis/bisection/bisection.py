@@ -25,6 +25,7 @@ from anubis.bisection.commit_search import (
 from anubis.contracts.environments import SubmittedEnvironment
 from anubis.contracts.runs import RunQuery, RunRow
 from anubis.contracts.world import World
+from anubis.model.access.roles import DEFAULT_PROJECT
 from anubis.model.errors import BadInputError, UndecidedError
 from anubis.model.run import Event, Run
 from anubis.model.status import Status
@@ -264,6 +265,7 @@ class _Bisection:
             default_engine=self._engine,
             owner=self._owner,
             clock=self._world.clock,
+            permission=self._world.projects.permission(DEFAULT_PROJECT),
         )
         runs = [(replace(run, family_id=self._request.family), text) for run, text in stored]
         adding.add(self._world, runs, events, environment=self._environment())

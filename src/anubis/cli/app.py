@@ -66,6 +66,7 @@ SECTIONS = {
         "mcp": "service.assistants:mcp",
         "user": "access.users:user",
         "project": "access.projects:project",
+        "secret": "access.secrets:secret",
         "token": "access.tokens:token",
         "sign-in": "access.sign_ins:sign_in",
         "audit": "access.audit:audit",

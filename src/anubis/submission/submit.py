@@ -7,9 +7,9 @@ from typing import Any
 from anubis.contracts.clock import Clock
 from anubis.contracts.engine import Engine
 from anubis.contracts.notifier import Notifier
+from anubis.contracts.service.projects import UNLIMITED, Permission
 from anubis.contracts.source import Source
 from anubis.contracts.world import NO_TABLE, PriceTable
-from anubis.model.access.roles import DEFAULT_PROJECT
 from anubis.model.descriptor import DEFAULT_ENGINE, Descriptor, Script
 from anubis.model.errors import BadInputError
 from anubis.model.identity import digest, in_project, series_key
@@ -50,7 +50,7 @@ def runs_of(
     owner: str,
     clock: Clock,
     rounds: int = 1,
-    project: str = DEFAULT_PROJECT,
+    permission: Permission = UNLIMITED,
 ) -> tuple[list[tuple[Run, str]], list[Event]]:
     """The runs to store, in the order in which they should run, with their first events.
 
@@ -58,7 +58,8 @@ def runs_of(
     meanwhile treats all sides alike. ``notifiers`` and ``sources`` are by the schemes that they serve. Raises BadInputError with everything that is refused.
     """
     chosen = [with_engine(submission, default_engine) for submission in submissions]
-    check([submission.descriptor for submission in chosen], engines, notifiers, sources, prices)
+    every = [submission.descriptor for submission in chosen]
+    check(every, engines, notifiers, sources, prices=prices, permission=permission)
     family = new_run_id() if len(chosen) * rounds > 1 else None
     stored: list[tuple[Run, str]] = []
     events: list[Event] = []
@@ -67,7 +68,7 @@ def runs_of(
         if id(submission) not in identities:
             identities[id(submission)] = (digest(submission.descriptor), series_key(submission.descriptor))
         new = run_of(submission, identities[id(submission)], family, owner, clock.now_s())
-        run = in_project(new, project)
+        run = in_project(new, permission.project.name)
         if rounds > 1:
             run = replace(run, cell=run.cell | {"round": round_number})
         stored.append((run, submission.text))
@@ -85,13 +86,15 @@ def check(
     engines: Mapping[str, Engine],
     notifiers: Mapping[str, Notifier],
     sources: Mapping[str, Source],
+    *,
     prices: PriceTable = NO_TABLE,
+    permission: Permission = UNLIMITED,
 ) -> None:
-    """Raise BadInputError with everything that these descriptors ask for and that cannot be done here."""
+    """Raise BadInputError with everything that these descriptors ask for and that cannot be done here, or is not permitted."""
     refused = [
         problem
         for descriptor in descriptors
-        for problem in refusals(descriptor, engines, notifiers, sources, prices)
+        for problem in refusals(descriptor, engines, notifiers, sources, prices=prices, permission=permission)
     ]
     if refused:
         unique = list(dict.fromkeys(refused))
