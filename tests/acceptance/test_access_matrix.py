@@ -137,6 +137,11 @@ CASES = {
     "GET /alternations/{ref}": Case("/alternations/{run}"),
     "GET /alternations/{ref}/state": Case("/alternations/{run}/state"),
     "PUT /alternations/{ref}/rounds": Case("/alternations/{run}/rounds", {"after": 2}, "submitter"),
+    "GET /bisections/{key}": Case(f"/bisections/{UNKNOWN}"),
+    "GET /bisections/{key}/values": Case(f"/bisections/{UNKNOWN}/values?metric=score"),
+    "POST /bisections/{key}/runs": Case(
+        f"/bisections/{UNKNOWN}/runs", {"like": "{run}", "trees": [{"commit": "0" * 40}]}, "submitter"
+    ),
     "POST /histories": Case("/histories?format=csv&dry_run=true", b"no history", "submitter"),
     "POST /workers/{name}/token": Case("/workers/-no-name-/token", None, "admin", "all"),
     "DELETE /workers/{name}/token": Case("/workers/unknown/token", None, "admin", "all"),
