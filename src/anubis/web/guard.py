@@ -69,7 +69,7 @@ class Guard:
 
     def _stranger(self, scope: Scope) -> tuple[int, str, str] | None:
         client, server = scope.get("client"), scope.get("server")
-        if client and server and self._peers.may_use(client[1], server[1]):
+        if client and server and self._peers.may_use(tuple(client), tuple(server)):
             return None
         return 403, "the service does not answer programs of other users", "use the user who started it"
 
