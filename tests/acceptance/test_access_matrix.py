@@ -112,6 +112,8 @@ CASES = {
     "POST /schedules/{ref}/trigger": Case("/schedules/{schedule}/trigger", {}, "submitter"),
     "DELETE /schedules/{ref}": Case(f"/schedules/{UNKNOWN}", None, "admin"),
     "GET /datasets": Case("/datasets", None, "viewer", "all"),
+    "GET /datasets/files/{sha256}": Case(f"/datasets/files/{UNKNOWN}", None, "viewer", "all"),
+    "POST /storage/archive": Case("/storage/archive", {"through_seq": -1}, "admin", "all"),
     "POST /datasets/verify": Case("/datasets/verify", {"ref": "x"}, "admin", "all"),
     "POST /datasets/prune": Case("/datasets/prune", SPACE, "admin", "all"),
     "POST /storage/collect": Case("/storage/collect", SPACE, "admin", "all"),

@@ -96,6 +96,8 @@ POLICY = {
     "POST /schedules/{ref}/trigger": SUBMIT,
     "DELETE /schedules/{ref}": MANAGE,
     "GET /datasets": READ_ALL,
+    "GET /datasets/files/{sha256}": READ_ALL,
+    "POST /storage/archive": MANAGE_ALL,
     "POST /datasets/verify": MANAGE_ALL,
     "POST /datasets/prune": MANAGE_ALL,
     "POST /storage/collect": MANAGE_ALL,
