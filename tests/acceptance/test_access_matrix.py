@@ -112,6 +112,8 @@ CASES = {
     "POST /schedules/{ref}/trigger": Case("/schedules/{schedule}/trigger", {}, "submitter"),
     "DELETE /schedules/{ref}": Case(f"/schedules/{UNKNOWN}", None, "admin"),
     "GET /datasets": Case("/datasets", None, "viewer", "all"),
+    "GET /datasets/files/{sha256}": Case(f"/datasets/files/{UNKNOWN}", None, "viewer", "all"),
+    "POST /storage/archive": Case("/storage/archive", {"through_seq": -1}, "admin", "all"),
     "POST /datasets/verify": Case("/datasets/verify", {"ref": "x"}, "admin", "all"),
     "POST /datasets/prune": Case("/datasets/prune", SPACE, "admin", "all"),
     "POST /storage/collect": Case("/storage/collect", SPACE, "admin", "all"),
@@ -137,6 +139,11 @@ CASES = {
     "GET /alternations/{ref}": Case("/alternations/{run}"),
     "GET /alternations/{ref}/state": Case("/alternations/{run}/state"),
     "PUT /alternations/{ref}/rounds": Case("/alternations/{run}/rounds", {"after": 2}, "submitter"),
+    "GET /bisections/{key}": Case(f"/bisections/{UNKNOWN}"),
+    "GET /bisections/{key}/values": Case(f"/bisections/{UNKNOWN}/values?metric=score"),
+    "POST /bisections/{key}/runs": Case(
+        f"/bisections/{UNKNOWN}/runs", {"like": "{run}", "trees": [{"commit": "0" * 40}]}, "submitter"
+    ),
     "POST /histories": Case("/histories?format=csv&dry_run=true", b"no history", "submitter"),
     "POST /workers/{name}/token": Case("/workers/-no-name-/token", None, "admin", "all"),
     "DELETE /workers/{name}/token": Case("/workers/unknown/token", None, "admin", "all"),
