@@ -36,7 +36,7 @@ else:  # Alembic takes 0.4 s
     migrations = late("anubis.store.migrations.upgrade")
 
 #: The newest revision in ``migrations/versions``; what ``create`` in the ``.sql`` files makes. Revisions count up.
-VERSION = "0018"
+VERSION = "0019"
 #: Pause before a refused statement is executed again, seconds.
 _AGAIN_S = 0.01
 
