@@ -93,6 +93,7 @@ CASES = {
     ),
     "GET /series": Case("/series"),
     "POST /series/analysis": Case("/series/analysis", {"benchmark": "none"}, "admin"),
+    "GET /reports": Case("/reports?name={run}"),
     "POST /sweeps/plans": Case("/sweeps/plans", {"descriptor": DESCRIPTOR}, "submitter"),
     "POST /sweeps": Case("/sweeps", {"descriptor": DESCRIPTOR}, "submitter"),
     "GET /sweeps": Case("/sweeps"),

@@ -77,6 +77,7 @@ POLICY = {
     "POST /alerts/{alert_id}/decisions": SUBMIT,
     "GET /series": READ,
     "POST /series/analysis": MANAGE,
+    "GET /reports": READ,
     "POST /sweeps/plans": CREATE,
     "POST /sweeps": CREATE,
     "GET /sweeps": READ,
