@@ -148,6 +148,13 @@ POLICY = {
     "GET /ui/runs/{ref}/output": READ,
     "GET /ui/runs/{ref}/output/stream": READ,
     "GET /ui/changes": READ,
+    "GET /ui/benchmarks": READ,
+    "GET /ui/benchmarks/{name:path}": READ,
+    "GET /ui/compare": READ,
+    "GET /ui/alerts": READ,
+    "GET /ui/alerts/{alert_id}": READ,
+    "POST /ui/alerts/{alert_id}/decisions": SUBMIT,
+    "POST /ui/alerts/{alert_id}/confirmation": SUBMIT,
     "GET /ui/static/{version}/{name:path}": OPEN,
     "GET /ui/{rest:path}": OPEN,  # no such page
     # The old system. Its clients send no token, but a proxy can add one.

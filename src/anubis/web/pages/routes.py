@@ -8,7 +8,7 @@ from anubis.web.access.decision import decided
 from anubis.web.pages import assets, visit
 
 #: Modules of ``views`` with a ``router``.
-VIEWS = ("overview", "runs", "run", "output", "changes")
+VIEWS = ("overview", "runs", "run", "output", "changes", "benchmarks", "benchmark", "compare", "alerts")
 
 
 def include(app: FastAPI) -> None:
