@@ -29,6 +29,7 @@ from anubis.store.sql.nouns import (
     logs,
     outbox,
     scheduling,
+    sign_ins,
     sink_statements,
     submissions,
     suites,
@@ -80,6 +81,7 @@ def statements(upsert: Callable[..., Any]) -> dict[str, Executable]:
         | submissions.statements(upsert)
         | suites.statements(upsert)
         | access.statements(upsert)
+        | sign_ins.statements(upsert)
         | logs.statements()
         | joined.statements(upsert)
     )
