@@ -8,7 +8,22 @@ from anubis.web.access.decision import decided
 from anubis.web.pages import assets, visit
 
 #: Modules of ``views`` with a ``router``.
-VIEWS = ("overview", "runs", "run", "output", "changes", "benchmarks", "benchmark", "compare", "alerts")
+VIEWS = (
+    "overview",
+    "runs",
+    "run",
+    "output",
+    "changes",
+    "benchmarks",
+    "benchmark",
+    "compare",
+    "alerts",
+    "families",
+    "schedules",
+    "installation",
+    "search",
+    "submit",
+)
 
 
 def include(app: FastAPI) -> None:
