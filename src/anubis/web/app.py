@@ -10,13 +10,13 @@ from anubis import __version__
 from anubis.model.errors import AnubisError
 from anubis.web import answers, joined, measuring, openapi, routes
 from anubis.web.access.decision import decided
+from anubis.web.access.peers import Peers
 from anubis.web.access.policy import PREFIX
 from anubis.web.answers import Answer
 from anubis.web.guard import Guard
 from anubis.web.hooks import routes as hooks
 from anubis.web.legacy import routes as legacy
 from anubis.web.pages import routes as pages
-from anubis.web.peers import Peers
 from anubis.web.service import Service
 from anubis.web.watching import Watches
 
