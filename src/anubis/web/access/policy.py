@@ -150,7 +150,7 @@ POLICY = {
     "GET /ui": READ,
     "GET /ui/runs": READ,
     "GET /ui/runs/{ref}": READ,
-    "POST /ui/runs/{ref}/cancel": SUBMIT,
+    "POST /ui/runs/{ref}/cancellation": SUBMIT,
     "POST /ui/runs/{ref}/replay": SUBMIT,
     "GET /ui/runs/{ref}/output": READ,
     "GET /ui/runs/{ref}/output/stream": READ,

@@ -103,7 +103,7 @@ def show(alert_id: str, visit: Visiting) -> Response:
 
 
 def _actions(alert: Alert) -> list[tuple[str, str]]:
-    """Decisions that the state allows, with the words of their buttons."""
+    """Decisions that the state allows and the texts of their buttons."""
     if alert_text.is_open(alert) or alert.state is AlertState.MUTED:
         found = [
             ("ack", "Acknowledge"),

@@ -104,7 +104,7 @@ def _row(one: "SeriesOverview") -> dict[str, Any]:
 
 
 def _title(name: str, rows: Sequence[dict[str, Any]]) -> str:
-    """The verdict in words, of the series that matters most."""
+    """The verdict about the series that matters most."""
     if not rows:
         return f"{name}: no values"
     words, metric = rows[0]["words"], rows[0]["one"].points[-1].metric

@@ -173,7 +173,7 @@ def _telemetry(visit: Visit, run: Run) -> dict[str, Any]:
     }
 
 
-@router.post("/runs/{ref}/cancel")
+@router.post("/runs/{ref}/cancellation")
 def cancel(ref: str, visit: Visiting, why: Annotated[str, Form(max_length=1000)] = "") -> Response:
     """Ask for the cancellation of a run; for one that is final, or was asked before, nothing happens."""
     run = visit.client.runs.get(ref)
