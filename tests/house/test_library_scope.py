@@ -20,6 +20,7 @@ SCOPE = {
     "fastapi": {"web"},
     "jinja2": {"web/pages"},
     "markupsafe": {"web/pages"},
+    "joserfc": {"web/sign_in/provider.py"},
     "mcp": {"mcp"},
     "numpy": {"analysis", "search/bitmaps.py", "store/columns.py", "store/samples.py"},
     "prometheus_client": {"web"},
@@ -31,7 +32,13 @@ SCOPE = {
     "scipy": {"analysis"},
     "sqlalchemy": {"store/sql", "store/migrations"},
     "starlette": {"web"},
-    "urllib3": {"client/remote", "notifiers", "sources/web.py", "transfer/http_json.py"},
+    "urllib3": {
+        "client/remote",
+        "notifiers",
+        "sources/web.py",
+        "transfer/http_json.py",
+        "web/sign_in/provider.py",
+    },
     "uvicorn": {"web"},
     "zstandard": {"client/remote", "store", "transfer", "web"},
 }

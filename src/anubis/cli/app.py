@@ -58,6 +58,8 @@ SECTIONS = {
         "serve": "service.serve:serve",
         "register": "service.connection:register",
         "unregister": "service.connection:unregister",
+        "login": "service.login:login",
+        "logout": "service.login:logout",
         "webhook": "webhooks.command:webhook",
         "ping": "service.connection:ping",
         "whoami": "service.connection:whoami",
@@ -65,6 +67,7 @@ SECTIONS = {
         "user": "access.users:user",
         "project": "access.projects:project",
         "token": "access.tokens:token",
+        "sign-in": "access.sign_ins:sign_in",
         "audit": "access.audit:audit",
     },
     "Maintenance": {

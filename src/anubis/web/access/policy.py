@@ -1,7 +1,7 @@
 """What every route demands: the only table of rights. A route that is not listed answers no request.
 
 The routes of joined workers authorise themselves by the tokens of machines (``anubis.web.joined``), and reports of
-repositories by their signature (``anubis.web.hooks``).
+repositories by their signature (``anubis.web.hooks``), and sign-ins by their cookies and codes (``anubis.web.sign_in``).
 """
 
 from dataclasses import dataclass
@@ -141,6 +141,8 @@ POLICY = {
     "POST /tokens": MANAGE_ALL,
     "GET /tokens/{prefix}": MANAGE_ALL,
     "DELETE /tokens/{prefix}": MANAGE_ALL,
+    "GET /sign-ins": MANAGE_ALL,
+    "DELETE /sign-ins/{id}": MANAGE_ALL,
     "GET /decisions": MANAGE_ALL,
     "GET /openapi.json": OPEN,
     "GET /healthz": OPEN,

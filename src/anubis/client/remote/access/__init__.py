@@ -6,6 +6,7 @@ from urllib.parse import quote
 from anubis.client.protocol import access as protocol
 from anubis.client.remote.connection import ServiceConnection
 from anubis.model.access.roles import Decision, Membership, Principal, Project, Role, Token, User
+from anubis.model.access.sign_ins import SignIn
 from anubis.model.plain import from_plain
 
 
@@ -73,6 +74,12 @@ class Access(protocol.Access):
 
     def revoke_token(self, prefix: str) -> Token:
         return from_plain(Token, self._connection.delete(_path("tokens", prefix)))
+
+    def sign_ins(self) -> Sequence[SignIn]:
+        return [from_plain(SignIn, each) for each in self._connection.get("sign-ins")["sign_ins"]]
+
+    def revoke_sign_in(self, sign_in: str) -> SignIn:
+        return from_plain(SignIn, self._connection.delete(_path("sign-ins", sign_in)))
 
     def decisions(
         self, *, actor: str = "", refused: bool = False, since_s: float = 0.0, limit: int = 100
