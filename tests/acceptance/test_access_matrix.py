@@ -237,8 +237,8 @@ def known_routes():
         yield from (route_name(method, route.path) for method in route.methods)
     for name in pages.VIEWS:
         for route in import_module(f"anubis.web.pages.views.{name}").router.routes:
-            yield from (route_name(method, f"/ui{route.path}") for method in route.methods)
-    yield from (f"GET /ui{route.path}" for route in assets.router.routes)
+            yield from (route_name(method, route.path) for method in route.methods)
+    yield from (f"GET {route.path}" for route in assets.router.routes)
     yield "GET /ui/{rest:path}"
     yield from ("GET /openapi.json", "GET /healthz", "GET /readyz", "GET /metrics")
 

@@ -149,7 +149,7 @@ async def not_found(request: Request) -> Response:
 
 def router() -> APIRouter:
     """A router for the views of one module."""
-    return APIRouter(route_class=PageRoute, include_in_schema=False)
+    return APIRouter(prefix="/ui", route_class=PageRoute, include_in_schema=False)
 
 
 def as_json_text(value: Any) -> str:
