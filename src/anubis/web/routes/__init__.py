@@ -27,6 +27,7 @@ NOUNS = (
     "webhooks",
     "workers",
     "tools.alternations",
+    "tools.bisections",
     "tools.histories",
 )
 
