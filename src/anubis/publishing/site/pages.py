@@ -17,12 +17,9 @@ from anubis.reporting.charts.data import Tone
 from anubis.reporting.documents import html
 from anubis.reporting.documents.document import (
     Block,
-    Cell,
-    Column,
     Document,
     Section,
     Table,
-    text_cell,
 )
 from anubis.reporting.markup import short_subject
 
@@ -85,7 +82,9 @@ def _page(document: Document, assets: tuple[str, str], *, folder: str, runs: str
     )
     home = f'<nav><a href="{folder}{INDEX}">All benchmarks</a></nav>' if folder else ""
     content = html.body(document, run_link="#run-", more=runs)
-    return html.framed(document.title, f"{home}{content}", head=head, foot=f'<script src="{folder}{script}"></script>')
+    return html.framed(
+        document.title, f"{home}{content}", head=head, foot=f'<script src="{folder}{script}"></script>'
+    )
 
 
 def _index(
