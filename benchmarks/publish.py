@@ -34,11 +34,10 @@ COMMANDS = {
     "sweep": ["bench_sweep.py"],
     "schedules": ["bench_schedules.py"],
     "service": ["bench_service.py"],
-    "site": ["bench_site.py"],
     "container": ["bench_container.py", "--runs", "40"],
     "sandbox": ["bench_sandbox.py"],
 }
-WITH_PEERS = ("peers", "speed", "emit", "null_run", "site")
+WITH_PEERS = ("peers", "speed", "emit", "null_run")
 
 
 def main() -> None:
