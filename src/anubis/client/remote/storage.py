@@ -33,7 +33,7 @@ class Storage(protocol.Storage):
         released: list[str] = self._connection.post("holds/release", {"runs": list(refs)})["released"]
         return released
 
-    def archive(self, folder: Path, *, today: bool = False) -> Sequence[Mapping[str, Any]]:  # noqa: ARG002  not possible
+    def archive(self, place: Path | str, *, today: bool = False) -> Sequence[Mapping[str, Any]]:  # noqa: ARG002  not possible
         raise unavailable(self._connection, "writing data sets")
 
     def expire(self, *, dry_run: bool = False) -> Sequence[Expired]:
