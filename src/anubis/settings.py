@@ -187,6 +187,8 @@ class Settings:
     inherit: tuple[str, ...] = setting("ANUBIS_INHERIT", default=("*",), read=_names)
     #: File of the secrets that descriptors refer to; path; `secrets.toml` in the home folder
     secrets: Path = setting("ANUBIS_SECRETS")
+    #: File of the key that encrypts [secrets of projects](../howto/users-and-projects.md#secrets-of-a-project), the same for all services of a database; path; `secrets.key` in the home folder
+    secrets_key: Path = setting("ANUBIS_SECRETS_KEY")
     #: File of the prices of machines per hour; path; `prices.toml` in the home folder
     prices: Path = setting("ANUBIS_PRICES")
     #: File of the rules that say how long runs are kept; path; `retention.toml` in the home folder
@@ -242,6 +244,7 @@ class Settings:
         refuse(problems)
         values.setdefault("database_url", f"sqlite:///{values['home'] / 'anubis.db'}")
         values.setdefault("secrets", values["home"] / "secrets.toml")
+        values.setdefault("secrets_key", values["home"] / "secrets.key")
         values.setdefault("data", values["home"] / "data")
         values.setdefault("retention", values["home"] / "retention.toml")
         values.setdefault("prices", values["home"] / "prices.toml")

@@ -27,6 +27,7 @@ from anubis.store.bucket.connection import Bucket
 from anubis.store.bucket.objects import SharedObjects
 from anubis.store.bucket.records import SharedRecords
 from anubis.submission.environment.handover import HomeEnvironments
+from anubis.submission.environment.project_secrets import ProjectSecrets
 from anubis.submission.price_table import of_installation as price_table_of
 
 
@@ -91,7 +92,10 @@ def build(settings: Settings | None = None) -> Installation:
         alerts=store.alerts,
         deliveries=store.deliveries,
         sweeps=store.sweeps,
-        environments=HomeEnvironments(settings, surroundings.environ),
+        projects=store.projects,
+        environments=HomeEnvironments(
+            settings, surroundings.environ, ProjectSecrets(store.projects, settings.secrets_key)
+        ),
         datasets=datasets(surroundings),
         clock=clock,
         prices=price_table_of(settings),

@@ -112,6 +112,8 @@ CASES = {
     "POST /schedules/{ref}/trigger": Case("/schedules/{schedule}/trigger", {}, "submitter"),
     "DELETE /schedules/{ref}": Case(f"/schedules/{UNKNOWN}", None, "admin"),
     "GET /datasets": Case("/datasets", None, "viewer", "all"),
+    "GET /datasets/files/{sha256}": Case(f"/datasets/files/{UNKNOWN}", None, "viewer", "all"),
+    "POST /storage/archive": Case("/storage/archive", {"through_seq": -1}, "admin", "all"),
     "POST /datasets/verify": Case("/datasets/verify", {"ref": "x"}, "admin", "all"),
     "POST /datasets/prune": Case("/datasets/prune", SPACE, "admin", "all"),
     "POST /storage/collect": Case("/storage/collect", SPACE, "admin", "all"),
@@ -137,6 +139,11 @@ CASES = {
     "GET /alternations/{ref}": Case("/alternations/{run}"),
     "GET /alternations/{ref}/state": Case("/alternations/{run}/state"),
     "PUT /alternations/{ref}/rounds": Case("/alternations/{run}/rounds", {"after": 2}, "submitter"),
+    "GET /bisections/{key}": Case(f"/bisections/{UNKNOWN}"),
+    "GET /bisections/{key}/values": Case(f"/bisections/{UNKNOWN}/values?metric=score"),
+    "POST /bisections/{key}/runs": Case(
+        f"/bisections/{UNKNOWN}/runs", {"like": "{run}", "trees": [{"commit": "0" * 40}]}, "submitter"
+    ),
     "POST /histories": Case("/histories?format=csv&dry_run=true", b"no history", "submitter"),
     "POST /workers/{name}/token": Case("/workers/-no-name-/token", None, "admin", "all"),
     "DELETE /workers/{name}/token": Case("/workers/unknown/token", None, "admin", "all"),
@@ -150,6 +157,12 @@ CASES = {
     "GET /projects": Case("/projects"),
     "POST /projects": Case("/projects", {"name": "-"}, "admin", "all"),
     "PUT /projects/{project}": Case("/projects/unknown", {"weight": 2.0}, "admin", "all"),
+    "GET /projects/{project}": Case("/projects/one"),
+    "POST /projects/{project}/permits": Case("/projects/unknown/permits", {"permit": []}, "admin", "all"),
+    "PUT /projects/{project}/quota": Case("/projects/unknown/quota", {"running": 1}, "admin", "all"),
+    "GET /projects/{project}/secrets": Case("/projects/one/secrets", None, "admin"),
+    "PUT /projects/{project}/secrets/{name}": Case("/projects/one/secrets/-", {"value": "longer"}, "admin"),
+    "DELETE /projects/{project}/secrets/{name}": Case("/projects/one/secrets/unknown", None, "admin"),
     "GET /projects/{project}/members": Case("/projects/one/members", None, "admin"),
     "PUT /projects/{project}/members/{member}": Case(
         "/projects/one/members/unknown", {"role": "viewer"}, "admin"
@@ -159,6 +172,8 @@ CASES = {
     "POST /tokens": Case("/tokens", {"user": "unknown", "lasts_s": 1.0}, "admin", "all"),
     "GET /tokens/{prefix}": Case("/tokens/unknown", None, "admin", "all"),
     "DELETE /tokens/{prefix}": Case("/tokens/unknown", None, "admin", "all"),
+    "GET /sign-ins": Case("/sign-ins", None, "admin", "all"),
+    "DELETE /sign-ins/{id}": Case("/sign-ins/unknown", None, "admin", "all"),
     "GET /decisions": Case("/decisions", None, "admin", "all"),
     "GET /openapi.json": Case("/openapi.json", None, None),
     "GET /healthz": Case("/healthz", None, None),

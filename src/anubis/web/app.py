@@ -1,25 +1,31 @@
 """The web application: routes, errors and the endpoints of operators."""
 
+import os
 import threading
 from collections.abc import Callable
 from functools import cache
 
 from fastapi import Depends, FastAPI, Response
 from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.routing import Route
 
 from anubis import __version__
 from anubis.model.errors import AnubisError
 from anubis.store.bucket.watching import Watch
 from anubis.web import answers, joined, measuring, openapi, routes
 from anubis.web.access.decision import decided
+from anubis.web.access.peers import Peers
 from anubis.web.access.policy import PREFIX
 from anubis.web.answers import Answer
 from anubis.web.guard import Guard
 from anubis.web.hooks import routes as hooks
 from anubis.web.legacy import routes as legacy
 from anubis.web.pages import routes as pages
-from anubis.web.peers import Peers
 from anubis.web.service import Service
+from anubis.web.sign_in.flow import SignIns
+from anubis.web.sign_in.provider import Provider
+from anubis.web.sign_in.routes import Pages
+from anubis.web.sign_in.settings import SignInSettings
 from anubis.web.watching import Watches
 
 _ABOUT = """The interface of the command line and of `anubis.Client`: the same verbs with the same words.
@@ -59,10 +65,19 @@ def application(service: Service) -> FastAPI:
     app.include_router(legacy.router, dependencies=[Depends(decided)])
     pages.include(app)
     app.router.routes.append(hooks.ROUTE)
+    app.router.routes.extend(_sign_in_routes(service))
     peers = Peers(service.installation.settings.home_group)
     app.add_middleware(Guard, peers=peers, login=service.access.login)
     app.add_middleware(measuring.Measuring, registry=registry)
     return app
+
+
+def _sign_in_routes(service: Service) -> list[Route]:
+    """The pages on which people sign in. Raises BadInputError for settings that are not valid."""
+    settings = SignInSettings.from_env(os.environ)
+    provider = Provider(settings) if settings.issuer else None
+    access, identities = service.access, service.installation.store.identities
+    return Pages(SignIns(identities, access.login, access.trail, settings, provider)).routes()
 
 
 def _add_operations(app: FastAPI, service: Service, metrics: Callable[[], bytes]) -> None:

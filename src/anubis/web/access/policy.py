@@ -1,7 +1,7 @@
 """What every route demands: the only table of rights. A route that is not listed answers no request.
 
 The routes of joined workers authorise themselves by the tokens of machines (``anubis.web.joined``), and reports of
-repositories by their signature (``anubis.web.hooks``).
+repositories by their signature (``anubis.web.hooks``), and sign-ins by their cookies and codes (``anubis.web.sign_in``).
 """
 
 from dataclasses import dataclass
@@ -96,6 +96,8 @@ POLICY = {
     "POST /schedules/{ref}/trigger": SUBMIT,
     "DELETE /schedules/{ref}": MANAGE,
     "GET /datasets": READ_ALL,
+    "GET /datasets/files/{sha256}": READ_ALL,
+    "POST /storage/archive": MANAGE_ALL,
     "POST /datasets/verify": MANAGE_ALL,
     "POST /datasets/prune": MANAGE_ALL,
     "POST /storage/collect": MANAGE_ALL,
@@ -121,6 +123,9 @@ POLICY = {
     "GET /alternations/{ref}": READ,
     "GET /alternations/{ref}/state": READ,
     "PUT /alternations/{ref}/rounds": SUBMIT,
+    "GET /bisections/{key}": READ,
+    "GET /bisections/{key}/values": READ,
+    "POST /bisections/{key}/runs": CREATE,
     "POST /histories": CREATE,
     "POST /workers/{name}/token": MANAGE_ALL,
     "DELETE /workers/{name}/token": MANAGE_ALL,
@@ -133,7 +138,13 @@ POLICY = {
     "DELETE /users/{name}/groups/{group}": MANAGE_ALL,
     "GET /projects": READ,
     "POST /projects": MANAGE_ALL,
+    "GET /projects/{project}": READ,
     "PUT /projects/{project}": MANAGE_ALL,
+    "POST /projects/{project}/permits": MANAGE_ALL,
+    "PUT /projects/{project}/quota": MANAGE_ALL,
+    "GET /projects/{project}/secrets": MANAGE,
+    "PUT /projects/{project}/secrets/{name}": MANAGE,
+    "DELETE /projects/{project}/secrets/{name}": MANAGE,
     "GET /projects/{project}/members": MANAGE,
     "PUT /projects/{project}/members/{member}": MANAGE,
     "DELETE /projects/{project}/members/{member}": MANAGE,
@@ -141,6 +152,8 @@ POLICY = {
     "POST /tokens": MANAGE_ALL,
     "GET /tokens/{prefix}": MANAGE_ALL,
     "DELETE /tokens/{prefix}": MANAGE_ALL,
+    "GET /sign-ins": MANAGE_ALL,
+    "DELETE /sign-ins/{id}": MANAGE_ALL,
     "GET /decisions": MANAGE_ALL,
     "GET /openapi.json": OPEN,
     "GET /healthz": OPEN,

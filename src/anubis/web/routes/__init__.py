@@ -26,6 +26,7 @@ NOUNS = (
     "webhooks",
     "workers",
     "tools.alternations",
+    "tools.bisections",
     "tools.histories",
 )
 
