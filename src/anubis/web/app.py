@@ -12,12 +12,13 @@ from anubis import __version__
 from anubis.model.errors import AnubisError
 from anubis.web import answers, joined, measuring, openapi, routes
 from anubis.web.access.decision import decided
+from anubis.web.access.peers import Peers
 from anubis.web.access.policy import PREFIX
 from anubis.web.answers import Answer
 from anubis.web.guard import Guard
 from anubis.web.hooks import routes as hooks
 from anubis.web.legacy import routes as legacy
-from anubis.web.peers import Peers
+from anubis.web.pages import routes as pages
 from anubis.web.service import Service
 from anubis.web.sign_in.flow import SignIns
 from anubis.web.sign_in.provider import Provider
@@ -60,6 +61,7 @@ def application(service: Service) -> FastAPI:
     app.router.routes.extend(joined.routes())
     _add_operations(app, service, lambda: measuring.text_of(registry))
     app.include_router(legacy.router, dependencies=[Depends(decided)])
+    pages.include(app)
     app.router.routes.append(hooks.ROUTE)
     app.router.routes.extend(_sign_in_routes(service))
     peers = Peers(service.installation.settings.home_group)

@@ -94,10 +94,27 @@ class ServiceConnection:
         """The JSON answer."""
         return self._json(self._answer("DELETE", self._address(path), retries=_ONCE))
 
-    def upload(self, method: str, path: str, content: bytes | BinaryIO) -> Any:
-        """The JSON answer to a body of bytes."""
+    def upload(
+        self,
+        method: str,
+        path: str,
+        content: bytes | BinaryIO,
+        params: Params = (),
+        *,
+        encoding: str | None = None,
+        again: bool = False,
+    ) -> Any:
+        """The JSON answer to a body of bytes. ``again``: a request without an answer may be repeated."""
         headers = {"Content-Type": "application/octet-stream"}
-        answer = self._answer(method, self._address(path), body=content, headers=headers, retries=_ONCE)
+        if encoding:
+            headers["Content-Encoding"] = encoding
+        answer = self._answer(
+            method,
+            self._address(path, params),
+            body=content,
+            headers=headers,
+            retries=_AGAIN if again else _ONCE,
+        )
         return self._json(answer)
 
     def content(self, path: str, params: Params = ()) -> tuple[bytes, Mapping[str, str]]:
