@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 import subprocess
 from urllib.parse import parse_qs, urlsplit
@@ -12,6 +13,7 @@ from support.access import Identities, ask, new_place
 from support.browsing import Browser
 from support.command import BIN
 from support.service import Service
+from support.tree import PACKAGE
 
 WHO = "/api/v1/whoami"
 USERS = "/api/v1/users"
@@ -405,11 +407,21 @@ def test_forms_of_pages_have_the_form_token(service, browser, run, ann):
     posts = [form for form in page.forms if form[0] == "post"]
     assert posts
     assert all(form[2]["form_token"] for form in posts)
-    action = posts[0][1]
+    _, action, fields = next(form for form in posts if "/runs/" in form[1])
     refused = browser.open(f"{service.url}{action}", {}, Origin=service.url)
     assert refused.status == 403
-    done = browser.open(f"{service.url}{action}", {**posts[0][2]}, follow=False, Origin=service.url)
+    done = browser.open(f"{service.url}{action}", fields, follow=False, Origin=service.url)
     assert done.status == 303, done.text
+
+
+def test_every_form_of_a_template_has_the_form_token():
+    forms = [
+        (path.name, form)
+        for path in (PACKAGE / "web" / "pages" / "templates").glob("*.html")
+        for form in re.findall(r'<form[^>]*method="post".*?</form>', path.read_text(), re.DOTALL)
+    ]
+    assert forms
+    assert [name for name, form in forms if 'name="form_token"' not in form] == []
 
 
 def test_programs_get_problem_details(service):

@@ -1,6 +1,5 @@
 """From data to HTML: the templates, and the headers of every page."""
 
-import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -8,12 +7,10 @@ from typing import Any
 import jinja2
 from fastapi import Response
 
-from anubis.web.access.cookies import FORM_FIELD
 from anubis.web.pages import assets
 from anubis.web.pages.parts import formats
 
 _FOLDER = Path(__file__).parent / "templates"
-_FORM = re.compile(r'<form method="post"[^>]*>')
 #: A page loads only what the service itself sends; no script and no style is part of a page.
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
@@ -42,16 +39,4 @@ def _environment() -> jinja2.Environment:
 def html(template: str, context: dict[str, Any], status: int = 200) -> Response:
     """The page that a template makes. Text from outside is escaped."""
     text = _environment().get_template(template).render(context)
-    if visit := context.get("visit"):
-        text = with_form_token(text, getattr(visit.request.state, "form_token", ""))
     return Response(text, status, HEADERS, "text/html; charset=utf-8")
-
-
-def with_form_token(text: str, token: str) -> str:
-    """The page with the form token of the person in every form that changes something: no template can leave it out.
-
-    Text from outside is escaped, so each of these elements is one of a template.
-    """
-    if not token:
-        return text
-    return _FORM.sub(rf'\g<0><input type="hidden" name="{FORM_FIELD}" value="{token}">', text)
