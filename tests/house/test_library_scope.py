@@ -19,6 +19,8 @@ SCOPE = {
     "cryptography": {"submission/environment/project_secrets.py"},
     "cronsim": {"describe/check/schedules.py"},
     "fastapi": {"web"},
+    "jinja2": {"web/pages"},
+    "markupsafe": {"web/pages"},
     "mcp": {"mcp"},
     "numpy": {"analysis", "search/bitmaps.py", "store/columns.py", "store/samples.py"},
     "prometheus_client": {"web"},

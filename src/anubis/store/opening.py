@@ -27,6 +27,7 @@ from anubis.store.schedules.stored import StoredSchedules
 from anubis.store.sql.database import Database, Session, statements_of
 from anubis.store.sql.drivers import BUSY_S, driver_for
 from anubis.store.sql.sqlite_reading import may_be_readable
+from anubis.store.suites.submissions import Submissions
 from anubis.store.suites.sweeps import StoredSweeps
 from anubis.store.suites.triggers import StoredTriggers
 
@@ -95,17 +96,18 @@ def open_store(url: str, *, session_pause_s: float = SESSION_PAUSE_S) -> Store:
         database.close()
         raise
     dictionaries = Dictionaries(database)
-    return _store(database, dictionaries, session_pause_s, None)
+    return _store(database, dictionaries, Submissions(database, dictionaries), session_pause_s, None)
 
 
 def _store(
     database: Database,
     dictionaries: Dictionaries,
+    submissions: Submissions,
     session_pause_s: float,
     within: Sequence[str] | None,
 ) -> Store:
     return Store(
-        runs=StoredRuns(database, dictionaries, session_pause_s, within),
+        runs=StoredRuns(database, dictionaries, submissions, session_pause_s, within),
         leases=StoredLeases(database, dictionaries, session_pause_s),
         events=StoredEvents(database, dictionaries, within),
         points=StoredPoints(database, within),
@@ -121,7 +123,7 @@ def _store(
         joined=StoredJoinedWorkers(database),
         triggers=StoredTriggers(database),
         database=database,
-        narrowed=partial(_store, database, dictionaries, session_pause_s),
+        narrowed=partial(_store, database, dictionaries, submissions, session_pause_s),
     )
 
 

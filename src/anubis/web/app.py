@@ -10,12 +10,13 @@ from anubis import __version__
 from anubis.model.errors import AnubisError
 from anubis.web import answers, joined, measuring, openapi, routes
 from anubis.web.access.decision import decided
+from anubis.web.access.peers import Peers
 from anubis.web.access.policy import PREFIX
 from anubis.web.answers import Answer
 from anubis.web.guard import Guard
 from anubis.web.hooks import routes as hooks
 from anubis.web.legacy import routes as legacy
-from anubis.web.peers import Peers
+from anubis.web.pages import routes as pages
 from anubis.web.service import Service
 from anubis.web.watching import Watches
 
@@ -54,6 +55,7 @@ def application(service: Service) -> FastAPI:
     app.router.routes.extend(joined.routes())
     _add_operations(app, service, lambda: measuring.text_of(registry))
     app.include_router(legacy.router, dependencies=[Depends(decided)])
+    pages.include(app)
     app.router.routes.append(hooks.ROUTE)
     peers = Peers(service.installation.settings.home_group)
     app.add_middleware(Guard, peers=peers, login=service.access.login)

@@ -189,7 +189,7 @@ def _authenticated(service: Service, request: Request) -> JoinedWorker | None:
 
 def _refused() -> Response:
     message = "the token of the worker is not valid, or it was revoked"
-    remedy = "make a token on the machine of the service: anubis worker token NAME"
+    remedy = "make a token: anubis worker token NAME"
     details = {"type": BLANK, "title": message, "status": 401, "detail": message, "remedy": remedy}
     return ProblemAnswer(details, 401, headers={"WWW-Authenticate": "Bearer"})
 

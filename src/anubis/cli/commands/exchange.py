@@ -174,7 +174,9 @@ def _stored(imported: "histories.ImportResult", added: "histories.Added | None")
 
 
 @click.command()
-@click.option("--format", "form", default="csv", show_default=True, help="csv, parquet, bmf, openmetrics.")
+@click.option(
+    "--format", "form", default="csv", show_default=True, help="csv, jsonl, parquet, bmf, openmetrics."
+)
 @click.option(
     "--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Default: standard output."
 )

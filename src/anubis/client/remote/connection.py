@@ -24,10 +24,19 @@ STREAM_S = 20.0
 MOST_NAMED = 200
 _PIECE = 1 << 20
 #: A connection that the service has closed meanwhile: the request is sent again on a new one.
-_AGAIN = urllib3.Retry(total=2, backoff_factor=0.1, allowed_methods=None, raise_on_status=False)
+_AGAIN = urllib3.Retry(
+    total=2, backoff_factor=0.1, allowed_methods=None, raise_on_status=False, respect_retry_after_header=False
+)
 #: A request that must not arrive twice is sent again only if there was no connection.
 _ONCE = urllib3.Retry(
-    total=2, connect=2, read=0, other=0, backoff_factor=0.1, allowed_methods=None, raise_on_status=False
+    total=2,
+    connect=2,
+    read=0,
+    other=0,
+    backoff_factor=0.1,
+    allowed_methods=None,
+    raise_on_status=False,
+    respect_retry_after_header=False,  # the header of a quota may name tomorrow
 )
 
 Params = Sequence[tuple[str, str]]
@@ -87,10 +96,27 @@ class ServiceConnection:
         """The JSON answer."""
         return self._json(self._answer("DELETE", self._address(path), retries=_ONCE))
 
-    def upload(self, method: str, path: str, content: bytes | BinaryIO) -> Any:
-        """The JSON answer to a body of bytes."""
+    def upload(
+        self,
+        method: str,
+        path: str,
+        content: bytes | BinaryIO,
+        params: Params = (),
+        *,
+        encoding: str | None = None,
+        again: bool = False,
+    ) -> Any:
+        """The JSON answer to a body of bytes. ``again``: a request without an answer may be repeated."""
         headers = {"Content-Type": "application/octet-stream"}
-        answer = self._answer(method, self._address(path), body=content, headers=headers, retries=_ONCE)
+        if encoding:
+            headers["Content-Encoding"] = encoding
+        answer = self._answer(
+            method,
+            self._address(path, params),
+            body=content,
+            headers=headers,
+            retries=_AGAIN if again else _ONCE,
+        )
         return self._json(answer)
 
     def content(self, path: str, params: Params = ()) -> tuple[bytes, Mapping[str, str]]:

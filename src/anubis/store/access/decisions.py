@@ -1,10 +1,11 @@
 """Decisions about rights: an append-only list."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import TypeVar
 
 from anubis.model.access.roles import Decision
+from anubis.store.access.members import described
 from anubis.store.sql.database import Database, Session
 from anubis.store.text import clean
 
@@ -24,7 +25,7 @@ def write_decisions(session: Session, decisions: Sequence[Decision]) -> None:
 
 def change(database: Database, by: Decision, action: str, target: str, work: Callable[[Session], T]) -> T:
     """Do something in a transaction, which also stores that it was done. ``by`` has the actor and the time."""
-    done = replace(by, last_s=by.time_s, action=action, target=target, allowed=True)
+    done = described(by, action, target)
 
     def changed(session: Session) -> T:
         result = work(session)

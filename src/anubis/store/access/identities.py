@@ -19,7 +19,9 @@ from anubis.model.access.roles import (
 from anubis.model.access.tokens import new_token
 from anubis.model.errors import BadInputError, ConflictError, NotFoundError
 from anubis.store.access.decisions import StoredDecisions, change
-from anubis.store.access.projects import project_of
+from anubis.store.access.members import held_roles, project_of, role_of
+from anubis.store.access.projects import stored_project
+from anubis.store.access.sign_ins import StoredSignIns
 from anubis.store.sql.database import Database, Row, Session
 from anubis.store.text import json_text
 
@@ -50,6 +52,7 @@ class StoredIdentities:
     def __init__(self, database: Database) -> None:
         self._database = database
         self.decisions = StoredDecisions(database)
+        self.sign_ins = StoredSignIns(database)
 
     def any_users(self) -> bool:
         """Whether there are users, so that a service asks for a login."""
@@ -114,7 +117,7 @@ class StoredIdentities:
 
     def projects(self) -> list[Project]:
         """All projects, oldest first."""
-        return list(map(project_of, self._database.rows("projects")))
+        return list(map(stored_project, self._database.rows("projects")))
 
     def create_project(self, name: str, *, by: Decision) -> Project:
         """A new project without permissions beyond the usual ones. Raises ConflictError if the name is taken."""
@@ -145,7 +148,7 @@ class StoredIdentities:
     def memberships(self) -> list[Membership]:
         """All memberships, by project."""
         return [
-            Membership(project=_project(row), member=row.member, role=_role(row.role))
+            Membership(project=project_of(row), member=row.member, role=role_of(row.role))
             for row in self._database.rows("memberships")
         ]
 
@@ -245,12 +248,7 @@ class StoredIdentities:
 
 
 def _known(session: Session, row: Row) -> Known:
-    roles: dict[str, Role] = {}
-    for each in session.rows("roles_of_user", name=row.user_name, user=row.user_no):
-        before = roles.get(_project(each))
-        if before is None or before.rank < each.role:
-            roles[_project(each)] = _role(each.role)
-    return Known(_token(row), bytes(row.digest), row.disabled_s is None, roles)
+    return Known(_token(row), bytes(row.digest), row.disabled_s is None, held_roles(session, row))
 
 
 def _number(session: Session, project: str) -> int:
@@ -266,14 +264,6 @@ def _unknown(kind: str, name: str) -> NotFoundError:
     return NotFoundError(f"there is no {kind} {name!r}", remedy=f"anubis {kind} list shows them")
 
 
-def _role(rank: int) -> Role:
-    return tuple(Role)[rank - 1]
-
-
-def _project(row: Row) -> str:
-    return EVERY_PROJECT if row.project_name is None else str(row.project_name)
-
-
 def _user(row: Row, groups: Mapping[int, Sequence[str]]) -> User:
     found = tuple(groups.get(row.no, ()))
     return User(name=row.name, created_s=row.created_s, disabled_s=row.disabled_s, groups=found)
@@ -283,8 +273,8 @@ def _token(row: Row) -> Token:
     return Token(
         prefix=row.prefix,
         user=row.user_name,
-        project=_project(row),
-        role=_role(row.role),
+        project=project_of(row),
+        role=role_of(row.role),
         about=row.about,
         created_s=row.created_s,
         expires_s=row.expires_s,

@@ -201,6 +201,27 @@ CREATE TABLE sessions (
 	PRIMARY KEY (no)
 );
 
+CREATE TABLE sign_in_steps (
+	digest BYTEA NOT NULL, 
+	body TEXT NOT NULL, 
+	expires_s DOUBLE PRECISION NOT NULL, 
+	PRIMARY KEY (digest)
+);
+
+CREATE TABLE sign_ins (
+	id VARCHAR(12) NOT NULL, 
+	digest BYTEA NOT NULL, 
+	"user" INTEGER NOT NULL, 
+	token VARCHAR(12), 
+	issuer TEXT NOT NULL, 
+	about TEXT NOT NULL, 
+	created_s DOUBLE PRECISION NOT NULL, 
+	expires_s DOUBLE PRECISION NOT NULL, 
+	revoked_s DOUBLE PRECISION, 
+	used_s DOUBLE PRECISION, 
+	PRIMARY KEY (id)
+);
+
 CREATE TABLE sinks (
 	no SERIAL NOT NULL, 
 	id VARCHAR(36) NOT NULL, 
@@ -219,6 +240,13 @@ CREATE TABLE sinks (
 	until_s DOUBLE PRECISION, 
 	PRIMARY KEY (no), 
 	UNIQUE (id)
+);
+
+CREATE TABLE subjects (
+	issuer TEXT NOT NULL, 
+	subject TEXT NOT NULL, 
+	"user" INTEGER NOT NULL, 
+	CONSTRAINT subjects_pk PRIMARY KEY (issuer, subject)
 );
 
 CREATE TABLE submissions (
@@ -443,6 +471,10 @@ CREATE INDEX runs_waiting ON runs (no) WHERE phase = 'needs';
 CREATE INDEX schedules_ready ON schedules (ready_s) WHERE ready_s IS NOT NULL;
 
 CREATE INDEX sessions_machine ON sessions (machine, start_s);
+
+CREATE INDEX sign_in_steps_expire ON sign_in_steps (expires_s);
+
+CREATE UNIQUE INDEX subjects_user ON subjects (issuer, "user");
 
 CREATE INDEX submissions_created ON submissions (created_s);
 
@@ -1354,6 +1386,44 @@ WHERE decisions.no < %(before_no)s::INTEGER AND decisions.last_s >= %(since_s)s 
 
 -- name: forget_decisions
 DELETE FROM decisions WHERE decisions.last_s < %(before_s)s
+
+-- name: add_sign_in
+INSERT INTO sign_ins (id, digest, "user", token, issuer, about, created_s, expires_s) VALUES (%(id)s::VARCHAR, %(digest)s, %(user)s::INTEGER, %(token)s::VARCHAR, %(issuer)s::VARCHAR, %(about)s::VARCHAR, %(created_s)s, %(expires_s)s)
+
+-- name: sign_in
+SELECT sign_ins.id, sign_ins.digest, sign_ins.token, sign_ins.issuer, sign_ins.about, sign_ins.created_s, sign_ins.expires_s, sign_ins.revoked_s, sign_ins.used_s, users.name AS user_name, users.no AS user_no, users.disabled_s 
+FROM sign_ins JOIN users ON users.no = sign_ins."user" 
+WHERE sign_ins.id = %(id)s::VARCHAR
+
+-- name: sign_ins
+SELECT sign_ins.id, sign_ins.digest, sign_ins.token, sign_ins.issuer, sign_ins.about, sign_ins.created_s, sign_ins.expires_s, sign_ins.revoked_s, sign_ins.used_s, users.name AS user_name, users.no AS user_no, users.disabled_s 
+FROM sign_ins JOIN users ON users.no = sign_ins."user" ORDER BY sign_ins.created_s, sign_ins.id
+
+-- name: revoke_sign_in
+UPDATE sign_ins SET revoked_s=%(now_s)s WHERE sign_ins.id = %(id)s::VARCHAR AND sign_ins.revoked_s IS NULL RETURNING sign_ins.id
+
+-- name: use_sign_in
+UPDATE sign_ins SET used_s=%(now_s)s WHERE sign_ins.id = %(id)s::VARCHAR
+
+-- name: forget_sign_ins
+DELETE FROM sign_ins WHERE sign_ins.expires_s < %(before_s)s OR sign_ins.revoked_s < %(before_s)s
+
+-- name: add_step
+INSERT INTO sign_in_steps (digest, body, expires_s) VALUES (%(digest)s, %(body)s::VARCHAR, %(expires_s)s)
+
+-- name: take_step
+DELETE FROM sign_in_steps WHERE sign_in_steps.digest = %(digest)s RETURNING sign_in_steps.body, sign_in_steps.expires_s
+
+-- name: forget_steps
+DELETE FROM sign_in_steps WHERE sign_in_steps.expires_s <= %(now_s)s
+
+-- name: subject
+SELECT users.no, users.name, users.disabled_s 
+FROM subjects JOIN users ON users.no = subjects."user" 
+WHERE subjects.issuer = %(issuer)s::VARCHAR AND subjects.subject = %(subject)s::VARCHAR
+
+-- name: add_subject
+INSERT INTO subjects (issuer, subject, "user") VALUES (%(issuer)s::VARCHAR, %(subject)s::VARCHAR, %(user)s::INTEGER) ON CONFLICT DO NOTHING RETURNING subjects."user"
 
 -- name: unindexed
 SELECT runs.id, runs.no, runs.placed_s 

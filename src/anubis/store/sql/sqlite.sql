@@ -200,6 +200,27 @@ CREATE TABLE sessions (
 	PRIMARY KEY (no)
 );
 
+CREATE TABLE sign_in_steps (
+	digest BLOB NOT NULL, 
+	body TEXT NOT NULL, 
+	expires_s DOUBLE NOT NULL, 
+	PRIMARY KEY (digest)
+);
+
+CREATE TABLE sign_ins (
+	id VARCHAR(12) NOT NULL, 
+	digest BLOB NOT NULL, 
+	user INTEGER NOT NULL, 
+	token VARCHAR(12), 
+	issuer TEXT NOT NULL, 
+	about TEXT NOT NULL, 
+	created_s DOUBLE NOT NULL, 
+	expires_s DOUBLE NOT NULL, 
+	revoked_s DOUBLE, 
+	used_s DOUBLE, 
+	PRIMARY KEY (id)
+);
+
 CREATE TABLE sinks (
 	no INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
 	id VARCHAR(36) NOT NULL, 
@@ -217,6 +238,13 @@ CREATE TABLE sinks (
 	holder TEXT, 
 	until_s DOUBLE, 
 	UNIQUE (id)
+);
+
+CREATE TABLE subjects (
+	issuer TEXT NOT NULL, 
+	subject TEXT NOT NULL, 
+	user INTEGER NOT NULL, 
+	CONSTRAINT subjects_pk PRIMARY KEY (issuer, subject)
 );
 
 CREATE TABLE submissions (
@@ -444,6 +472,10 @@ CREATE INDEX runs_waiting ON runs (no) WHERE phase = 'needs';
 CREATE INDEX schedules_ready ON schedules (ready_s) WHERE ready_s IS NOT NULL;
 
 CREATE INDEX sessions_machine ON sessions (machine, start_s);
+
+CREATE INDEX sign_in_steps_expire ON sign_in_steps (expires_s);
+
+CREATE UNIQUE INDEX subjects_user ON subjects (issuer, user);
 
 CREATE INDEX submissions_created ON submissions (created_s);
 
@@ -1355,6 +1387,44 @@ WHERE decisions.no < :before_no AND decisions.last_s >= :since_s AND decisions.a
 
 -- name: forget_decisions
 DELETE FROM decisions WHERE decisions.last_s < :before_s
+
+-- name: add_sign_in
+INSERT INTO sign_ins (id, digest, user, token, issuer, about, created_s, expires_s) VALUES (:id, :digest, :user, :token, :issuer, :about, :created_s, :expires_s)
+
+-- name: sign_in
+SELECT sign_ins.id, sign_ins.digest, sign_ins.token, sign_ins.issuer, sign_ins.about, sign_ins.created_s, sign_ins.expires_s, sign_ins.revoked_s, sign_ins.used_s, users.name AS user_name, users.no AS user_no, users.disabled_s 
+FROM sign_ins JOIN users ON users.no = sign_ins.user 
+WHERE sign_ins.id = :id
+
+-- name: sign_ins
+SELECT sign_ins.id, sign_ins.digest, sign_ins.token, sign_ins.issuer, sign_ins.about, sign_ins.created_s, sign_ins.expires_s, sign_ins.revoked_s, sign_ins.used_s, users.name AS user_name, users.no AS user_no, users.disabled_s 
+FROM sign_ins JOIN users ON users.no = sign_ins.user ORDER BY sign_ins.created_s, sign_ins.id
+
+-- name: revoke_sign_in
+UPDATE sign_ins SET revoked_s=:now_s WHERE sign_ins.id = :id AND sign_ins.revoked_s IS NULL RETURNING id
+
+-- name: use_sign_in
+UPDATE sign_ins SET used_s=:now_s WHERE sign_ins.id = :id
+
+-- name: forget_sign_ins
+DELETE FROM sign_ins WHERE sign_ins.expires_s < :before_s OR sign_ins.revoked_s < :before_s
+
+-- name: add_step
+INSERT INTO sign_in_steps (digest, body, expires_s) VALUES (:digest, :body, :expires_s)
+
+-- name: take_step
+DELETE FROM sign_in_steps WHERE sign_in_steps.digest = :digest RETURNING body, expires_s
+
+-- name: forget_steps
+DELETE FROM sign_in_steps WHERE sign_in_steps.expires_s <= :now_s
+
+-- name: subject
+SELECT users.no, users.name, users.disabled_s 
+FROM subjects JOIN users ON users.no = subjects.user 
+WHERE subjects.issuer = :issuer AND subjects.subject = :subject
+
+-- name: add_subject
+INSERT INTO subjects (issuer, subject, user) VALUES (:issuer, :subject, :user) ON CONFLICT DO NOTHING RETURNING user
 
 -- name: unindexed
 SELECT runs.id, runs.no, runs.placed_s 

@@ -30,6 +30,7 @@ from anubis.store.sql.nouns import (
     outbox,
     project_rules,
     scheduling,
+    sign_ins,
     sink_statements,
     submissions,
     suites,
@@ -82,6 +83,7 @@ def statements(upsert: Callable[..., Any]) -> dict[str, Executable]:
         | submissions.statements(upsert)
         | suites.statements(upsert)
         | access.statements(upsert)
+        | sign_ins.statements(upsert)
         | logs.statements()
         | joined.statements(upsert)
     )

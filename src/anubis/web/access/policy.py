@@ -117,6 +117,13 @@ POLICY = {
     "DELETE /triggers/{name}": MANAGE_ALL,
     "GET /workers": READ_ALL,
     "GET /workers/{name}": READ_ALL,
+    "POST /alternations": CREATE,
+    "GET /alternations/{ref}": READ,
+    "GET /alternations/{ref}/state": READ,
+    "PUT /alternations/{ref}/rounds": SUBMIT,
+    "POST /histories": CREATE,
+    "POST /workers/{name}/token": MANAGE_ALL,
+    "DELETE /workers/{name}/token": MANAGE_ALL,
     "GET /whoami": LOGIN,
     "GET /users": MANAGE_ALL,
     "POST /users": MANAGE_ALL,
@@ -145,6 +152,17 @@ POLICY = {
     "GET /healthz": OPEN,
     "GET /readyz": OPEN,
     "GET /metrics": READ_ALL,
+    # Pages for browsers.
+    "GET /ui": READ,
+    "GET /ui/runs": READ,
+    "GET /ui/runs/{ref}": READ,
+    "POST /ui/runs/{ref}/cancel": SUBMIT,
+    "POST /ui/runs/{ref}/replay": SUBMIT,
+    "GET /ui/runs/{ref}/output": READ,
+    "GET /ui/runs/{ref}/output/stream": READ,
+    "GET /ui/changes": READ,
+    "GET /ui/static/{version}/{name:path}": OPEN,
+    "GET /ui/{rest:path}": OPEN,  # no such page
     # The old system. Its clients send no token, but a proxy can add one.
     "GET /": OPEN,
     "GET /api": OPEN,
@@ -188,6 +206,10 @@ def reference() -> str:
         method, path = route.split()
         if path.endswith("{rest:path}"):
             continue
-        shown = route if path in _OUTSIDE or f"{path}/".startswith("/api/") else f"{method} {PREFIX}{path}"
+        shown = (
+            route
+            if path in _OUTSIDE or f"{path}/".startswith(("/api/", "/ui/"))
+            else f"{method} {PREFIX}{path}"
+        )
         rows.append(f"| `{shown}` | {role} | {where} |")
     return "\n".join(rows)

@@ -25,6 +25,8 @@ NOUNS = (
     "access",
     "webhooks",
     "workers",
+    "tools.alternations",
+    "tools.histories",
 )
 
 

@@ -9,7 +9,7 @@ from alembic import op
 from anubis.store.text import unpacked
 
 revision = "0020"
-down_revision = "0018"
+down_revision = "0019"
 
 
 def upgrade() -> None:
