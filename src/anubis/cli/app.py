@@ -40,6 +40,7 @@ SECTIONS = {
         "descriptor": "commands.show:descriptor",
         "history": "commands.history:history",
         "compare": "commands.compare:compare",
+        "report": "reports.command:report",
     },
     "Judge": {
         "ab": "ab.command:ab",
@@ -58,6 +59,8 @@ SECTIONS = {
         "serve": "service.serve:serve",
         "register": "service.connection:register",
         "unregister": "service.connection:unregister",
+        "login": "service.login:login",
+        "logout": "service.login:logout",
         "webhook": "webhooks.command:webhook",
         "ping": "service.connection:ping",
         "whoami": "service.connection:whoami",
@@ -66,6 +69,7 @@ SECTIONS = {
         "project": "access.projects:project",
         "secret": "access.secrets:secret",
         "token": "access.tokens:token",
+        "sign-in": "access.sign_ins:sign_in",
         "audit": "access.audit:audit",
     },
     "Maintenance": {
@@ -73,7 +77,7 @@ SECTIONS = {
         "record": "records.command:record",
         "data": "datasets.command:data",
         "import": "commands.exchange:import_",
-        "export": "commands.exchange:export",
+        "export": "reports.export:export",
         "purge": "commands.purge:purge",
         "archive": "keeping.archive:archive",
         "hold": "keeping.hold:hold",

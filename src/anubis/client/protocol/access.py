@@ -15,6 +15,7 @@ from anubis.model.access.roles import (
     Token,
     User,
 )
+from anubis.model.access.sign_ins import SignIn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +119,14 @@ class Access(Protocol):
 
     def revoke_token(self, prefix: str) -> Token:
         """The token, which is not accepted from now on."""
+        ...
+
+    def sign_ins(self) -> Sequence[SignIn]:
+        """Browsers in which people have signed in, oldest first; also those that ended lately."""
+        ...
+
+    def revoke_sign_in(self, sign_in: str) -> SignIn:
+        """The sign-in with an id, which is not accepted from now on."""
         ...
 
     def decisions(

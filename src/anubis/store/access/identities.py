@@ -19,8 +19,8 @@ from anubis.model.access.roles import (
 from anubis.model.access.tokens import new_token
 from anubis.model.errors import BadInputError, ConflictError, NotFoundError
 from anubis.store.access.decisions import StoredDecisions, change
-from anubis.store.access.members import held_roles, project_of, role_of
-from anubis.store.access.projects import stored_project
+from anubis.store.access.members import held_roles, project_name, role_of
+from anubis.store.access.projects import project_of
 from anubis.store.access.sign_ins import StoredSignIns
 from anubis.store.sql.database import Database, Row, Session
 from anubis.store.text import json_text
@@ -117,7 +117,7 @@ class StoredIdentities:
 
     def projects(self) -> list[Project]:
         """All projects, oldest first."""
-        return list(map(stored_project, self._database.rows("projects")))
+        return list(map(project_of, self._database.rows("projects")))
 
     def create_project(self, name: str, *, by: Decision) -> Project:
         """A new project without permissions beyond the usual ones. Raises ConflictError if the name is taken."""
@@ -148,7 +148,7 @@ class StoredIdentities:
     def memberships(self) -> list[Membership]:
         """All memberships, by project."""
         return [
-            Membership(project=project_of(row), member=row.member, role=role_of(row.role))
+            Membership(project=project_name(row), member=row.member, role=role_of(row.role))
             for row in self._database.rows("memberships")
         ]
 
@@ -273,7 +273,7 @@ def _token(row: Row) -> Token:
     return Token(
         prefix=row.prefix,
         user=row.user_name,
-        project=project_of(row),
+        project=project_name(row),
         role=role_of(row.role),
         about=row.about,
         created_s=row.created_s,

@@ -154,7 +154,7 @@ def _check_quota(session: Session, row: Row, new: int, now_s: float) -> None:
         )
 
 
-def stored_project(row: Row) -> Project:
+def project_of(row: Row) -> Project:
     """A row of ``projects``."""
     return Project(
         name=row.name,
@@ -175,7 +175,7 @@ def _get(session: Session, name: str) -> Project:
     rows = session.rows("project", name=name)
     if not rows:
         raise _unknown(name)
-    return stored_project(rows[0])
+    return project_of(rows[0])
 
 
 def _unknown(name: str) -> NotFoundError:

@@ -241,6 +241,18 @@ def revoke_token(prefix: str, client: Asking) -> Response:
     return Answer(to_json(client.access.revoke_token(prefix)))
 
 
+@router.get("/sign-ins", summary="List sign-ins")
+def sign_ins(client: Asking) -> Response:
+    """Browsers in which people have signed in, oldest first; also those that ended lately."""
+    return Answer({"sign_ins": list(map(to_json, client.access.sign_ins()))})
+
+
+@router.delete("/sign-ins/{id}", summary="End a sign-in")
+def revoke_sign_in(id: str, client: Asking) -> Response:  # noqa: A002  the name in the address
+    """The browser must sign in again."""
+    return Answer(to_json(client.access.revoke_sign_in(id)))
+
+
 @router.get("/decisions", summary="Decisions about rights")
 def decisions(
     client: Asking,

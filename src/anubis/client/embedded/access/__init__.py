@@ -15,6 +15,7 @@ from anubis.model.access.roles import (
     Token,
     User,
 )
+from anubis.model.access.sign_ins import SignIn
 from anubis.model.errors import BadInputError, NotFoundError
 from anubis.submission.environment.project_secrets import ProjectSecrets
 from anubis.submission.person import person
@@ -110,6 +111,12 @@ class Access(protocol.Access):
 
     def revoke_token(self, prefix: str) -> Token:
         return self._stored.revoke_token(prefix, by=self._by())
+
+    def sign_ins(self) -> Sequence[SignIn]:
+        return self._stored.sign_ins.all()
+
+    def revoke_sign_in(self, sign_in: str) -> SignIn:
+        return self._stored.sign_ins.revoke(sign_in, by=self._by())
 
     def decisions(
         self, *, actor: str = "", refused: bool = False, since_s: float = 0.0, limit: int = 100

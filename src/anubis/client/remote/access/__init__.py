@@ -17,6 +17,7 @@ from anubis.model.access.roles import (
     Token,
     User,
 )
+from anubis.model.access.sign_ins import SignIn
 from anubis.model.plain import from_plain
 
 
@@ -106,6 +107,12 @@ class Access(protocol.Access):
 
     def revoke_token(self, prefix: str) -> Token:
         return from_plain(Token, self._connection.delete(_path("tokens", prefix)))
+
+    def sign_ins(self) -> Sequence[SignIn]:
+        return [from_plain(SignIn, each) for each in self._connection.get("sign-ins")["sign_ins"]]
+
+    def revoke_sign_in(self, sign_in: str) -> SignIn:
+        return from_plain(SignIn, self._connection.delete(_path("sign-ins", sign_in)))
 
     def decisions(
         self, *, actor: str = "", refused: bool = False, since_s: float = 0.0, limit: int = 100
