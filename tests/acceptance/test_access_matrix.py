@@ -30,7 +30,7 @@ DESCRIPTOR = {"text": TEXT, "folder": "/"}
 SCHEDULE = {"descriptor": DESCRIPTOR, "overrides": {"info.scheduling": "@yearly"}}
 UNKNOWN = "0" * 32
 CLIENT = "0123456789abcdef"
-OUTSIDE = ("/", "/api", "/ready", "/lively", "/healthz", "/readyz", "/metrics")
+OUTSIDE = ("/", "/api", "/ready", "/lively", "/healthz", "/readyz", "/metrics", "/mcp")
 SPACE = {"before_s": 0.0, "dry_run": True}
 LEVELS = {"viewer": 1, "submitter": 2, "admin": 3}
 
@@ -171,6 +171,7 @@ CASES = {
     "GET /healthz": Case("/healthz", None, None),
     "GET /readyz": Case("/readyz", None, None),
     "GET /metrics": Case("/metrics", None, "viewer", "all"),
+    "POST /mcp": Case("/mcp", {}, "viewer", "any"),
     "GET /": Case("/", None, None),
     "GET /api": Case("/api", None, None),
     "GET /ready": Case("/ready", None, None),
@@ -207,7 +208,7 @@ def known_routes():
                 yield route_name(method, route.path)
     for route in legacy.router.routes:
         yield from (route_name(method, route.path) for method in route.methods)
-    yield from ("GET /openapi.json", "GET /healthz", "GET /readyz", "GET /metrics")
+    yield from ("GET /openapi.json", "GET /healthz", "GET /readyz", "GET /metrics", "POST /mcp")
 
 
 def test_every_route_has_a_rule_and_a_case():

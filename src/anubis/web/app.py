@@ -8,7 +8,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from anubis import __version__
 from anubis.model.errors import AnubisError
-from anubis.web import answers, joined, measuring, openapi, routes
+from anubis.web import answers, assistants, joined, measuring, openapi, routes
 from anubis.web.access.decision import decided
 from anubis.web.access.policy import PREFIX
 from anubis.web.answers import Answer
@@ -57,6 +57,7 @@ def application(service: Service) -> FastAPI:
     app.include_router(legacy.router, dependencies=[Depends(decided)])
     pages.include(app)
     app.router.routes.append(hooks.ROUTE)
+    app.include_router(assistants.router, dependencies=[Depends(decided)])
     peers = Peers(service.installation.settings.home_group)
     app.add_middleware(Guard, peers=peers, login=service.access.login)
     app.add_middleware(measuring.Measuring, registry=registry)
