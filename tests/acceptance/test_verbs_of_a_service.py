@@ -87,8 +87,10 @@ data show {dataset}
 data verify
 data export {dataset} copy
 data prune --older-than 0s
-export --output all.parquet --format parquet
-export --output all.jsonl --format jsonl
+export values --output all.parquet --format parquet
+export values --output all.jsonl --format jsonl
+export site site
+report {run} --output report.html
 archive write days --today
 archive list days
 expire
@@ -111,6 +113,14 @@ project show vision
 project share vision --weight 2
 project grant vision bob viewer
 project revoke vision bob
+project permit vision network
+project forbid vision network
+project quota vision --running 2
+secret set key --file secret
+secret list
+secret delete key
+sign-in list
+sign-in revoke nothing | 2
 token create bob
 token list
 token show {token}
@@ -127,6 +137,8 @@ LOCAL = {
     "serve": "is the service",
     "register": "chooses the service, as this test does",
     "unregister": "ends the use of the service, as this test does",
+    "login": "signs in with a browser; the tests of sign-ins call it",
+    "logout": "revokes the token with which this test asks",
     "mcp": "serves on standard input until it ends; test_mcp.py uses a registered service too",
     "notify": "posts a report file from a job, without an installation",
     "doctor": "checks this machine",
@@ -232,7 +244,7 @@ def known(here, name):
 
     if name in {"run", "other"}:
         benchmark = {"run": "b", "other": "a"}[name]
-        return rows("history", "--name", benchmark, "--status", "succeeded")[-1]["id"]
+        return rows("history", "--benchmark", benchmark, "--status", "succeeded")[-1]["id"]
     if name == "alert":
         return rows("alerts", "list", "--all")[0]["id"]
     if name == "webhook":

@@ -124,7 +124,7 @@ class StoredMeasurements(Measurements):
             default_engine=self._settings.engine,
             owner=person(self._settings),
             clock=world.clock,
-            project=self._settings.project or DEFAULT_PROJECT,
+            permission=world.projects.permission(self._settings.project or DEFAULT_PROJECT),
         )
         runs = [(replace(run, family_id=self._family_id), text) for run, text in stored]
         keyed = key and KeyedSubmission(

@@ -9,8 +9,8 @@ from starlette.concurrency import run_in_threadpool
 from anubis.api.errors import BLANK
 from anubis.record.replication import MOST_REPLACED_BYTES
 from anubis.web.access.login import Login
+from anubis.web.access.peers import Peers
 from anubis.web.answers import ProblemAnswer
-from anubis.web.peers import Peers
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]

@@ -82,6 +82,13 @@ class ServiceConnection:
         )
         return self._json(answer)
 
+    def outside(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """The JSON answer at a path without the prefix. The request is not repeated."""
+        headers = {"Content-Type": "application/json"}
+        content = None if body is None else json.dumps(body).encode()
+        answer = self._answer(method, f"{self.url}{path}", body=content, headers=headers, retries=_ONCE)
+        return self._json(answer)
+
     def put(self, path: str, body: Mapping[str, Any]) -> Any:
         """The JSON answer; the request may be repeated."""
         return self.post(path, body, method="PUT")

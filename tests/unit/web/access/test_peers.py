@@ -6,8 +6,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from anubis.web import peers
-from anubis.web.peers import UNKNOWN, Peers, users_of
+from anubis.web.access import peers
+from anubis.web.access.peers import UNKNOWN, Peers, users_of
 
 
 @contextmanager
