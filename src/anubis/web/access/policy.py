@@ -113,7 +113,7 @@ POLICY = {
     "DELETE /webhooks/{ref}": MANAGE_ALL,
     "POST /webhooks/{ref}/resume": MANAGE_ALL,
     "POST /webhooks/{ref}/test": MANAGE_ALL,
-    "POST /triggers": MANAGE_ALL,
+    "POST /triggers": Rule(permission=Permission.MANAGE, everywhere=True, creates=True),
     "GET /triggers": MANAGE_ALL,
     "GET /triggers/{name}": MANAGE_ALL,
     "GET /triggers/{name}/deliveries": MANAGE_ALL,
