@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 from anubis.contracts.clock import Clock
 from anubis.contracts.engine import Engine
 from anubis.contracts.notifier import Notifier
+from anubis.contracts.service.projects import UNLIMITED, Permission
 from anubis.contracts.source import Source
 from anubis.contracts.world import NO_TABLE, PriceTable
-from anubis.model.access.roles import DEFAULT_PROJECT
 from anubis.model.descriptor import DEFAULT_ENGINE, Descriptor, Script
 from anubis.model.errors import BadInputError
 from anubis.model.identity import digest, in_project, series_key
@@ -71,7 +71,7 @@ def runs_of(
     owner: str,
     clock: Clock,
     rounds: int = 1,
-    project: str = DEFAULT_PROJECT,
+    permission: Permission = UNLIMITED,
 ) -> tuple[list[tuple[Run, str]], list[Event]]:
     """The runs to store, in the order in which they should run, with their first events.
 
@@ -79,10 +79,18 @@ def runs_of(
     meanwhile treats all sides alike. ``notifiers`` and ``sources`` are by the schemes that they serve. Raises BadInputError with everything that is refused.
     """
     chosen = [_ready(submission, default_engine) for submission in submissions]
-    check([submission.descriptor for submission, _ in chosen], engines, notifiers, sources, prices)
+    check(
+        [submission.descriptor for submission, _ in chosen],
+        engines,
+        notifiers,
+        sources,
+        prices=prices,
+        permission=permission,
+    )
     family = new_run_id() if len(chosen) * rounds > 1 else None
     stored: list[tuple[Run, str]] = []
     events: list[Event] = []
+    project = permission.project.name
     for round_number, (submission, identity) in _in_order(chosen, rounds):
         cell = {"round": round_number} if rounds > 1 else {}
         run = in_project(run_of(submission, identity, family, owner, clock.now_s(), cell=cell), project)
@@ -117,13 +125,15 @@ def check(
     engines: Mapping[str, Engine],
     notifiers: Mapping[str, Notifier],
     sources: Mapping[str, Source],
+    *,
     prices: PriceTable = NO_TABLE,
+    permission: Permission = UNLIMITED,
 ) -> None:
-    """Raise BadInputError with everything that these descriptors ask for and that cannot be done here."""
+    """Raise BadInputError with everything that these descriptors ask for and that cannot be done here, or is not permitted."""
     refused = [
         problem
         for descriptor in {id(each): each for each in descriptors}.values()
-        for problem in refusals(descriptor, engines, notifiers, sources, prices)
+        for problem in refusals(descriptor, engines, notifiers, sources, prices=prices, permission=permission)
     ]
     if refused:
         unique = list(dict.fromkeys(refused))

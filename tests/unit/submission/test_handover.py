@@ -111,10 +111,10 @@ def test_secrets_of_the_server_are_provided_too(environments):
     )
     descriptor = a_descriptor(env=Env(vars={"A": "secret:ONE", "C": "plain"}), server=server)
     with pytest.raises(BadInputError) as caught:
-        environments().current(descriptor)
+        environments().current(descriptor, "default")
     assert [problem.path for problem in caught.value.problems] == ["env.vars.A", "server.env.vars.B"]
     set_here = environments(ANUBIS_SECRET_ONE="value one", ANUBIS_SECRET_TWO="value two")
-    current = set_here.current(descriptor)
+    current = set_here.current(descriptor, "default")
     assert current.secrets == {"ONE": "value one", "TWO": "value two"}
     assert current.variables == {}
 

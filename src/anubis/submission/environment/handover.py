@@ -17,6 +17,7 @@ from anubis.model.problem import Problem
 from anubis.record import access
 from anubis.settings import Settings
 from anubis.submission.environment.names import is_secret, is_setting, matcher
+from anubis.submission.environment.project_secrets import ProjectSecrets
 from anubis.submission.environment.secrets import Secrets
 
 #: Folder of the handed-over environments, and file of the key of digests, in the home folder.
@@ -31,16 +32,19 @@ class HomeEnvironments:
     settings: Settings
     #: The environment of this process.
     environ: Mapping[str, str]
+    #: The secrets of projects; None: there are none.
+    project_secrets: ProjectSecrets | None = None
     #: What was handed over last, and its file: the next run usually has the same environment.
     _last: list[tuple[bytes, str]] = field(default_factory=list, repr=False, compare=False)
 
-    def current(self, descriptor: Descriptor) -> SubmittedEnvironment:
+    def current(self, descriptor: Descriptor, project: str) -> SubmittedEnvironment:
         problems = list(self._refused(descriptor.env.inherit))
         secrets: dict[str, str] = {}
         source = Secrets(self.settings.secrets, self.environ)
         for path, name in _references(descriptor):
             try:
-                secrets[name] = source.value(name)
+                own = self.project_secrets.value(project, name) if self.project_secrets else None
+                secrets[name] = source.value(name) if own is None else own
             except BadInputError as error:
                 problems.append(Problem(path=path, message=error.message, remedy=error.remedy))
         if problems:
