@@ -28,7 +28,7 @@ from anubis.testing.builders import NOW_S
 
 #: Longest time of a page, 99th percentile, milliseconds.
 BAR_MS = 50
-REQUESTS = 200
+REQUESTS = 100
 BENCHMARKS, COMMITS = 20, 50
 
 
@@ -86,7 +86,9 @@ def filled(url, count):
             descriptors.append((descriptor, digest(descriptor), series_key(descriptor)))
     store, ids = open_store(url), []
     for start in range(0, count, 1000):
-        runs = [a_stored_run(at, descriptors[at % len(descriptors)], ids) for at in range(start, start + 1000)]
+        runs = [
+            a_stored_run(at, descriptors[at % len(descriptors)], ids) for at in range(start, start + 1000)
+        ]
         points = [a_point(run, metric) for run in runs for metric in ("latency", "score")]
         points += [a_point(run, "rare") for run in runs[:1]]
         points += [a_point(run, "oldest") for run in runs[:20] if not start]
