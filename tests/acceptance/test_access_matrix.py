@@ -95,6 +95,7 @@ CASES = {
     ),
     "GET /series": Case("/series"),
     "POST /series/analysis": Case("/series/analysis", {"benchmark": "none"}, "admin"),
+    "GET /reports": Case("/reports?name={run}"),
     "POST /sweeps/plans": Case("/sweeps/plans", {"descriptor": DESCRIPTOR}, "submitter"),
     "POST /sweeps": Case("/sweeps", {"descriptor": DESCRIPTOR}, "submitter"),
     "GET /sweeps": Case("/sweeps"),
@@ -114,6 +115,8 @@ CASES = {
     "POST /schedules/{ref}/trigger": Case("/schedules/{schedule}/trigger", {}, "submitter"),
     "DELETE /schedules/{ref}": Case(f"/schedules/{UNKNOWN}", None, "admin"),
     "GET /datasets": Case("/datasets", None, "viewer", "all"),
+    "GET /datasets/files/{sha256}": Case(f"/datasets/files/{UNKNOWN}", None, "viewer", "all"),
+    "POST /storage/archive": Case("/storage/archive", {"through_seq": -1}, "admin", "all"),
     "POST /datasets/verify": Case("/datasets/verify", {"ref": "x"}, "admin", "all"),
     "POST /datasets/prune": Case("/datasets/prune", SPACE, "admin", "all"),
     "POST /storage/collect": Case("/storage/collect", SPACE, "admin", "all"),
@@ -139,6 +142,11 @@ CASES = {
     "GET /alternations/{ref}": Case("/alternations/{run}"),
     "GET /alternations/{ref}/state": Case("/alternations/{run}/state"),
     "PUT /alternations/{ref}/rounds": Case("/alternations/{run}/rounds", {"after": 2}, "submitter"),
+    "GET /bisections/{key}": Case(f"/bisections/{UNKNOWN}"),
+    "GET /bisections/{key}/values": Case(f"/bisections/{UNKNOWN}/values?metric=score"),
+    "POST /bisections/{key}/runs": Case(
+        f"/bisections/{UNKNOWN}/runs", {"like": "{run}", "trees": [{"commit": "0" * 40}]}, "submitter"
+    ),
     "POST /histories": Case("/histories?format=csv&dry_run=true", b"no history", "submitter"),
     "POST /workers/{name}/token": Case("/workers/-no-name-/token", None, "admin", "all"),
     "DELETE /workers/{name}/token": Case("/workers/unknown/token", None, "admin", "all"),
@@ -152,6 +160,12 @@ CASES = {
     "GET /projects": Case("/projects"),
     "POST /projects": Case("/projects", {"name": "-"}, "admin", "all"),
     "PUT /projects/{project}": Case("/projects/unknown", {"weight": 2.0}, "admin", "all"),
+    "GET /projects/{project}": Case("/projects/one"),
+    "POST /projects/{project}/permits": Case("/projects/unknown/permits", {"permit": []}, "admin", "all"),
+    "PUT /projects/{project}/quota": Case("/projects/unknown/quota", {"running": 1}, "admin", "all"),
+    "GET /projects/{project}/secrets": Case("/projects/one/secrets", None, "admin"),
+    "PUT /projects/{project}/secrets/{name}": Case("/projects/one/secrets/-", {"value": "longer"}, "admin"),
+    "DELETE /projects/{project}/secrets/{name}": Case("/projects/one/secrets/unknown", None, "admin"),
     "GET /projects/{project}/members": Case("/projects/one/members", None, "admin"),
     "PUT /projects/{project}/members/{member}": Case(
         "/projects/one/members/unknown", {"role": "viewer"}, "admin"

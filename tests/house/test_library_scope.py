@@ -14,8 +14,9 @@ from support.tree import PACKAGE, modules, shown
 #: Library -> the folders and modules that may import it.
 SCOPE = {
     "alembic": {"store/migrations"},
-    "botocore": {"sources/s3.py"},
+    "botocore": {"sources/s3.py", "store/bucket/connection.py"},
     "click": {"cli"},
+    "cryptography": {"submission/environment/project_secrets.py"},
     "cronsim": {"describe/check/schedules.py"},
     "fastapi": {"web"},
     "jinja2": {"web/pages"},
@@ -40,6 +41,7 @@ SCOPE = {
         "web/sign_in/provider.py",
     },
     "uvicorn": {"web"},
+    "xlsxwriter": {"reporting/documents/sheets.py"},
     "zstandard": {"client/remote", "store", "transfer", "web"},
 }
 

@@ -12,6 +12,7 @@ from anubis.late import late
 from anubis.model.errors import AnubisError, DamagedDatabaseError, StoreError
 from anubis.model.points import SESSION_PAUSE_S
 from anubis.store.access.identities import StoredIdentities
+from anubis.store.access.projects import StoredProjects
 from anubis.store.alerts import StoredAlerts
 from anubis.store.deliveries import StoredDeliveries
 from anubis.store.dictionaries import Dictionaries
@@ -36,7 +37,7 @@ else:  # Alembic takes 0.4 s
     migrations = late("anubis.store.migrations.upgrade")
 
 #: The newest revision in ``migrations/versions``; what ``create`` in the ``.sql`` files makes. Revisions count up.
-VERSION = "0019"
+VERSION = "0020"
 #: Pause before a refused statement is executed again, seconds.
 _AGAIN_S = 0.01
 
@@ -54,6 +55,7 @@ class Store:
     schedules: StoredSchedules
     sweeps: StoredSweeps
     identities: StoredIdentities
+    projects: StoredProjects
     log_index: StoredLogIndex
     sinks: StoredSinks
     holds: StoredHolds
@@ -114,6 +116,7 @@ def _store(
         schedules=StoredSchedules(database, dictionaries, within),
         sweeps=StoredSweeps(database, within),
         identities=StoredIdentities(database),
+        projects=StoredProjects(database),
         log_index=StoredLogIndex(database),
         sinks=StoredSinks(database),
         holds=StoredHolds(database, dictionaries),

@@ -195,6 +195,8 @@ class StoredRuns:
                 numbers = [row.no for row in found]
                 if Part.SAMPLES in parts:
                     session.write("remove_samples", numbers=list(numbers))
+                if Part.RECORD in parts:
+                    session.write("forget_record_bytes", numbers=list(numbers))
                 if Part.EVENTS in parts:
                     session.write("keep_events", numbers=list(numbers))
                     session.write("forget_events", numbers=list(numbers))

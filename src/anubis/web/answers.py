@@ -42,7 +42,10 @@ class Answer(Response):
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        return json.dumps(finite(content), separators=(",", ":")).encode()
+        try:
+            return json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
+        except ValueError:  # looking at every value first takes as long as writing them
+            return json.dumps(finite(content), separators=(",", ":")).encode()
 
 
 class Content(Response):

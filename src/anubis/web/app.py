@@ -1,6 +1,7 @@
 """The web application: routes, errors and the endpoints of operators."""
 
 import os
+import threading
 from collections.abc import Callable
 from functools import cache
 
@@ -10,6 +11,7 @@ from starlette.routing import Route
 
 from anubis import __version__
 from anubis.model.errors import AnubisError
+from anubis.store.bucket.watching import Watch
 from anubis.web import answers, joined, measuring, openapi, routes
 from anubis.web.access.decision import decided
 from anubis.web.access.peers import Peers
@@ -80,6 +82,8 @@ def _sign_in_routes(service: Service) -> list[Route]:
 
 def _add_operations(app: FastAPI, service: Service, metrics: Callable[[], bytes]) -> None:
     """``/healthz``, ``/readyz`` and ``/metrics``, which are not part of the versioned interface."""
+    bucket = service.installation.bucket
+    watch = Watch(bucket, _in_background) if bucket is not None else None
 
     @app.get("/healthz", include_in_schema=False)
     async def health() -> Response:
@@ -95,13 +99,26 @@ def _add_operations(app: FastAPI, service: Service, metrics: Callable[[], bytes]
             return Answer({"status": "not ready", "reason": str(error)}, 503)
         if not service.drivers.complete:
             return Answer({"status": "not ready", "reason": "a reconciler has ended"}, 503)
+        shown = {"status": "ready", **_bucket(watch, is_private=not service.access.login.is_needed())}
         if service.access.login.is_needed():  # no figures for those without a token
-            return Answer({"status": "ready"})
-        return Answer({"status": "ready", "unfinished": unfinished, "reconcilers": service.drivers.alive})
+            return Answer(shown)
+        return Answer({**shown, "unfinished": unfinished, "reconcilers": service.drivers.alive})
 
     @app.get("/metrics", include_in_schema=False, dependencies=[Depends(decided)])
     def show_metrics() -> Response:
         return Response(metrics(), media_type=CONTENT_TYPE_LATEST)
+
+
+def _bucket(watch: Watch | None, *, is_private: bool) -> dict[str, str]:
+    """The state of the bucket. The service is ready without it, and copies records later."""
+    if watch is None:
+        return {}
+    problem = watch.problem()
+    return {"bucket": (f"degraded: {problem}" if is_private else "degraded") if problem else "ok"}
+
+
+def _in_background(look: Callable[[], None]) -> None:
+    threading.Thread(target=look, name="bucket", daemon=True).start()
 
 
 def openapi_text() -> str:

@@ -121,6 +121,8 @@ def _taken(service: Service, worker: JoinedWorker, request: Request) -> Work:
     installation = service.installation
     stored = _mine(service, worker, request)
     run = installation.world.runs.get(stored.run_id)
+    # Read again: it may have changed while the attempt waited for a worker.
+    permits = installation.world.projects.permission(run.project).project.permits
     token = machine_token.new_token(machine_token.ATTEMPT)
     try:
         given = handover.read(installation.settings.home / handover.FOLDER, stored.name)
@@ -134,6 +136,7 @@ def _taken(service: Service, worker: JoinedWorker, request: Request) -> Work:
         run=run_details_to_json(replace(run, attempt=stored.attempt)),
         variables=given.variables,
         secrets=given.secrets,
+        permits=permits,
         token=token,
     )
 

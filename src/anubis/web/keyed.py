@@ -1,5 +1,6 @@
 """Requests with an idempotency key, which are carried out once."""
 
+import contextlib
 import hashlib
 from collections.abc import Callable
 from typing import Annotated, TypeVar
@@ -8,7 +9,8 @@ from fastapi import Header
 from pydantic import BaseModel
 
 from anubis.contracts.runs import KeyedSubmission
-from anubis.model.errors import ConflictError
+from anubis.model.errors import ConflictError, NotFoundError
+from anubis.model.run import Run
 from anubis.web.service import Asked
 
 _LONGEST_KEY = 200
@@ -48,3 +50,12 @@ def once(
             remedy="use a new key for another request",
         )
     return repeated(stored), False
+
+
+def runs_of(installation: Asked, stored: KeyedSubmission) -> list[Run]:
+    """The runs of a submission, without those that were purged meanwhile."""
+    found: list[Run] = []
+    for run_id in stored.run_ids:
+        with contextlib.suppress(NotFoundError):
+            found.append(installation.world.runs.get(run_id))
+    return found

@@ -7,6 +7,7 @@ from typing import TypeVar
 from anubis.model.access.roles import (
     EVERY_PROJECT,
     GROUP_MARK,
+    OF_NEW_PROJECTS,
     Decision,
     Membership,
     Project,
@@ -17,10 +18,12 @@ from anubis.model.access.roles import (
 )
 from anubis.model.access.tokens import new_token
 from anubis.model.errors import BadInputError, ConflictError, NotFoundError
-from anubis.store.access.decisions import StoredDecisions, write_decisions
-from anubis.store.access.members import described, held_roles, project_of, role_of
+from anubis.store.access.decisions import StoredDecisions, change
+from anubis.store.access.members import held_roles, project_name, role_of
+from anubis.store.access.projects import project_of
 from anubis.store.access.sign_ins import StoredSignIns
 from anubis.store.sql.database import Database, Row, Session
+from anubis.store.text import json_text
 
 T = TypeVar("T")
 #: The number of all projects.
@@ -114,41 +117,38 @@ class StoredIdentities:
 
     def projects(self) -> list[Project]:
         """All projects, oldest first."""
-        return [
-            Project(name=row.name, created_s=row.created_s, weight=row.weight, max_running=row.max_running)
-            for row in self._database.rows("projects")
-        ]
+        return list(map(project_of, self._database.rows("projects")))
 
     def create_project(self, name: str, *, by: Decision) -> Project:
-        """A new project. Raises ConflictError if the name is taken."""
+        """A new project without permissions beyond the usual ones. Raises ConflictError if the name is taken."""
         checked_name("project", name)
+        permits = json_text(OF_NEW_PROJECTS)
 
         def create(session: Session) -> None:
-            if not session.rows("add_project", name=name, created_s=by.time_s):
+            if not session.rows("add_project", name=name, created_s=by.time_s, permits=permits):
                 raise ConflictError(f"there is a project {name!r} already", remedy="choose another name")
 
         self._change(by, "create project", name, create)
-        return Project(name=name, created_s=by.time_s)
+        return Project(name=name, created_s=by.time_s, permits=OF_NEW_PROJECTS)
 
-    def put_share(self, name: str, *, weight: float, max_running: int | None, by: Decision) -> Project:
-        """The project with another share. Raises NotFoundError, and BadInputError for another weight than 0.01 to 100."""
+    def put_share(self, name: str, *, weight: float, by: Decision) -> Project:
+        """The project with another weight. Raises NotFoundError, and BadInputError for another weight than 0.01 to 100."""
         if not LEAST_WEIGHT <= weight <= MOST_WEIGHT:
             raise BadInputError(
                 f"the weight {weight:g} is not possible", remedy=f"use {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}"
             )
 
         def put(session: Session) -> None:
-            if not session.rows("put_share", name=name, weight=weight, max_running=max_running):
+            if not session.rows("put_share", name=name, weight=weight):
                 raise _unknown("project", name)
 
-        about = "no limit" if max_running is None else f"at most {max_running} running"
-        self._change(by, f"set weight {weight:g}, {about}", name, put)
+        self._change(by, f"set weight {weight:g}", name, put)
         return next(each for each in self.projects() if each.name == name)
 
     def memberships(self) -> list[Membership]:
         """All memberships, by project."""
         return [
-            Membership(project=project_of(row), member=row.member, role=role_of(row.role))
+            Membership(project=project_name(row), member=row.member, role=role_of(row.role))
             for row in self._database.rows("memberships")
         ]
 
@@ -244,14 +244,7 @@ class StoredIdentities:
             return any(_known(session, row).roles.get(EVERY_PROJECT) is Role.ADMIN for row in rows)
 
     def _change(self, by: Decision, action: str, target: str, work: Callable[[Session], T]) -> T:
-        done = described(by, action, target)
-
-        def change(session: Session) -> T:
-            result = work(session)
-            write_decisions(session, [done])
-            return result
-
-        return self._database.transact(change)
+        return change(self._database, by, action, target, work)
 
 
 def _known(session: Session, row: Row) -> Known:
@@ -280,7 +273,7 @@ def _token(row: Row) -> Token:
     return Token(
         prefix=row.prefix,
         user=row.user_name,
-        project=project_of(row),
+        project=project_name(row),
         role=role_of(row.role),
         about=row.about,
         created_s=row.created_s,

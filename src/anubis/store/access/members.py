@@ -22,9 +22,9 @@ def held_roles(session: Session, row: Row) -> dict[str, Role]:
     """Role by project of the user in a row with ``user_name`` and ``user_no``."""
     roles: dict[str, Role] = {}
     for each in session.rows("roles_of_user", name=row.user_name, user=row.user_no):
-        before = roles.get(project_of(each))
+        before = roles.get(project_name(each))
         if before is None or before.rank < each.role:
-            roles[project_of(each)] = role_of(each.role)
+            roles[project_name(each)] = role_of(each.role)
     return roles
 
 
@@ -33,6 +33,6 @@ def role_of(rank: int) -> Role:
     return tuple(Role)[rank - 1]
 
 
-def project_of(row: Row) -> str:
+def project_name(row: Row) -> str:
     """The project of a row; NULL is all of them."""
     return EVERY_PROJECT if row.project_name is None else str(row.project_name)

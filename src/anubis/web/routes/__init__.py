@@ -17,6 +17,7 @@ NOUNS = (
     "gate",
     "alerts",
     "series",
+    "reports",
     "sweeps",
     "schedules",
     "triggers",
@@ -26,6 +27,7 @@ NOUNS = (
     "webhooks",
     "workers",
     "tools.alternations",
+    "tools.bisections",
     "tools.histories",
 )
 

@@ -1,6 +1,5 @@
 """Runs: submit, find, follow, cancel and purge."""
 
-import contextlib
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from anubis.api.runs import event_to_json, row_to_json, run_details_to_json
 from anubis.client.embedded import submission
 from anubis.client.protocol.runs import Replayed, SubmitRequest
 from anubis.contracts.runs import KeyedSubmission, RunQuery
-from anubis.model.errors import BadInputError, NotFoundError
+from anubis.model.errors import BadInputError
 from anubis.model.plain import to_plain
 from anubis.model.problem import Problem
 from anubis.model.run import Run
@@ -108,7 +107,7 @@ def submit(
         )
 
     def stored(known: KeyedSubmission) -> list[Run]:
-        return _known(installation, known)
+        return keyed.runs_of(installation, known)
 
     runs, is_new = keyed.once(installation, idempotency_key, body, submitted, stored)
     service_of(request).wrote()
@@ -157,15 +156,6 @@ def submit_batch(
     return Answer(
         {"submissions": [{"run_ids": each} for each in ids], "warnings": problems}, 201 if is_new else 200
     )
-
-
-def _known(installation: Asked, stored: KeyedSubmission) -> list[Run]:
-    """The runs of a submission, without those that were purged meanwhile."""
-    found: list[Run] = []
-    for run_id in stored.run_ids:
-        with contextlib.suppress(NotFoundError):
-            found.append(installation.world.runs.get(run_id))
-    return found
 
 
 def _known_batch(installation: Asked, stored: KeyedSubmission) -> list[list[str]]:
