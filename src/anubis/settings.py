@@ -195,8 +195,6 @@ class Settings:
     retention: Path = setting("ANUBIS_RETENTION")
     #: File that says who receives which report, and when; path; `reports.toml` in the home folder
     reports: Path = setting("ANUBIS_REPORTS")
-    #: Folder to which a service writes data sets of each day; path; none: they are not written
-    archive: Path | None = setting("ANUBIS_ARCHIVE", default=None, read=_path)
     #: Folder, or `s3://BUCKET/PREFIX`, to which a service writes data sets of each day; path or address; none: they are not written
     archive: Path | str | None = setting("ANUBIS_ARCHIVE", default=None, read=archive_place)
     #: Bucket for [copies of records and objects](../howto/use-a-bucket.md): `s3://BUCKET/PREFIX`; address; none

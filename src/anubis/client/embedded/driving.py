@@ -179,16 +179,11 @@ def reconciler(
             )
         )
         chores.append(retention(installation))
-<<<<<<< HEAD
         chores.append(scheduled_reports(installation))
-        if (folder := installation.settings.archive) is not None:
-            chores.append(archiving.Archiving(installation.world, folder, FolderObjects(folder)))
-=======
         settings = installation.settings
         if settings.archive is not None:
             place = archives.place_of(settings.archive, settings.bucket_endpoint)
             chores.append(archiving.Archiving(installation.world, place))
->>>>>>> main
 
     def note(run: Run) -> None:
         installation.sealer.note(run)
