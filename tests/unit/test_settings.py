@@ -39,6 +39,7 @@ def test_every_variable_is_read():
         client_id="ada",
         inherit=("PATH", "LC_*"),
         secrets=Path("/run/secrets.toml"),
+        secrets_key=Path("/data/anubis/secrets.key"),
         data=Path("/srv/data"),
         prices=Path("/srv/prices.toml"),
         retention=Path("/srv/retention.toml"),
