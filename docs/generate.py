@@ -95,13 +95,14 @@ def causes():
 
 
 def adapter_settings():
-    """The settings of the cache of datasets, and of each engine, source and notifier."""
+    """The settings of the cache of datasets, of each engine, source and notifier, and of the service."""
     parts = []
     for noun, package in (
         ("Datasets:", "anubis.datasets"),
         ("Engine", "anubis.engines"),
         ("Sources:", "anubis.sources"),
         ("Notifier", "anubis.notifiers"),
+        ("Sign-in:", "anubis.web.sign_in"),
     ):
         for path in sorted(Path(find_spec(package).origin).parent.glob("[a-z]*.py")):
             module = import_module(f"{package}.{path.stem}")

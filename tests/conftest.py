@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-pytest_plugins = ["pytester", "support.skips", "support.slurm"]
+pytest_plugins = ["pytester", "support.buckets", "support.skips", "support.slurm"]
 
 # No property has a deadline: what a loaded machine takes says nothing about the program. "fixed" repeats the same
 # inputs at every run; "random" draws new ones (make properties, which prints the seed).

@@ -135,6 +135,28 @@ def _service(text: str) -> str:
     return text.rstrip("/")
 
 
+def _bucket(text: str) -> str:
+    if not re.fullmatch(r"s3://[a-z0-9][a-z0-9._-]{1,62}(?:/[\w.=+-]+)*/?", text, re.ASCII):
+        raise ValueError("an address such as s3://BUCKET or s3://BUCKET/PREFIX")
+    return text.rstrip("/")
+
+
+def _endpoint(text: str) -> str:
+    if not text.startswith(("http://", "https://")):
+        raise ValueError("an address that starts with http:// or https://")
+    return text.rstrip("/")
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 <= seconds < math.inf:
+        raise ValueError("a number of seconds")
+    return seconds
+
+
 def _path(text: str) -> Path:
     return Path(text).expanduser().absolute()
 
@@ -160,12 +182,20 @@ class Settings:
     inherit: tuple[str, ...] = setting("ANUBIS_INHERIT", default=("*",), read=_names)
     #: File of the secrets that descriptors refer to; path; `secrets.toml` in the home folder
     secrets: Path = setting("ANUBIS_SECRETS")
+    #: File of the key that encrypts [secrets of projects](../howto/users-and-projects.md#secrets-of-a-project), the same for all services of a database; path; `secrets.key` in the home folder
+    secrets_key: Path = setting("ANUBIS_SECRETS_KEY")
     #: File of the prices of machines per hour; path; `prices.toml` in the home folder
     prices: Path = setting("ANUBIS_PRICES")
     #: File of the rules that say how long runs are kept; path; `retention.toml` in the home folder
     retention: Path = setting("ANUBIS_RETENTION")
     #: Folder to which a service writes data sets of each day; path; none: they are not written
     archive: Path | None = setting("ANUBIS_ARCHIVE", default=None, read=_path)
+    #: Bucket for [copies of records and objects](../howto/use-a-bucket.md): `s3://BUCKET/PREFIX`; address; none
+    bucket: str = setting("ANUBIS_BUCKET", default="", read=_bucket)
+    #: Service of that bucket, if it is not Amazon S3; URL; as the tools of AWS find it
+    bucket_endpoint: str = setting("ANUBIS_BUCKET_ENDPOINT", default="", read=_endpoint)
+    #: Time after which the copy of a record in the home folder is removed if the bucket has all of it; seconds; never
+    bucket_keep_s: float | None = setting("ANUBIS_BUCKET_KEEP_S", default=None, read=_seconds)
     #: Folder of fetched datasets, which several homes can share; path; `data` in the home folder
     data: Path = setting("ANUBIS_DATA")
     #: Name of the person who submits runs and decides about alerts; text; git's `user.name`, else the name of the login
@@ -211,6 +241,7 @@ class Settings:
         refuse(problems)
         values.setdefault("database_url", f"sqlite:///{values['home'] / 'anubis.db'}")
         values.setdefault("secrets", values["home"] / "secrets.toml")
+        values.setdefault("secrets_key", values["home"] / "secrets.key")
         values.setdefault("data", values["home"] / "data")
         values.setdefault("retention", values["home"] / "retention.toml")
         values.setdefault("prices", values["home"] / "prices.toml")

@@ -5,6 +5,7 @@ import os
 import threading
 import time
 from dataclasses import dataclass, replace
+from functools import cache
 
 from anubis.contracts.datasets import Datasets
 from anubis.contracts.engine import Engine
@@ -22,7 +23,11 @@ from anubis.sealing.chain import RecordChain
 from anubis.sealing.sealer import Sealer
 from anubis.settings import Settings, load
 from anubis.store import FolderObjects, FolderRecords, Store, open_store
+from anubis.store.bucket.connection import Bucket
+from anubis.store.bucket.objects import SharedObjects
+from anubis.store.bucket.records import SharedRecords
 from anubis.submission.environment.handover import HomeEnvironments
+from anubis.submission.environment.project_secrets import ProjectSecrets
 from anubis.submission.price_table import of_installation as price_table_of
 
 
@@ -49,6 +54,10 @@ class Installation:
     world: World
     relay: Relay
     sealer: Sealer
+    #: The records of this home folder, without those that only a bucket has.
+    records_here: FolderRecords
+    #: The bucket with copies; None: there is none.
+    bucket: Bucket | None = None
     #: Whether it is that of the requests of a service.
     is_served: bool = False
 
@@ -69,12 +78,13 @@ def build(settings: Settings | None = None) -> Installation:
     store = open_store(settings.database_url, session_pause_s=settings.session_pause_s)
     surroundings = replace(surroundings_of(settings), joined=store.joined)
     clock = WallClock()
+    here, bucket = FolderRecords(settings.records), bucket_of(settings)
     world = World(
         engines=engines(surroundings),
         notifiers=notifiers(surroundings),
         sources=sources(surroundings),
         objects=surroundings.objects,
-        records=FolderRecords(settings.records),
+        records=SharedRecords(here, settings.records, bucket) if bucket else here,
         runs=store.runs,
         leases=store.leases,
         events=store.events,
@@ -82,15 +92,20 @@ def build(settings: Settings | None = None) -> Installation:
         alerts=store.alerts,
         deliveries=store.deliveries,
         sweeps=store.sweeps,
-        environments=HomeEnvironments(settings, surroundings.environ),
+        projects=store.projects,
+        environments=HomeEnvironments(
+            settings, surroundings.environ, ProjectSecrets(store.projects, settings.secrets_key)
+        ),
         datasets=datasets(surroundings),
         clock=clock,
         prices=price_table_of(settings),
         session_pause_s=settings.session_pause_s,
     )
     relay = Relay(store.deliveries, store.alerts, world.notifiers, clock)
-    sealer = Sealer(RecordChain(settings.home / CHAIN), store.runs, world.records, store.points, clock)
-    return Installation(settings, store, clock, world, relay, sealer)
+    sealer = Sealer(
+        RecordChain(settings.home / CHAIN), store.runs, world.records, store.points, clock, here=here
+    )
+    return Installation(settings, store, clock, world, relay, sealer, here, bucket)
 
 
 def make_home(settings: Settings) -> None:
@@ -117,7 +132,17 @@ def make_home(settings: Settings) -> None:
 
 def surroundings_of(settings: Settings) -> Surroundings:
     """What plug-ins are built from. Creates nothing."""
-    return Surroundings(settings=settings, objects=FolderObjects(settings.home / "objects"))
+    folder, bucket = settings.home / "objects", bucket_of(settings)
+    objects = SharedObjects(folder, bucket) if bucket else FolderObjects(folder)
+    return Surroundings(settings=settings, objects=objects)
+
+
+def bucket_of(settings: Settings) -> Bucket | None:
+    """The bucket of the settings, one for all of a process: what finds it away, finds it away for all."""
+    return _bucket(settings.bucket, settings.bucket_endpoint) if settings.bucket else None
+
+
+_bucket = cache(Bucket)
 
 
 def datasets(surroundings: Surroundings) -> Datasets:

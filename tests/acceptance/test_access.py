@@ -201,8 +201,9 @@ def test_an_administrator_manages_through_the_service(anubis, service, admin):
     assert anubis("project", "grant", "vision", "@team", "submitter").returncode == 0
     made = anubis.json("token", "create", "bob", "--role", "admin", "--lasts", "2d", "--about", "laptop")
     assert "text" not in anubis.json("token", "show", made["prefix"])
-    found = anubis.json("project", "share", "vision", "--weight", "3", "--max-running", "2")
-    assert (found["weight"], found["max_running"]) == (3.0, 2)
+    found = anubis.json("project", "share", "vision", "--weight", "3")
+    assert (found["weight"], found["quota"]["running"]) == (3.0, None)
+    assert anubis.json("project", "quota", "vision", "--running", "2")["quota"]["running"] == 2
     assert [each["name"] for each in anubis.json("project")] == ["default", "vision"]
     assert anubis.json("project", "show", "vision")["members"][0]["member"] == "@team"
     with client_with(service, made["text"]) as client:

@@ -10,6 +10,8 @@ from anubis.web.access.policy import POLICY, PREFIX, route_name
 from anubis.web.app import description
 from anubis.web.hooks import routes as hooks
 from anubis.web.legacy import routes as legacy
+from anubis.web.pages import assets
+from anubis.web.pages import routes as pages
 from support.access import Identities, ask, client_with
 from support.processes import until
 from support.service import Service
@@ -93,6 +95,7 @@ CASES = {
     ),
     "GET /series": Case("/series"),
     "POST /series/analysis": Case("/series/analysis", {"benchmark": "none"}, "admin"),
+    "GET /reports": Case("/reports?name={run}"),
     "POST /sweeps/plans": Case("/sweeps/plans", {"descriptor": DESCRIPTOR}, "submitter"),
     "POST /sweeps": Case("/sweeps", {"descriptor": DESCRIPTOR}, "submitter"),
     "GET /sweeps": Case("/sweeps"),
@@ -112,6 +115,8 @@ CASES = {
     "POST /schedules/{ref}/trigger": Case("/schedules/{schedule}/trigger", {}, "submitter"),
     "DELETE /schedules/{ref}": Case(f"/schedules/{UNKNOWN}", None, "admin"),
     "GET /datasets": Case("/datasets", None, "viewer", "all"),
+    "GET /datasets/files/{sha256}": Case(f"/datasets/files/{UNKNOWN}", None, "viewer", "all"),
+    "POST /storage/archive": Case("/storage/archive", {"through_seq": -1}, "admin", "all"),
     "POST /datasets/verify": Case("/datasets/verify", {"ref": "x"}, "admin", "all"),
     "POST /datasets/prune": Case("/datasets/prune", SPACE, "admin", "all"),
     "POST /storage/collect": Case("/storage/collect", SPACE, "admin", "all"),
@@ -133,6 +138,18 @@ CASES = {
     "DELETE /triggers/{name}": Case("/triggers/unknown", None, "admin", "all"),
     "GET /workers": Case("/workers", None, "viewer", "all"),
     "GET /workers/{name}": Case("/workers/unknown", None, "viewer", "all"),
+    "POST /alternations": Case("/alternations", {"descriptors": [DESCRIPTOR]}, "submitter"),
+    "GET /alternations/{ref}": Case("/alternations/{run}"),
+    "GET /alternations/{ref}/state": Case("/alternations/{run}/state"),
+    "PUT /alternations/{ref}/rounds": Case("/alternations/{run}/rounds", {"after": 2}, "submitter"),
+    "GET /bisections/{key}": Case(f"/bisections/{UNKNOWN}"),
+    "GET /bisections/{key}/values": Case(f"/bisections/{UNKNOWN}/values?metric=score"),
+    "POST /bisections/{key}/runs": Case(
+        f"/bisections/{UNKNOWN}/runs", {"like": "{run}", "trees": [{"commit": "0" * 40}]}, "submitter"
+    ),
+    "POST /histories": Case("/histories?format=csv&dry_run=true", b"no history", "submitter"),
+    "POST /workers/{name}/token": Case("/workers/-no-name-/token", None, "admin", "all"),
+    "DELETE /workers/{name}/token": Case("/workers/unknown/token", None, "admin", "all"),
     "GET /whoami": Case("/whoami", None, "viewer", "any"),
     "GET /users": Case("/users", None, "admin", "all"),
     "POST /users": Case("/users", {"name": "-"}, "admin", "all"),
@@ -143,6 +160,12 @@ CASES = {
     "GET /projects": Case("/projects"),
     "POST /projects": Case("/projects", {"name": "-"}, "admin", "all"),
     "PUT /projects/{project}": Case("/projects/unknown", {"weight": 2.0}, "admin", "all"),
+    "GET /projects/{project}": Case("/projects/one"),
+    "POST /projects/{project}/permits": Case("/projects/unknown/permits", {"permit": []}, "admin", "all"),
+    "PUT /projects/{project}/quota": Case("/projects/unknown/quota", {"running": 1}, "admin", "all"),
+    "GET /projects/{project}/secrets": Case("/projects/one/secrets", None, "admin"),
+    "PUT /projects/{project}/secrets/{name}": Case("/projects/one/secrets/-", {"value": "longer"}, "admin"),
+    "DELETE /projects/{project}/secrets/{name}": Case("/projects/one/secrets/unknown", None, "admin"),
     "GET /projects/{project}/members": Case("/projects/one/members", None, "admin"),
     "PUT /projects/{project}/members/{member}": Case(
         "/projects/one/members/unknown", {"role": "viewer"}, "admin"
@@ -152,11 +175,44 @@ CASES = {
     "POST /tokens": Case("/tokens", {"user": "unknown", "lasts_s": 1.0}, "admin", "all"),
     "GET /tokens/{prefix}": Case("/tokens/unknown", None, "admin", "all"),
     "DELETE /tokens/{prefix}": Case("/tokens/unknown", None, "admin", "all"),
+    "GET /sign-ins": Case("/sign-ins", None, "admin", "all"),
+    "DELETE /sign-ins/{id}": Case("/sign-ins/unknown", None, "admin", "all"),
     "GET /decisions": Case("/decisions", None, "admin", "all"),
     "GET /openapi.json": Case("/openapi.json", None, None),
     "GET /healthz": Case("/healthz", None, None),
     "GET /readyz": Case("/readyz", None, None),
     "GET /metrics": Case("/metrics", None, "viewer", "all"),
+    "GET /ui": Case("/ui"),
+    "GET /ui/runs": Case("/ui/runs"),
+    "GET /ui/runs/{ref}": Case("/ui/runs/{run}"),
+    "POST /ui/runs/{ref}/cancellation": Case("/ui/runs/{run}/cancellation", {}, "submitter"),
+    "POST /ui/runs/{ref}/replay": Case(f"/ui/runs/{UNKNOWN}/replay", {}, "submitter"),
+    "GET /ui/runs/{ref}/output": Case("/ui/runs/{run}/output"),
+    "GET /ui/runs/{ref}/output/stream": Case("/ui/runs/{run}/output/stream?place=1:"),
+    "GET /ui/changes": Case("/ui/changes"),
+    "GET /ui/benchmarks": Case("/ui/benchmarks"),
+    "GET /ui/benchmarks/{name:path}": Case("/ui/benchmarks/unknown"),
+    "GET /ui/compare": Case("/ui/compare?a={run}&b={run}"),
+    "GET /ui/alerts": Case("/ui/alerts"),
+    "GET /ui/alerts/{alert_id}": Case(f"/ui/alerts/{UNKNOWN}"),
+    "POST /ui/alerts/{alert_id}/decisions": Case(f"/ui/alerts/{UNKNOWN}/decisions", {}, "submitter"),
+    "POST /ui/alerts/{alert_id}/confirmation": Case(f"/ui/alerts/{UNKNOWN}/confirmation", {}, "submitter"),
+    "GET /ui/families": Case("/ui/families"),
+    "GET /ui/families/{ref}": Case(f"/ui/families/{UNKNOWN}"),
+    "POST /ui/families/{ref}/retry": Case(f"/ui/families/{UNKNOWN}/retry", {}, "submitter"),
+    "POST /ui/families/{ref}/phase": Case(f"/ui/families/{UNKNOWN}/phase", {}, "submitter"),
+    "GET /ui/schedules": Case("/ui/schedules"),
+    "GET /ui/schedules/{ref}": Case("/ui/schedules/{schedule}"),
+    "POST /ui/schedules/{ref}/phase": Case(f"/ui/schedules/{UNKNOWN}/phase", {}, "submitter"),
+    "POST /ui/schedules/{ref}/trigger": Case(f"/ui/schedules/{UNKNOWN}/trigger", {}, "submitter"),
+    "GET /ui/machines": Case("/ui/machines", None, "viewer", "all"),
+    "GET /ui/data": Case("/ui/data", None, "viewer", "all"),
+    "GET /ui/events": Case("/ui/events"),
+    "GET /ui/settings": Case("/ui/settings", None, "viewer", "any"),
+    "GET /ui/search": Case("/ui/search?pattern=score", None, "viewer", "all"),
+    "GET /ui/submit": Case("/ui/submit?run={run}"),
+    "POST /ui/submit": Case("/ui/submit", {}, "submitter"),
+    "GET /ui/static/{version}/{name:path}": Case("/ui/static/0/pages.css", None, None),
     "GET /": Case("/", None, None),
     "GET /api": Case("/api", None, None),
     "GET /ready": Case("/ready", None, None),
@@ -170,7 +226,7 @@ CASES = {
     "DELETE /api/job/{client_id}/{action_id}": Case(f"/api/job/{CLIENT}/{UNKNOWN}", {}, "submitter"),
 }
 #: The old system answered these too, without a result.
-NOTHING = {"POST /api/job/", "DELETE /api/job/{client_id}"} | {
+NOTHING = {"GET /ui/{rest:path}", "POST /api/job/", "DELETE /api/job/{client_id}"} | {
     f"{method} /api/{rest}/{{rest:path}}"
     for rest in ("tools", "job")
     for method in ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -193,6 +249,11 @@ def known_routes():
                 yield route_name(method, route.path)
     for route in legacy.router.routes:
         yield from (route_name(method, route.path) for method in route.methods)
+    for name in pages.VIEWS:
+        for route in import_module(f"anubis.web.pages.views.{name}").router.routes:
+            yield from (route_name(method, route.path) for method in route.methods)
+    yield from (f"GET {route.path}" for route in assets.router.routes)
+    yield "GET /ui/{rest:path}"
     yield from ("GET /openapi.json", "GET /healthz", "GET /readyz", "GET /metrics")
 
 
@@ -297,7 +358,7 @@ def test_a_route_does_what_the_role_allows(served, who):
     for route, case in CASES.items():
         method = route.split()[0]
         path = filled(case.path, names)
-        is_outside = path in OUTSIDE or path.startswith("/api/")
+        is_outside = path in OUTSIDE or path.startswith(("/api/", "/ui"))
         address = path if is_outside else f"{PREFIX}{path}"
         status, headers, found = ask(url, method, address, filled(case.body, names), token=tokens[who])
         right = {

@@ -14,10 +14,14 @@ from support.tree import PACKAGE, modules, shown
 #: Library -> the folders and modules that may import it.
 SCOPE = {
     "alembic": {"store/migrations"},
-    "botocore": {"sources/s3.py"},
+    "botocore": {"sources/s3.py", "store/bucket/connection.py"},
     "click": {"cli"},
+    "cryptography": {"submission/environment/project_secrets.py"},
     "cronsim": {"describe/check/schedules.py"},
     "fastapi": {"web"},
+    "jinja2": {"web/pages"},
+    "markupsafe": {"web/pages"},
+    "joserfc": {"web/sign_in/provider.py"},
     "mcp": {"mcp"},
     "numpy": {"analysis", "search/bitmaps.py", "store/columns.py", "store/samples.py"},
     "prometheus_client": {"web"},
@@ -29,8 +33,15 @@ SCOPE = {
     "scipy": {"analysis"},
     "sqlalchemy": {"store/sql", "store/migrations"},
     "starlette": {"web"},
-    "urllib3": {"client/remote", "notifiers", "sources/web.py", "transfer/http_json.py"},
+    "urllib3": {
+        "client/remote",
+        "notifiers",
+        "sources/web.py",
+        "transfer/http_json.py",
+        "web/sign_in/provider.py",
+    },
     "uvicorn": {"web"},
+    "xlsxwriter": {"reporting/documents/sheets.py"},
     "zstandard": {"client/remote", "store", "transfer", "web"},
 }
 

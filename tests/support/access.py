@@ -8,7 +8,7 @@ from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
 from anubis.client import Client
-from anubis.model.access.roles import EVERY_PROJECT, Decision, Role
+from anubis.model.access.roles import EVERY_PROJECT, EVERYTHING, Decision, Role
 from anubis.settings import Settings
 
 _places = itertools.count(1)
@@ -24,8 +24,10 @@ class Identities:
         return Client.embedded(Settings.from_env({"ANUBIS_HOME": str(self.home), "ANUBIS_CLIENT_ID": "op"}))
 
     def project(self, name):
+        """A new project, which permits everything."""
         with self._open() as client:
             client.access.create_project(name)
+            client.access.change_permits(name, permit=EVERYTHING)
 
     def user(self, name, project=None, role=None):
         """A new user, with a role in a project."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import count
 
-from anubis.contracts.runs import RunQuery, RunRow
+from anubis.contracts.runs import KeyedSubmission, RunQuery, RunRow
 from anubis.contracts.world import World
 from anubis.model.errors import BadInputError
 from anubis.model.ids import derived_run_id
@@ -66,8 +66,13 @@ class Alternation:
         return [row for row in self.runs if row.cell["file"] == file]
 
 
-def begin(world: World, sides: Sequence[tuple[Run, str]], plan: Plan) -> Alternation:
-    """Store the first rounds of two new runs, which are the models of all runs. Raises BadInputError for other numbers."""
+def begin(
+    world: World, sides: Sequence[tuple[Run, str]], plan: Plan, *, key: tuple[str, str] | None = None
+) -> Alternation:
+    """Store the first rounds of two new runs, which are the models of all runs. Raises BadInputError for other numbers.
+
+    ``key``: the key and the digest of a request; raises ConflictError if a submission with this key is stored.
+    """
     if len(sides) != 2:
         raise BadInputError(
             f"an alternation compares two descriptors without a matrix; these make {len(sides)} runs",
@@ -84,7 +89,10 @@ def begin(world: World, sides: Sequence[tuple[Run, str]], plan: Plan) -> Alterna
         message=f"at most {plan.rounds} rounds",
         data=to_plain(replace(plan, files=(models[0].cell["file"], models[1].cell["file"]))),
     )
-    adding.add(world, [(run, texts[run.cell["file"]]) for run in runs], [event])
+    keyed = key and KeyedSubmission(
+        key=key[0], digest=key[1], run_ids=tuple(run.id for run in runs), created_s=runs[0].created_s
+    )
+    adding.add(world, [(run, texts[run.cell["file"]]) for run in runs], [event], keyed=keyed or None)
     return stored(world, family)
 
 
@@ -101,10 +109,19 @@ def stored(world: World, family_id: str) -> Alternation:
     return Alternation(family_id=family_id, plan=from_plain(Plan, plan), runs=rows)
 
 
-def extend(world: World, alternation: Alternation) -> list[Run]:
-    """Store the next rounds; their runs. Submitting the same rounds twice stores them once."""
+def extend(world: World, alternation: Alternation, *, after: int) -> list[Run]:
+    """Store the rounds that follow ``after`` rounds; their runs. Submitting the same rounds twice stores them once.
+
+    Raises BadInputError for rounds that the alternation does not have yet, or that its plan does not have.
+    """
+    if not 0 < after <= alternation.rounds or after % BLOCK or after >= alternation.plan.rounds:
+        raise BadInputError(
+            f"no rounds follow {after} rounds: the alternation has {alternation.rounds} of at most"
+            f" {alternation.plan.rounds}, and {BLOCK} are added at once",
+            remedy="read the alternation again, and name the number of its rounds",
+        )
     models = {run_id: world.runs.get(run_id) for run_id in alternation.models}
-    number = alternation.rounds - alternation.rounds % BLOCK
+    number = after
     runs = _block(alternation.family_id, list(models.values()), number, now_s=world.clock.now_s())
     known = {row.id for row in alternation.runs}
     of_file = {model.cell["file"]: model for model in models.values()}

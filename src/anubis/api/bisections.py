@@ -11,7 +11,7 @@ def bisection_to_json(request: BisectRequest, result: BisectResult) -> Json:
         "good": request.good,
         "bad": request.bad,
         "metric": request.metric,
-        "family_id": request.family,
+        "family_id": result.family_id,
         "first_bad": result.suspects[0] if len(result.suspects) == 1 else None,
         "suspects": list(result.suspects),
         "last_good": result.last_good,

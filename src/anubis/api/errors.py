@@ -23,6 +23,7 @@ from anubis.model.errors import (
     NotifyError,
     NotReadyError,
     PlugInError,
+    QuotaError,
     ReadOnlyError,
     RevokedError,
     SourceError,
@@ -68,6 +69,13 @@ TYPES = (
     ErrorType(error=NotFoundError, name="not-found", status=404, title="The name or id is unknown"),
     ErrorType(error=UnauthorizedError, name="unauthorized", status=401, title="A valid token is needed"),
     ErrorType(error=ForbiddenError, name="forbidden", status=403, title="The right to do this is missing"),
+    ErrorType(
+        error=QuotaError,
+        name="quota",
+        status=429,
+        title="The quota of the project is used up",
+        members=("again_after_s",),
+    ),
     ErrorType(
         error=TooManyRequestsError,
         name="too-many-requests",

@@ -1,9 +1,11 @@
 """Results of imports and exports."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from anubis.api.json_values import Json
-from anubis.api.problems import problem_to_json
+from anubis.api.problems import problem_from_json, problem_to_json
 from anubis.model.problem import Problem
 from anubis.transfer.histories import Added, ImportResult
 
@@ -27,3 +29,15 @@ def imported_to_json(imported: ImportResult, added: Added | None) -> Json:
 def exported_to_json(path: str, format_name: str, problems: Sequence[Problem]) -> Json:
     """The file that an export wrote, and the values that the format cannot hold."""
     return {"path": path, "format": format_name, "problems": [problem_to_json(each) for each in problems]}
+
+
+def added_from_json(plain: Mapping[str, Any]) -> Added:
+    """What an import added, from the form of ``imported_to_json``."""
+    return Added(
+        runs=plain["stored_runs"] or 0, values=plain["stored_values"] or 0, joined=plain["joined_runs"] or 0
+    )
+
+
+def problems_from_json(plain: Mapping[str, Any], file: str) -> list[Problem]:
+    """The problems of an import, as those of a file."""
+    return [replace(problem_from_json(each), file=file) for each in plain["problems"]]

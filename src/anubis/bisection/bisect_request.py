@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from anubis.contracts.world import World
 from anubis.model.alert import Alert, AlertRow
 from anubis.model.errors import BadInputError
 from anubis.model.identity import series_key
@@ -46,8 +45,13 @@ class BisectRequest:
             self.metric,
             series_key(self.submission.descriptor),
         )
-        digits = hashlib.sha256("\0".join(parts).encode()).hexdigest()
-        return f"{digits[:8]}-{digits[8:12]}-8000-8000-{digits[12:24]}"
+        return family_id(*parts)
+
+
+def family_id(*parts: str) -> str:
+    """An id of a family that follows from these parts."""
+    digits = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    return f"{digits[:8]}-{digits[8:12]}-8000-8000-{digits[12:24]}"
 
 
 def from_file(
@@ -80,9 +84,9 @@ def from_file(
 
 
 def from_alert(
-    alert: Alert, world: World, *, metric: str | None = None, repository: Path | None = None
+    alert: Alert, run: Run, text: str, *, metric: str | None = None, repository: Path | None = None
 ) -> BisectRequest:
-    """A request to search the commit range of an alert with the benchmark of its first run.
+    """A request to search the commit range of an alert with the benchmark of its run, which has this text.
 
     Raises BadInputError if the alert has no range, or if the repository of the run is not on this machine.
     """
@@ -91,8 +95,7 @@ def from_alert(
             f"alert {alert.id} has no range of commits",
             remedy='set subject.commit = "auto" in the descriptor for future runs',
         )
-    run = world.runs.get(alert.run_id)
-    submission = Submission(descriptor=run.descriptor, text=world.runs.text(run.id), overrides=run.overrides)
+    submission = Submission(descriptor=run.descriptor, text=text, overrides=run.overrides)
     _refuse_script(submission)
     folder = repository or Path(run.folder or "")
     if not (repository or run.folder) or not folder.is_dir():

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from math import isfinite
+from pathlib import Path
 
 from anubis.analysis.samples.compare import compare
 from anubis.bisection.bisect_request import BisectRequest
@@ -22,24 +22,16 @@ from anubis.bisection.commit_search import (
     search,
     side_of,
 )
-from anubis.contracts.environments import SubmittedEnvironment
-from anubis.contracts.runs import RunQuery, RunRow
-from anubis.contracts.world import World
+from anubis.bisection.measurements import Measurements, Tree
 from anubis.model.errors import BadInputError, UndecidedError
-from anubis.model.run import Event, Run
+from anubis.model.run import Run
 from anubis.model.status import Status
 from anubis.model.verdict import Judgement, Verdict
 from anubis.reporting import name_suggestions
-from anubis.settings import Settings
 from anubis.submission import subject
-from anubis.submission.environment import adding
-from anubis.submission.person import person
-from anubis.submission.submit import Submission, runs_of
 
 #: Drives runs until they are final; returns the final runs.
 Measure = Callable[[Sequence[Run]], Sequence[Run]]
-#: Limit of queries for the runs of a bisection.
-_QUERY_LIMIT = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,22 +59,26 @@ class BisectResult:
     #: Verdict of the first bad commit against the last good one; None if there are several suspects.
     verdict: Verdict | None
     commits: tuple[CommitResult, ...]
+    #: The family of its runs.
+    family_id: str
 
 
 def bisect(
     request: BisectRequest,
-    world: World,
-    settings: Settings,
+    measurements: Measurements,
     *,
+    trees: Path,
     measure: Measure,
     on_commit: Callable[[CommitResult], None] | None = None,
 ) -> BisectResult:
     """Find the first bad commit. ``on_commit`` is called with the result of every commit.
 
+    Commits are checked out into a folder below ``trees``.
+
     Raises BadInputError if good or bad cannot be measured, UndecidedError if they do not differ, and
     KeyboardInterrupt if a run was cancelled.
     """
-    bisection = _Bisection(request, world, settings, measure, on_commit)
+    bisection = _Bisection(request, measurements, trees, measure, on_commit)
     try:
         bisection.cancel_unfinished()
         return bisection.run()
@@ -96,17 +92,15 @@ class _Bisection:
     def __init__(
         self,
         request: BisectRequest,
-        world: World,
-        settings: Settings,
+        measurements: Measurements,
+        trees: Path,
         measure: Measure,
         on_commit: Callable[[CommitResult], None] | None,
     ) -> None:
         self._request = request
-        self._world = world
-        self._owner = person(settings)
-        self._engine = settings.engine
+        self._measurements = measurements
         #: Folder of the working trees.
-        self.trees = settings.home / "worktrees" / request.family[:13]
+        self.trees = trees / request.family[:13]
         self._measure = measure
         self._on_commit = on_commit
         #: Commit -> its values on this machine, one per run.
@@ -115,18 +109,9 @@ class _Bisection:
 
     def cancel_unfinished(self) -> None:
         """Cancel unfinished runs of an interrupted bisection: their working trees no longer exist."""
-        runs, now_s = self._world.runs, self._world.clock.now_s()
-        left = [runs.get(row.id) for row in self._runs() if not row.status.final]
-        why = "an earlier bisection was interrupted"
-        runs.request_cancel(
-            [run.id for run in left],
-            [
-                Event(run_id=run.id, kind="cancel_requested", time_s=now_s, message=why, actor=self._owner)
-                for run in left
-            ],
-        )
+        left = [row.id for row in self._measurements.runs() if not row.status.final]
         if left:
-            self._measure(left)
+            self._measure(self._measurements.cancel(left, "an earlier bisection was interrupted"))
 
     def run(self) -> BisectResult:
         request = self._request
@@ -143,7 +128,11 @@ class _Bisection:
         last_good = next(iter(graph[first]), request.good)
         verdict = self._final(last_good, first) if len(state.suspects) == 1 else None
         return BisectResult(
-            suspects=tuple(state.suspects), last_good=last_good, verdict=verdict, commits=tuple(results)
+            suspects=tuple(state.suspects),
+            last_good=last_good,
+            verdict=verdict,
+            commits=tuple(results),
+            family_id=self._measurements.family_id,
         )
 
     def _begin(self) -> None:
@@ -173,7 +162,7 @@ class _Bisection:
     def _other_metric(self) -> str:
         """The remedy if the runs have values, but not of the metric; else empty."""
         metric = self._request.metric
-        measured = {point.metric for point in self._world.points.of([row.id for row in self._runs()])}
+        measured = {name for row in self._measurements.runs() for name in row.values}
         if not measured or metric in measured:
             return ""
         return name_suggestions.remedy(metric, sorted(measured), otherwise="see anubis results @last")
@@ -231,15 +220,15 @@ class _Bisection:
         """Run commits that have too few values, interleaved. Returns commit -> why it could not be measured."""
         missing = {commit: count - len(self._values.get(commit, [])) for commit, count in needed.items()}
         due = {commit: count for commit, count in missing.items() if count > 0}
-        failed = {row.subject: row.reason for row in self._runs() if row.status is Status.FAILED}
+        failed = {row.subject: row.reason for row in self._measurements.runs() if row.status is Status.FAILED}
         if lost := {commit: failed[commit] for commit in due if commit in failed}:
             return lost
         if not due:
             return {}
         with ExitStack() as stack:
-            submissions = {commit: self._submission(commit, stack) for commit in due}
+            trees = {commit: self._tree(commit, stack) for commit in due}
             turns = [
-                submissions[commit]
+                trees[commit]
                 for turn in range(max(due.values()))
                 for commit in (due if turn % 2 == 0 else reversed(due))
                 if turn < due[commit]
@@ -254,64 +243,29 @@ class _Bisection:
                 lost[commit] = f"its runs have no value of {self._request.metric} on this machine"
         return lost
 
-    def _run(self, submissions: Sequence[Submission]) -> Sequence[Run]:
-        stored, events = runs_of(
-            submissions,
-            engines=self._world.engines,
-            notifiers=self._world.notifiers,
-            sources=self._world.sources,
-            prices=self._world.prices,
-            default_engine=self._engine,
-            owner=self._owner,
-            clock=self._world.clock,
-        )
-        runs = [(replace(run, family_id=self._request.family), text) for run, text in stored]
-        adding.add(self._world, runs, events, environment=self._environment())
-        ended = self._measure([run for run, _ in runs])
+    def _run(self, turns: Sequence[Tree]) -> Sequence[Run]:
+        ended = self._measure(self._measurements.submit(turns))
         if any(run.status is Status.CANCELLED for run in ended):
             raise KeyboardInterrupt
         return ended
 
-    def _environment(self) -> SubmittedEnvironment | None:
-        """The environment recorded for the run of the alert; None: that of this process."""
-        if self._request.run_id is None:
-            return None
-        run = self._world.runs.get(self._request.run_id)
-        again = adding.repeated(self._world, run, run.attempt)
-        return again[0] if again else None
-
-    def _submission(self, commit: str, stack: ExitStack) -> Submission:
+    def _tree(self, commit: str, stack: ExitStack) -> Tree:
         request = self._request
         tree = stack.enter_context(request.repository.checked_out(commit, self.trees / commit[:12]))
         folder = tree / request.below
-        if not folder.is_dir():
-            folder = tree
-        descriptor = request.submission.descriptor
-        tested = replace(descriptor.subject, commit=commit, version=None)
-        return replace(
-            request.submission,
-            descriptor=replace(descriptor, subject=tested),
-            folder=str(folder),
+        tested = replace(request.submission.descriptor.subject, commit=commit, version=None)
+        return Tree(
+            commit=commit,
+            folder=folder if folder.is_dir() else tree,
             order_s=subject.order_s(tested, request.repository.top),
-            cell={**request.submission.cell, "commit": commit[:12]},
         )
 
     def _refresh(self) -> None:
         """Read the values of all commits, only those of the machine that the bisection used last."""
         request = self._request
-        ids = [row.id for row in self._runs() if row.status is Status.SUCCEEDED]
-        measured = [point for point in self._world.points.of(ids) if point.metric == request.metric]
         self._values = {request.good: [], request.bad: []}
-        if not measured:
-            return
-        newest = measured[-1]
-        self._units, self._better = newest.units, newest.better
-        for block in self._world.points.histories([newest.series_key], [request.metric], most=_QUERY_LIMIT):
-            if (block.fingerprint, block.units) == (newest.fingerprint, newest.units):
-                for commit, value in zip(block.subjects, block.values, strict=True):
-                    if isfinite(value):
-                        self._values.setdefault(commit, []).append(value)
-
-    def _runs(self) -> Sequence[RunRow]:
-        query = RunQuery(family_id=self._request.family, limit=_QUERY_LIMIT, newest_first=False)
-        return self._world.runs.find(query)
+        known = self._measurements.values(request.metric)
+        if known is not None:
+            self._units, self._better = known.units, known.better
+            for commit, values in known.by_commit.items():
+                self._values.setdefault(commit, []).extend(values)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import BinaryIO, NamedTuple, Protocol
 
 from anubis.model.server import DataSource
 
@@ -143,6 +143,10 @@ class Datasets(Protocol):
 
         The datasets of the sources ``kept`` remain, and those that a benchmark uses now.
         """
+        ...
+
+    def open(self, sha256: str) -> BinaryIO:
+        """The content of a stored file. Raises NotFoundError."""
         ...
 
     def export(self, dataset: Dataset, target: Path) -> None:

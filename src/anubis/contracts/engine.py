@@ -56,6 +56,8 @@ class Capabilities:
     images: bool = False
     #: The engine runs only container images; a descriptor without an image is refused.
     image_required: bool = False
+    #: Benchmarks are separated from the files and processes of their machine, and from its network unless it is permitted.
+    encloses: bool = False
     #: The operator allows privileged containers.
     privileged: bool = False
     #: The engine can put fetched datasets at their paths.

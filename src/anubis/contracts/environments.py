@@ -20,8 +20,10 @@ class SubmittedEnvironment:
 class Environments(Protocol):
     """Hands environments from submitting processes to the process that places the run."""
 
-    def current(self, descriptor: Descriptor) -> SubmittedEnvironment:
-        """The environment that this process gives to a run of this descriptor.
+    def current(self, descriptor: Descriptor, project: str) -> SubmittedEnvironment:
+        """The environment that this process gives to a run of this descriptor in a project.
+
+        A secret of the project is used before one of the installation with the same name.
 
         Raises BadInputError with a problem for each variable that may not be inherited and each unusable secret.
         """

@@ -143,7 +143,7 @@ class RunWriter(Protocol):
         """Store new runs, each with the original text of its descriptor, and events, in one transaction.
 
         A run that is stored already is not changed, and its events are dropped, so the call can be repeated. ``keyed`` is
-        stored with the runs; raises ConflictError, and stores nothing, if a submission with its key is stored.
+        stored with the runs; raises ConflictError, and stores nothing, if another submission with its key is stored.
         """
         ...
 

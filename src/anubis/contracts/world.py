@@ -19,6 +19,7 @@ from anubis.contracts.objects import Objects
 from anubis.contracts.points import Points
 from anubis.contracts.records import Records
 from anubis.contracts.runs import Runs
+from anubis.contracts.service.projects import Projects, SamePermission
 from anubis.contracts.source import Source
 from anubis.contracts.sweeps import Sweeps
 from anubis.model.errors import PlugInError
@@ -70,6 +71,8 @@ class World:
     notifiers: Mapping[str, Notifier] = field(default_factory=dict)
     #: Sources of datasets by the scheme of their addresses.
     sources: Mapping[str, Source] = field(default_factory=dict)
+    #: What the runs of each project may use.
+    projects: Projects = field(default_factory=SamePermission)
     #: What machines cost.
     prices: PriceTable = field(default_factory=FixedPrices)
     #: Longest pause inside a session, seconds.

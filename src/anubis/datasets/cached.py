@@ -4,7 +4,7 @@ import logging
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from anubis.contracts.datasets import Dataset, FetchProgress, PlannedDataset, StoredDataset
 from anubis.contracts.source import Source
@@ -111,6 +111,9 @@ class CachedDatasets:
         return maintenance.prune(
             self._cache, before_s=before_s, most_bytes=most_bytes, kept=keys, dry_run=dry_run
         )
+
+    def open(self, sha256: str) -> BinaryIO:
+        return maintenance.opened(self._cache, sha256)
 
     def export(self, dataset: Dataset, target: Path) -> None:
         maintenance.export(self._cache, dataset, target)

@@ -2,20 +2,23 @@
 
 import contextlib
 import hashlib
+import re
 import shutil
 import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from anubis.contracts.datasets import Dataset, FetchProgress, StoredDataset
 from anubis.datasets import trees
 from anubis.datasets.cache_folder import CacheFolder
-from anubis.model.errors import BadInputError, disk_error
+from anubis.model.errors import BadInputError, NotFoundError, disk_error
 
 #: Files that belong to no dataset are deleted this long after they were stored: they may belong to one that is being
 #: fetched. Seconds.
 _NEW_S = 3600.0
 _BUFFER = 1 << 20
+_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 def find(cache: CacheFolder, ref: str = "") -> list[StoredDataset]:
@@ -62,6 +65,19 @@ def prune(
                 _remove(cache, key)
             _remove_unused(cache)
     return [row for _, row in removed]
+
+
+def opened(cache: CacheFolder, sha256: str) -> BinaryIO:
+    """The content of a stored file. Raises NotFoundError."""
+    try:
+        if _SHA256.fullmatch(sha256):
+            return cache.file(sha256).open("rb")
+    except FileNotFoundError:
+        pass
+    raise NotFoundError(
+        f"no file of a dataset with the SHA-256 {sha256[:64]} is stored",
+        remedy="run a benchmark that uses the dataset: it is fetched again",
+    )
 
 
 def export(cache: CacheFolder, dataset: Dataset, target: Path) -> None:

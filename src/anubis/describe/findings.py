@@ -64,6 +64,8 @@ class Findings:
 
     def problems(self) -> tuple[Problem, ...]:
         """All findings in file order; those without a position come first."""
+        if not self._found:
+            return ()
         lines = Lines(self.scan.text) if self.scan else None
         problems = [
             self._located(path, remark, lines)

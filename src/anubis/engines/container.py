@@ -11,6 +11,7 @@ from pathlib import Path
 
 from anubis.contracts.engine import Capabilities, Mounting
 from anubis.contracts.world import Surroundings
+from anubis.model.access.permits import permits
 from anubis.model.cause import Cause
 from anubis.model.errors import StageError
 from anubis.model.hardware import Strategy
@@ -112,6 +113,7 @@ class ContainerEngine:
                 shares_ports=settings.network == HOST,
             ),
             images=True,
+            encloses=True,
             image_required=True,
             privileged=settings.privileged,
             data=True,
@@ -151,7 +153,8 @@ class ContainerEngine:
                 image = images[replica.role.image or ""]
                 prepared = container_run.prepared(container_run.sized(replica, one), image, reserved)
                 starts.append(Start(replica=prepared, image=image, reserved=reserved))
-            self._containers.start(placement, starts)
+            has_network = permits(launch.permits, "network")
+            self._containers.start(placement, starts, has_network=has_network)
         return placement
 
     def revoke(self, run: Run) -> bool:

@@ -71,6 +71,7 @@ class JoinedEngine:
             strategies=frozenset(Strategy),
             mounting=Mounting(agent=(), inside="/anubis", one_machine=True),
             images=True,
+            encloses=True,  # each worker compares its engine with the permissions
             privileged=True,  # each worker decides
             data=True,
             instance_types=True,

@@ -101,6 +101,7 @@ class ProcessEngine:
                 one_machine=True,
                 shares_ports=True,
             ),
+            encloses=settings.sandboxed,
             data=True,
             gpus=len(resources.gpus()),
             cpus=len(resources.cpus()),

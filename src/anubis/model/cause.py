@@ -21,6 +21,7 @@ class Cause(StrEnum):
     CONTAMINATED = "contaminated"
     CANCELLED = "cancelled"
     NEED = "need"
+    NOT_PERMITTED = "not_permitted"
     LOST = "lost"
     NO_CAPACITY = "no_capacity"
     PREEMPTED = "preempted"
@@ -88,6 +89,7 @@ _REMEDIES = {
     Cause.METRIC_UNITS: "emit a metric in one unit, or in units of one quantity such as s and ms",
     Cause.CONTAMINATED: 'run on a quieter machine, or set measure.on_contamination = "keep"',
     Cause.CANCELLED: "submit it again if it was cancelled by mistake",
+    Cause.NOT_PERMITTED: "let an administrator permit it with anubis project permit, or change the descriptor",
     Cause.NEED: "correct the run that it needs, then submit both again",
     Cause.LOST: "run it again: the agent was killed or the machine restarted",
     Cause.NO_CAPACITY: "wait for a free machine, or raise hardware.max_wait_s",

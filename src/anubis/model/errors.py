@@ -64,6 +64,12 @@ class TooManyRequestsError(AnubisError):
         self.again_after_s = again_after_s
 
 
+class QuotaError(TooManyRequestsError):
+    """A project may not submit these runs now. Nothing was stored."""
+
+    exit_code = 2
+
+
 class PlugInError(AnubisError, KeyError):
     """A plug-in cannot be used: it is broken or missing. A KeyError, so that a mapping's ``get`` answers None."""
 

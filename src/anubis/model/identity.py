@@ -38,6 +38,8 @@ def key_in_project(base: str, project: str) -> str:
 
 def in_project(run: Run, project: str) -> Run:
     """A new run of the default project as one of this project."""
+    if project == run.project:
+        return run
     return replace(run, project=project, series_key=key_in_project(run.series_key, project))
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
+from anubis.model.access.roles import EVERYTHING
 from anubis.model.descriptor import Measure
 from anubis.model.metric import Metric
 from anubis.model.server import Probe
@@ -145,6 +146,8 @@ class Launch:
     launched: Role | None = None
     #: Most runs of its family that execute at the same time, for engines with a queue; 0: no limit.
     at_once: int = 0
+    #: What the project of the run permits.
+    permits: tuple[str, ...] = EVERYTHING
     #: For engines whose machines prepare their launch themselves; then there are no replicas.
     handover: Handover = field(default_factory=Handover)
 

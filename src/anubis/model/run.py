@@ -166,6 +166,8 @@ class Step:
     phase: Phase | None = None
     #: Cost of the attempt that this step ends; None: it ends none.
     cost: Cost | None = None
+    #: Bytes of the record, with a final status; None: unknown.
+    record_bytes: int | None = None
     #: A new attempt begins with this step; placement, points and samples of the old attempt are dropped.
     next_attempt: bool = False
 

@@ -13,14 +13,14 @@ import math
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event as Signal
 
 from anubis.contracts.chores import Chore
 from anubis.contracts.world import World
 from anubis.model.cause import Cause
-from anubis.model.errors import ConflictError, LeaseLostError, NoCapacityError, StoreError
+from anubis.model.errors import ConflictError, LeaseLostError, NoCapacityError, QuotaError, StoreError
 from anubis.model.run import Event, Run, Step
 from anubis.model.status import Phase, Status
 from anubis.pipeline.chore_turns import ChoreTurns
@@ -388,5 +388,9 @@ class Reconciler:
                 Event(run_id=new.id, kind="submitted", time_s=now_s, data={"caused_by": run.id})
                 for new, _ in step.spawned
             ]
-            self.world.runs.add(step.spawned, events)
+            try:
+                self.world.runs.add(step.spawned, events)
+            except QuotaError as error:  # the run itself has ended, and nothing repeats its last step
+                note = Event(run_id=run.id, kind="note", time_s=now_s, message=error.message)
+                step = replace(step, spawned=(), events=(*step.events, note))
         return self.world.leases.apply(self.owner, run, step, now_s=now_s)

@@ -26,7 +26,7 @@ def environment_of(run: Run, world: World) -> tuple[SubmittedEnvironment, str]:
         if again := repeated(world, original, attempt):
             source = f"attempt {attempt}" if original.id == run.id else f"run {original.id}"
             return again[0], f"with the environment recorded for {source}{_changes(again[1])}"
-    current = world.environments.current(run.descriptor)
+    current = world.environments.current(run.descriptor, run.project)
     return (
         current,
         "with the environment of the process that placed the run: that of its submitter is not available",

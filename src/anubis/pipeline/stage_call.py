@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from threading import Event
 
 from anubis.contracts.world import World
@@ -35,7 +36,7 @@ STAGES: dict[Status, Callable[[Run, World], Step | Pause]] = {
 
 def ask(run: Run, world: World, waited_s: float) -> Mapping[str, Answer]:
     """The answer of the stage that is due, by run id. ``waited_s``: seconds since its phase began."""
-    return {run.id: _answer(run, world, waited_s)}
+    return {run.id: _sized(run, world, _answer(run, world, waited_s))}
 
 
 def observe(
@@ -67,7 +68,9 @@ def observe(
 
 def _look(runs: Sequence[Run], engine: str, world: World, waited_s: Mapping[str, float]) -> dict[str, Answer]:
     try:
-        return dict(watch.watch(engine, runs, world, waited_s))
+        answers = watch.watch(engine, runs, world, waited_s)
+        by_id = {run.id: run for run in runs}
+        return {run_id: _sized(by_id[run_id], world, answer) for run_id, answer in answers.items()}
     except BaseException:  # also SystemExit from a plug-in
         log.exception("cannot watch the runs of engine %s", engine)
         return {run.id: Pause(again_after_s=LATEST_S) for run in runs}
@@ -95,6 +98,20 @@ def _answer(run: Run, world: World, waited_s: float) -> Answer:
     except BaseException as error:  # also SystemExit from a plug-in; only this run fails
         log.exception("stage %s of run %s failed", run.status, run.id)
         return fail(run, world, Cause.INTERNAL, f"{type(error).__name__}: {error}")
+
+
+def _sized(run: Run, world: World, answer: Answer) -> Answer:
+    """The answer, with the size of the records of all attempts if it is the last one; None if they cannot be listed now."""
+    if not isinstance(answer, Step) or not answer.status.final:
+        return answer
+    try:
+        files = [
+            each for attempt in world.records.attempts(run.id) for each in world.records.list(run.id, attempt)
+        ]
+    except (OSError, AnubisError) as error:
+        log.warning("the size of the record of run %s is not known: %s", run.id, error)
+        return answer
+    return replace(answer, record_bytes=sum(each.size_bytes for each in files))
 
 
 def _fetch(run: Run, world: World, waited_s: float) -> Step | Pause:

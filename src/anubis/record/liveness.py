@@ -18,6 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from anubis.record.files import Files
+
 #: DAMAGED: the file is something that no agent writes, or it cannot be read.
 ABSENT, ALIVE, DEAD, DAMAGED = "absent", "alive", "dead", "damaged"
 
@@ -48,7 +50,12 @@ def revoke(record: str) -> bool:
 
 def is_revoked(record: str) -> bool:
     """Whether the record was claimed for no process."""
-    return read_json(FolderFiles(record), layout.ALIVE).get("revoked") is True
+    return was_revoked(FolderFiles(record))
+
+
+def was_revoked(files: Files) -> bool:
+    """Whether the record with these files was claimed for no process."""
+    return read_json(files, layout.ALIVE).get("revoked") is True
 
 
 def holds(record: str, lock: int) -> bool:

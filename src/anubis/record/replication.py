@@ -30,7 +30,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Mapping, Sequence
 
-    from anubis.record.files import FileState
+    from anubis.record.files import Files, FileState
 
 #: Largest body of a request: of appended bytes, and of a file that is replaced.
 MOST_APPENDED_BYTES, MOST_REPLACED_BYTES = 1 << 20, 1 << 26
@@ -62,8 +62,7 @@ class Sender:
         self._sleep = sleep
         #: Bytes of each growing file that the receiver has acknowledged.
         self._sent: dict[str, int] = {}
-        #: End of the part of the samples that the extractor does not rewrite.
-        self._settled = 0
+        self._ends = Ends(self._files)
         #: State of each replaced file when it was sent.
         self._replaced: dict[str, FileState] = {}
 
@@ -98,8 +97,7 @@ class Sender:
 
     def _send_growing(self, over: bool) -> bool:
         """Send the new bytes of the files; returns whether there were any."""
-        # The ends of the index and the samples are read before those of the streams to which they refer.
-        ends = {file: self._end(file, over) for file in reversed(layout.GROWING)}
+        ends = self._ends.all(over)
         moved = False
         while parts := self._parts(ends):
             moved = True
@@ -122,18 +120,6 @@ class Sender:
                 break
         return parts
 
-    def _end(self, file: str, over: bool) -> int | None:
-        """End of the part of a file that its writer does not rewrite; None where there is no file."""
-        state = self._files.state(file)
-        if state is None:
-            return None
-        if file == layout.TELEMETRY and not over:
-            return telemetry.settled_end(self._files)
-        if file == layout.SAMPLES and not over:
-            self._settled = samples.settled_end(self._files, self._settled)
-            return self._settled
-        return state.size_bytes
-
     def _send_replaced(self, file: str) -> bool:
         """Send a file that is replaced atomically if it has changed; returns whether it has."""
         state = self._files.state(file)
@@ -144,6 +130,31 @@ class Sender:
         self._receiver.replace(file, read_whole(self._files, file))
         self._replaced[file] = state
         return True
+
+
+class Ends:
+    """The ends of the growing files of a record, up to which their writers do not rewrite them."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        #: End of the part of the samples that the extractor does not rewrite.
+        self._settled = 0
+
+    def all(self, over: bool) -> dict[str, int | None]:
+        """The end of each file, None where there is no file; ``over``: the record is final."""
+        # The ends of the index and the samples are read before those of the streams to which they refer.
+        return {file: self._end(file, over) for file in reversed(layout.GROWING)}
+
+    def _end(self, file: str, over: bool) -> int | None:
+        state = self._files.state(file)
+        if state is None:
+            return None
+        if file == layout.TELEMETRY and not over:
+            return telemetry.settled_end(self._files)
+        if file == layout.SAMPLES and not over:
+            self._settled = samples.settled_end(self._files, self._settled)
+            return self._settled
+        return state.size_bytes
 
 
 class Receiver:

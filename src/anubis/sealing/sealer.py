@@ -84,11 +84,20 @@ class Sealer:
     name = "sealer"
 
     def __init__(
-        self, chain: RecordChain, runs: RunReader, records: Records, points: Points, clock: Clock
+        self,
+        chain: RecordChain,
+        runs: RunReader,
+        records: Records,
+        points: Points,
+        clock: Clock,
+        *,
+        here: Records | None = None,
     ) -> None:
+        """``here`` are the records of this machine, if ``records`` has others too: those are for their machine to add."""
         self.chain = chain
         self._runs = runs
         self._records = records
+        self._here = here or records
         self._points = points
         self._clock = clock
         self._ended: SimpleQueue[str] = SimpleQueue()
@@ -118,7 +127,7 @@ class Sealer:
         found = [
             Addition(run_id=run_id, kind=kind, digests=now)
             for run_id in run_ids
-            if (now := self.digests(run_id)) is not None
+            if self._here.attempts(run_id) and (now := self.digests(run_id)) is not None
         ]
         return self.chain.add(found, now_s=self._clock.now_s()) if found else []
 
@@ -144,7 +153,7 @@ class Sealer:
         return [
             row.id
             for row in rows
-            if row.id not in sealed and (row.ended_s or 0.0) >= since_s and self._records.attempts(row.id)
+            if row.id not in sealed and (row.ended_s or 0.0) >= since_s and self._here.attempts(row.id)
         ]
 
     def _left(self) -> list[str]:

@@ -9,6 +9,7 @@ from anubis.model.identity import series_key
 from anubis.model.points import SESSION_PAUSE_S, Point, SampleBlock
 from anubis.model.run import Event, Run, Step, finished_period
 from anubis.model.status import Status
+from anubis.store.access.projects import check_quotas
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import event_words, write_events
 from anubis.store.rows import descriptor_values, id_bytes, id_text, new_run_values
@@ -155,6 +156,10 @@ def _add_rows(
 ) -> None:
     projects = _projects(session, {run.project for run, _ in new})
     texts = _texts(session, {text_digest(text): text for _, text in new})
+    waiting = [run for run, _ in new if not run.status.final]
+    if waiting:
+        newest_s = max(run.created_s for run in waiting)
+        check_quotas(session, [projects[run.project] for run in waiting], newest_s)
     rows = [
         new_run_values(run, words, descriptors[run.digest], texts[text_digest(text)], projects[run.project])
         for run, text in new

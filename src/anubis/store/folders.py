@@ -60,9 +60,14 @@ class FolderObjects:
         return self._path(key).absolute().as_uri()
 
     def _path(self, key: str) -> Path:
-        if not _KEY.fullmatch(key) or any(set(part) == {"."} for part in key.split("/")):
-            raise BadInputError(
-                f"{key!r} is not a key of an object",
-                remedy="use letters, digits, and _ . = + - in parts between slashes",
-            )
+        check_key(key)
         return self._folder / key
+
+
+def check_key(key: str) -> None:
+    """Raise BadInputError for a text that is not a key of an object."""
+    if not _KEY.fullmatch(key) or any(set(part) == {"."} for part in key.split("/")):
+        raise BadInputError(
+            f"{key!r} is not a key of an object",
+            remedy="use letters, digits, and _ . = + - in parts between slashes",
+        )

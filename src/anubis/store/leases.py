@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from anubis.model.errors import LeaseLostError
 from anubis.model.run import LONGEST_PAUSE_S, Run, Step, longest_lease_s, stepped
@@ -9,7 +10,7 @@ from anubis.store.deliveries import write_deliveries
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import event_words, write_events
 from anubis.store.rows import id_bytes, id_text, run_of, step_values
-from anubis.store.sql.database import Database, Session, chunked
+from anubis.store.sql.database import Database, Row, Session, chunked
 from anubis.store.sql.listening import WORK
 from anubis.store.text import clean
 from anubis.store.writing import Measured, assign_sessions
@@ -38,15 +39,30 @@ class StoredLeases:
         if without:
             words = self._dictionaries.words(without)
             engines = [words[clean(engine)] for engine in without]
-            claimed = self._database.lease("claim_without", engines=engines, **values)
+            claimed = self._claimed("claim_without", {"engines": engines, **values})
         else:
-            claimed = self._database.lease("claim", **values)
+            claimed = self._claimed("claim", values)
         if not claimed:
             return []
         rows = self._database.rows("claimed", numbers=[row.no for row in claimed])
         if len({row.project for row in rows}) > 1:
             rows.sort(key=lambda row: 0.0 if row.turn is None else row.turn)
         return [run_of(row) for row in rows]
+
+    def _claimed(self, statement: str, values: dict[str, Any]) -> Sequence[Row]:
+        """The numbers of the runs that are leased now.
+
+        While a project has a limit, one process claims at a time: each statement sees the claims that were committed before
+        it began, so the limit is never exceeded. SQLite has one writer anyway.
+        """
+        if not self._database.driver.many_writers or not self._database.rows("limited_projects"):
+            return self._database.lease(statement, **values)
+
+        def claim(session: Session) -> Sequence[Row]:
+            session.rows("lock_limits")
+            return session.rows(statement, **dict(values))
+
+        return self._database.transact(claim, durable=False)
 
     def renew(
         self, owner: str, run_ids: Sequence[str], *, now_s: float, lease_s: float
@@ -87,6 +103,8 @@ class StoredLeases:
         measured = Measured(self._dictionaries, step)
         statement = "apply_final" if after.status.final else "apply"
         values = {"run_id": id_bytes(run.id), "owner": owner, **step_values(after)}
+        if after.status.final:
+            values["record_bytes"] = step.record_bytes
 
         def work(session: Session) -> bool:
             rows = session.rows(statement, **values)

@@ -12,6 +12,7 @@ from anubis.late import late
 from anubis.model.errors import AnubisError, DamagedDatabaseError, StoreError
 from anubis.model.points import SESSION_PAUSE_S
 from anubis.store.access.identities import StoredIdentities
+from anubis.store.access.projects import StoredProjects
 from anubis.store.alerts import StoredAlerts
 from anubis.store.deliveries import StoredDeliveries
 from anubis.store.dictionaries import Dictionaries
@@ -26,6 +27,7 @@ from anubis.store.schedules.stored import StoredSchedules
 from anubis.store.sql.database import Database, Session, statements_of
 from anubis.store.sql.drivers import BUSY_S, driver_for
 from anubis.store.sql.sqlite_reading import may_be_readable
+from anubis.store.suites.submissions import Submissions
 from anubis.store.suites.sweeps import StoredSweeps
 from anubis.store.suites.triggers import StoredTriggers
 
@@ -35,7 +37,7 @@ else:  # Alembic takes 0.4 s
     migrations = late("anubis.store.migrations.upgrade")
 
 #: The newest revision in ``migrations/versions``; what ``create`` in the ``.sql`` files makes. Revisions count up.
-VERSION = "0018"
+VERSION = "0020"
 #: Pause before a refused statement is executed again, seconds.
 _AGAIN_S = 0.01
 
@@ -53,6 +55,7 @@ class Store:
     schedules: StoredSchedules
     sweeps: StoredSweeps
     identities: StoredIdentities
+    projects: StoredProjects
     log_index: StoredLogIndex
     sinks: StoredSinks
     holds: StoredHolds
@@ -93,17 +96,18 @@ def open_store(url: str, *, session_pause_s: float = SESSION_PAUSE_S) -> Store:
         database.close()
         raise
     dictionaries = Dictionaries(database)
-    return _store(database, dictionaries, session_pause_s, None)
+    return _store(database, dictionaries, Submissions(database, dictionaries), session_pause_s, None)
 
 
 def _store(
     database: Database,
     dictionaries: Dictionaries,
+    submissions: Submissions,
     session_pause_s: float,
     within: Sequence[str] | None,
 ) -> Store:
     return Store(
-        runs=StoredRuns(database, dictionaries, session_pause_s, within),
+        runs=StoredRuns(database, dictionaries, submissions, session_pause_s, within),
         leases=StoredLeases(database, dictionaries, session_pause_s),
         events=StoredEvents(database, dictionaries, within),
         points=StoredPoints(database, within),
@@ -112,13 +116,14 @@ def _store(
         schedules=StoredSchedules(database, dictionaries, within),
         sweeps=StoredSweeps(database, within),
         identities=StoredIdentities(database),
+        projects=StoredProjects(database),
         log_index=StoredLogIndex(database),
         sinks=StoredSinks(database),
         holds=StoredHolds(database, dictionaries),
         joined=StoredJoinedWorkers(database),
         triggers=StoredTriggers(database),
         database=database,
-        narrowed=partial(_store, database, dictionaries, session_pause_s),
+        narrowed=partial(_store, database, dictionaries, submissions, session_pause_s),
     )
 
 

@@ -10,14 +10,14 @@ from anubis.model.errors import NotFoundError
 from anubis.model.ids import short_id
 from anubis.model.points import Point, SampleBlock
 from anubis.model.run import Event, Run
-from anubis.store.adding import add_points, add_runs, adding, replace_samples
+from anubis.store.adding import add_points, add_runs, replace_samples
 from anubis.store.dictionaries import Dictionaries
 from anubis.store.events import event_words, write_events, write_removals
 from anubis.store.listing import find
 from anubis.store.rows import id_bytes, id_text, run_of
 from anubis.store.sql.database import Database, Row, Session, chunked
 from anubis.store.sql.listening import WORK
-from anubis.store.suites.submissions import once, submission_of
+from anubis.store.suites.submissions import Submissions, Submitted, submission_of
 from anubis.store.text import unpacked
 
 #: Maximum number of candidates of an ambiguous prefix in a message.
@@ -33,6 +33,7 @@ class StoredRuns:
         self,
         database: Database,
         dictionaries: Dictionaries,
+        submissions: Submissions,
         session_pause_s: float,
         within: Sequence[str] | None = None,
     ) -> None:
@@ -40,6 +41,7 @@ class StoredRuns:
         self._within = within
         self._database = database
         self._dictionaries = dictionaries
+        self._submissions = submissions
         self._session_pause_s = session_pause_s
 
     def get(self, run_id: str) -> Run:
@@ -112,8 +114,7 @@ class StoredRuns:
         keyed: KeyedSubmission | None = None,
     ) -> None:
         """See the contract. Stored runs and their events are not changed, so a call may be repeated."""
-        work = adding(self._dictionaries, runs, events=events)
-        self._database.transact(work if keyed is None else once(keyed, work))
+        self._submissions.add(Submitted(runs, events, keyed))
 
     def add_finished(
         self,
@@ -194,6 +195,8 @@ class StoredRuns:
                 numbers = [row.no for row in found]
                 if Part.SAMPLES in parts:
                     session.write("remove_samples", numbers=list(numbers))
+                if Part.RECORD in parts:
+                    session.write("forget_record_bytes", numbers=list(numbers))
                 if Part.EVENTS in parts:
                     session.write("keep_events", numbers=list(numbers))
                     session.write("forget_events", numbers=list(numbers))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 from anubis import describe
@@ -14,6 +15,8 @@ from anubis.submission.submit import Submission
 
 #: Maximum number of bytes that are read from a file.
 MAX_BYTES = 64 << 20
+#: Descriptors with at most so many bytes are read once while a process submits them again and again.
+_SHORT = 8 << 10
 #: Called with each warning about a descriptor file.
 Warned = Callable[[Path, Problem], None]
 _NO_SWEEP = Problem(
@@ -68,9 +71,10 @@ def read(
     where = folder or own_folder
     known = file.commits if isinstance(file, DescriptorText) else {}
     for cell in describe.cells(descriptor):
-        tested, position_s = subject.looked_up(cell.descriptor.subject, where, known)
+        described = cell.descriptor
+        tested, position_s = subject.looked_up(described.subject, where, known)
         yield Submission(
-            descriptor=replace(cell.descriptor, subject=tested),
+            descriptor=described if tested == described.subject else replace(described, subject=tested),
             order_s=position_s,
             text=text,
             cell={**({"file": name} if name else {}), **cell.values},
@@ -93,7 +97,7 @@ def descriptor_of(
     """
     content, title, folder = content_of(file)
     composed = describe.compose(content, title, folder, overlays)
-    reading = describe.read(composed.text, filename=title, overrides=overrides)
+    reading = _reading(composed.text, title, overrides)
     if reading.descriptor is None:
         raise invalid(composed.text, title, overrides, composed.located(reading.problems))
     if warned:
@@ -101,6 +105,19 @@ def descriptor_of(
             warned(Path(problem.file or title), problem)
     text = composed.text
     return text.decode() if isinstance(text, bytes) else text, reading.descriptor, title, folder
+
+
+def _reading(text: bytes | str, title: str, overrides: Mapping[str, str]) -> "describe.Reading":
+    if len(text) > _SHORT:
+        return describe.read(text, filename=title, overrides=overrides)
+    return _short_reading(text, title, tuple(overrides.items()))
+
+
+@lru_cache(maxsize=256)
+def _short_reading(
+    text: bytes | str, title: str, overrides: tuple[tuple[str, str], ...]
+) -> "describe.Reading":
+    return describe.read(text, filename=title, overrides=dict(overrides))
 
 
 def invalid(

@@ -8,6 +8,7 @@ from anubis.agent.execute.masking import SHORTEST
 from anubis.contracts.engine import Capabilities, Engine
 from anubis.contracts.environments import SubmittedEnvironment
 from anubis.contracts.notifier import Notifier
+from anubis.contracts.service.projects import UNLIMITED, Permission
 from anubis.contracts.source import Restricted, Source, shown_address
 from anubis.contracts.world import NO_TABLE, PriceTable
 from anubis.model.cause import Cause
@@ -18,6 +19,7 @@ from anubis.model.launch import Role
 from anubis.model.problem import Problem, Severity
 from anubis.model.server import DataSource
 from anubis.submission.bundle import SERVER, bundle_of
+from anubis.submission.permission import not_permitted
 
 
 def refusals(
@@ -25,9 +27,11 @@ def refusals(
     engines: Mapping[str, Engine],
     notifiers: Mapping[str, Notifier],
     sources: Mapping[str, Source],
+    *,
     prices: PriceTable = NO_TABLE,
+    permission: Permission = UNLIMITED,
 ) -> list[Problem]:
-    """Everything that cannot be done here, one problem each.
+    """Everything that cannot be done here, or is not permitted, one problem each.
 
     ``notifiers`` and ``sources`` are by the schemes that they serve.
     """
@@ -44,6 +48,7 @@ def refusals(
         *(without_price("hardware.max_cost", limit, descriptor, prices) if limit else ()),
         *_undeliverable(descriptor, notifiers),
         *_unreadable(descriptor, sources),
+        *not_permitted(descriptor, engine, permission),
     ]
 
 

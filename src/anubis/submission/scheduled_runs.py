@@ -66,7 +66,7 @@ def scheduled_runs(
         default_engine=default_engine,
         owner=schedule.owner,
         clock=world.clock,
-        project=schedule.project,
+        permission=world.projects.permission(schedule.project),
     )
     ids = {run.id: _run_id(schedule, due_s, number) for number, (run, _) in enumerate(runs)}
     data = {"schedule": schedule.id, "due_s": due_s}

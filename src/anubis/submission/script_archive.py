@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import io
 import tarfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -30,11 +31,24 @@ def archive(path: Path) -> tuple[str, bytes]:
     if not path.exists():
         raise BadInputError(f"no file or folder {path}", remedy="give --script a path that exists")
     path = path.resolve()
-    members = [path] if path.is_file() else sorted(_walk(path))
+    return _packed(path, [path] if path.is_file() else sorted(_walk(path)), path.parent)
+
+
+def archive_of_content(folder: Path) -> tuple[str, bytes]:
+    """As ``archive``, of what is in a folder, so that its content is at ``$BAI_SCRIPTS_PATH/``.
+
+    A run without a working folder runs there.
+    """
+    folder = folder.resolve()
+    return _packed(folder, [each for each in sorted(_walk(folder)) if each != folder], folder)
+
+
+def _packed(top: Path, members: Sequence[Path], root: Path) -> tuple[str, bytes]:
+    """The key and bytes of an archive of members of ``top``, which are named relative to ``root``."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for member in members:
-            _add(tar, member, path)
+            _add(tar, member, top, root)
     content = buffer.getvalue()
     return f"{hashlib.sha256(content).hexdigest()}.tar", content
 
@@ -53,8 +67,8 @@ def _walk(folder: Path) -> list[Path]:
     return entries
 
 
-def _add(tar: tarfile.TarFile, member: Path, top: Path) -> None:
-    info = tarfile.TarInfo(member.relative_to(top.parent).as_posix())
+def _add(tar: tarfile.TarFile, member: Path, top: Path, root: Path) -> None:
+    info = tarfile.TarInfo(member.relative_to(root).as_posix())
     if member.is_symlink():
         target = _target(member)
         if not target.is_relative_to(top):

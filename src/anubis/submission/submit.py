@@ -2,14 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 from anubis.contracts.clock import Clock
 from anubis.contracts.engine import Engine
 from anubis.contracts.notifier import Notifier
+from anubis.contracts.service.projects import UNLIMITED, Permission
 from anubis.contracts.source import Source
 from anubis.contracts.world import NO_TABLE, PriceTable
-from anubis.model.access.roles import DEFAULT_PROJECT
 from anubis.model.descriptor import DEFAULT_ENGINE, Descriptor, Script
 from anubis.model.errors import BadInputError
 from anubis.model.identity import digest, in_project, series_key
@@ -18,6 +19,26 @@ from anubis.model.labels import CONTROL, IS_CONTROL
 from anubis.model.run import Event, Run
 from anubis.model.status import Status
 from anubis.submission.refusals import only_recorded, refusals
+
+T = TypeVar("T")
+_NO_VALUES: Mapping[str, Any] = MappingProxyType({})
+#: For descriptors of at most so many characters, what is derived from them is kept for the next submission of the same object
+#: (the reader returns the same object for the same text), for so many of them.
+_SHORT, _MOST_KEPT = 8 << 10, 256
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """What is derived from a descriptor alone."""
+
+    source: Descriptor
+    #: With its engine.
+    descriptor: Descriptor
+    digest: str
+    series_key: str
+
+
+_prepared: dict[tuple[int, str], _Prepared] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,26 +71,29 @@ def runs_of(
     owner: str,
     clock: Clock,
     rounds: int = 1,
-    project: str = DEFAULT_PROJECT,
+    permission: Permission = UNLIMITED,
 ) -> tuple[list[tuple[Run, str]], list[Event]]:
     """The runs to store, in the order in which they should run, with their first events.
 
     With several rounds the order alternates (A B, B A, A B ...), so that a machine that grows slower or faster
     meanwhile treats all sides alike. ``notifiers`` and ``sources`` are by the schemes that they serve. Raises BadInputError with everything that is refused.
     """
-    chosen = [with_engine(submission, default_engine) for submission in submissions]
-    check([submission.descriptor for submission in chosen], engines, notifiers, sources, prices)
+    chosen = [_ready(submission, default_engine) for submission in submissions]
+    check(
+        [submission.descriptor for submission, _ in chosen],
+        engines,
+        notifiers,
+        sources,
+        prices=prices,
+        permission=permission,
+    )
     family = new_run_id() if len(chosen) * rounds > 1 else None
     stored: list[tuple[Run, str]] = []
     events: list[Event] = []
-    identities: dict[int, tuple[str, str]] = {}
-    for round_number, submission in _in_order(chosen, rounds):
-        if id(submission) not in identities:
-            identities[id(submission)] = (digest(submission.descriptor), series_key(submission.descriptor))
-        new = run_of(submission, identities[id(submission)], family, owner, clock.now_s())
-        run = in_project(new, project)
-        if rounds > 1:
-            run = replace(run, cell=run.cell | {"round": round_number})
+    project = permission.project.name
+    for round_number, (submission, identity) in _in_order(chosen, rounds):
+        cell = {"round": round_number} if rounds > 1 else {}
+        run = in_project(run_of(submission, identity, family, owner, clock.now_s(), cell=cell), project)
         stored.append((run, submission.text))
         data = {"cell": run.cell} if run.cell else {}
         events.append(Event(run_id=run.id, kind="submitted", time_s=run.created_s, actor=owner, data=data))
@@ -80,18 +104,36 @@ def runs_of(
     return stored, events
 
 
+def _ready(submission: Submission, default_engine: str) -> tuple[Submission, tuple[str, str]]:
+    """The submission with the engine in its descriptor, and the digest and the series key of the descriptor."""
+    source = submission.descriptor
+    if submission.script or len(submission.text) > _SHORT:
+        ready = with_engine(submission, default_engine)
+        return ready, (digest(ready.descriptor), series_key(ready.descriptor))
+    known = _prepared.get((id(source), default_engine))
+    if known is None or known.source is not source:  # the id of an object that is gone may be used again
+        descriptor = with_engine(submission, default_engine).descriptor
+        known = _Prepared(source, descriptor, digest(descriptor), series_key(descriptor))
+        if len(_prepared) >= _MOST_KEPT:
+            _prepared.clear()
+        _prepared[id(source), default_engine] = known
+    return replace(submission, descriptor=known.descriptor), (known.digest, known.series_key)
+
+
 def check(
     descriptors: Iterable[Descriptor],
     engines: Mapping[str, Engine],
     notifiers: Mapping[str, Notifier],
     sources: Mapping[str, Source],
+    *,
     prices: PriceTable = NO_TABLE,
+    permission: Permission = UNLIMITED,
 ) -> None:
-    """Raise BadInputError with everything that these descriptors ask for and that cannot be done here."""
+    """Raise BadInputError with everything that these descriptors ask for and that cannot be done here, or is not permitted."""
     refused = [
         problem
-        for descriptor in descriptors
-        for problem in refusals(descriptor, engines, notifiers, sources, prices)
+        for descriptor in {id(each): each for each in descriptors}.values()
+        for problem in refusals(descriptor, engines, notifiers, sources, prices=prices, permission=permission)
     ]
     if refused:
         unique = list(dict.fromkeys(refused))
@@ -105,7 +147,7 @@ def as_control(submission: Submission) -> Submission:
     return replace(submission, descriptor=replace(submission.descriptor, info=labelled))
 
 
-def _in_order(submissions: Sequence[Submission], rounds: int) -> Iterator[tuple[int, Submission]]:
+def _in_order(submissions: Sequence[T], rounds: int) -> Iterator[tuple[int, T]]:
     for number in range(rounds):
         for submission in submissions if number % 2 == 0 else reversed(submissions):
             yield number, submission
@@ -129,8 +171,13 @@ def run_of(
     now_s: float,
     *,
     run_id: str | None = None,
+    cell: Mapping[str, Any] = _NO_VALUES,
 ) -> Run:
-    """A new run; ``identity`` is the digest and the series key of its descriptor, ``run_id`` None: a new id."""
+    """A new run.
+
+    ``identity`` is the digest and the series key of its descriptor; ``run_id`` None: a new id; ``cell``: coordinates in
+    addition to those of the submission.
+    """
     descriptor = submission.descriptor
     return Run(
         id=run_id or new_run_id(),
@@ -145,7 +192,7 @@ def run_of(
         family_id=family,
         folder=submission.folder,
         order_s=submission.order_s,
-        cell=dict(submission.cell),
+        cell={**submission.cell, **cell},
         overrides=dict(submission.overrides),
     )
 

@@ -27,7 +27,9 @@ def start(world: World, sweep: Sweep) -> Sweep:
     Raises BadInputError if the environment of a cell cannot be provided.
     """
     cells = SweepCells(sweep)
-    handed = _environment(world, [cells.descriptor(position) for position in range(len(sweep.cells))])
+    handed = _environment(
+        world, sweep.project, [cells.descriptor(position) for position in range(len(sweep.cells))]
+    )
     world.environments.hand_over([sweep.id], handed)
     try:
         return world.sweeps.put(sweep)
@@ -36,12 +38,12 @@ def start(world: World, sweep: Sweep) -> Sweep:
         raise
 
 
-def _environment(world: World, descriptors: Sequence[Descriptor]) -> SubmittedEnvironment:
+def _environment(world: World, project: str, descriptors: Sequence[Descriptor]) -> SubmittedEnvironment:
     """The environment of all cells: with the variables and secrets that any of them needs."""
     variables: dict[str, str] = {}
     secrets: dict[str, str] = {}
     for descriptor in descriptors:
-        each = world.environments.current(descriptor)
+        each = world.environments.current(descriptor, project)
         variables |= each.variables
         secrets |= each.secrets
     return SubmittedEnvironment(variables=variables, secrets=secrets)
@@ -184,7 +186,7 @@ def _run_again(world: World, sweep: Sweep, positions: Sequence[int]) -> Sweep:
     if world.environments.handed_over(sweep.id) is None:
         cells = SweepCells(sweep)
         every = [cells.descriptor(position) for position in range(len(sweep.cells))]
-        world.environments.hand_over([sweep.id], _environment(world, every))
+        world.environments.hand_over([sweep.id], _environment(world, sweep.project, every))
     tries = {str(place): sweep.tries.get(str(place), 1) + 1 for place in positions}
     return world.sweeps.put(
         replace(sweep, phase=SweepPhase.RUNNING, reason="", cause=None, tries={**sweep.tries, **tries})

@@ -85,7 +85,8 @@ def _checked(sweep: Sweep, world: World) -> tuple[str, ...]:
         world.engines,
         world.notifiers,
         world.sources,
-        world.prices,
+        prices=world.prices,
+        permission=world.projects.permission(sweep.project),
     )
     rules = sweep.descriptor.sweep
     if rules and rules.max_cost:

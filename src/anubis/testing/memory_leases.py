@@ -28,29 +28,31 @@ class FakeLeases:
                 and not now_s < self._ready_s(run) <= now_s + longest_lease_s(lease_s)
                 and run.engine not in without
             ]
-            claimed = self._in_turn(ready, max(0, limit), now_s)
+            claimed = self._in_turn(ready, max(0, limit))
             for run in claimed:
                 self._shelf.leases[run.id] = Lease(owner, now_s + lease_s)
             return claimed
 
-    def _in_turn(self, ready: Sequence[Run], limit: int, now_s: float) -> list[Run]:
+    def _in_turn(self, ready: Sequence[Run], limit: int) -> list[Run]:
         """The first of these runs: those that have started, then queued ones, each with its new turn."""
         order = {run_id: at for at, run_id in enumerate(self._shelf.runs)}
         found: list[tuple[bool, float, int, float, int, Run]] = []
         for project in {run.project for run in ready}:
+            room = self._room(project)
             first = sorted(
-                (run for run in ready if run.project == project),
+                (run for run in ready if run.project == project and (room > 0 or not self._is_new(run))),
                 key=lambda run: (-run.descriptor.info.priority, self._ready_s(run), order[run.id]),
             )[:limit]
-            place, room = 0, self._room(project, now_s)
+            rank = place = 0
             turn, weight = self._last_turn(project), self._shelf.weights.get(project, 1.0)
             for run in sorted(
                 first, key=lambda run: (-run.descriptor.info.priority, run.due_s, order[run.id])
             ):
-                place += _is_queued(run)
-                if not _is_queued(run) or place <= room:
+                rank += _is_queued(run)
+                place += self._is_new(run)
+                if not self._is_new(run) or place <= room:
                     key = (-run.descriptor.info.priority, self._ready_s(run), order[run.id])
-                    found.append((_is_queued(run), turn + place / weight, *key, run))
+                    found.append((_is_queued(run), turn + rank / weight, *key, run))
         chosen = sorted(found, key=lambda each: each[:-1])[:limit]
         self._shelf.turns |= {run.id: turn for is_queued, turn, *_, run in chosen if is_queued}
         runs = [each[-1] for each in chosen]
@@ -66,12 +68,14 @@ class FakeLeases:
         mine = [self._shelf.turns[run_id] for run_id, name in turns.items() if name == project]
         return max([*mine, newest - 1 / self._shelf.weights.get(project, 1.0)])
 
-    def _room(self, project: str, now_s: float) -> float:
+    def _is_new(self, run: Run) -> bool:
+        """Whether a run takes room when it is leased: it is queued, and no process may have placed it."""
+        return _is_queued(run) and run.id not in self._shelf.leases
+
+    def _room(self, project: str) -> float:
         """How many runs of a project may start."""
-        leases = self._shelf.leases
         in_flight = sum(
-            not run.status.final
-            and (not _is_queued(run) or (run.id in leases and leases[run.id].until_s > now_s))
+            not run.status.final and not self._is_new(run)
             for run in self._shelf.runs.values()
             if run.project == project
         )

@@ -84,7 +84,8 @@ class FakeRuns:
     ) -> None:
         with self._shelf.lock:
             if keyed:
-                if keyed.key in self._shelf.submissions:
+                stored = self._shelf.submissions.get(keyed.key)
+                if stored and stored != keyed:
                     raise ConflictError(f"a submission with the key {keyed.key!r} is stored")
                 self._shelf.submissions = {
                     key: each

@@ -19,6 +19,7 @@ from typing import BinaryIO
 
 from anubis.contracts.points import Points
 from anubis.contracts.runs import RunQuery, RunReader, RunWriter
+from anubis.model.access.roles import DEFAULT_PROJECT
 from anubis.model.errors import BadInputError
 from anubis.model.history import Measurement
 from anubis.model.problem import Problem
@@ -33,7 +34,7 @@ from anubis.transfer.history_formats import (
     named,
 )
 from anubis.transfer.joining import BATCH, Joined, missing
-from anubis.transfer.measurements import History, measurements_of, to_points
+from anubis.transfer.measurements import History, again, measurements_of, of_project, to_points
 
 __all__ = [
     "Added",
@@ -42,6 +43,7 @@ __all__ = [
     "History",
     "ImportDefaults",
     "ImportResult",
+    "again",
     "detect",
     "export",
     "formats",
@@ -99,8 +101,9 @@ def import_files(
     format_name: str | None = None,
     defaults: ImportDefaults | None = None,
     stored: Points | None = None,
+    project: str = DEFAULT_PROJECT,
 ) -> ImportResult:
-    """Read files, folders or addresses and convert them to runs and points; nothing is stored.
+    """Read files, folders or addresses and convert them to runs and points of a project; nothing is stored.
 
     ``stored`` are the points with which the values must agree (None: they are not compared). Raises BadInputError if
     a file cannot be opened or its format is unknown.
@@ -113,7 +116,7 @@ def import_files(
             history = to_points(rows, origin=chosen.name, owner=owner, findings=findings)
         if not history.points and not findings.refused:
             findings.warn("the file contains no values", "check that it is an unchanged file of the tool")
-        joined.add(history)
+        joined.add(of_project(history, project))
     return ImportResult(
         history=joined.history,
         problems=findings.problems,

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from anubis.contracts.runs import RunRow
+from anubis.model.access.roles import DEFAULT_PROJECT
 from anubis.model.descriptor import Descriptor, Info, Subject
 from anubis.model.hardware import Hardware
 from anubis.model.history import Measurement
-from anubis.model.identity import canonical, series_key
+from anubis.model.identity import canonical, in_project, key_in_project, series_key
 from anubis.model.metric import Better
 from anubis.model.plain import to_plain
 from anubis.model.points import Point
@@ -295,3 +296,42 @@ def measurements_of(rows: Sequence[RunRow], points: Iterable[Point]) -> Iterator
             run=point.run_id,
             contaminated=point.contaminated,
         )
+
+
+def again(history: History) -> Iterator[Measurement]:
+    """The measurements of which ``to_points`` makes the same runs and points."""
+    runs = {run.id: run for run, _ in history.runs}
+    for point in history.points:
+        run = runs[point.run_id]
+        subject = run.descriptor.subject
+        yield Measurement(
+            benchmark=run.descriptor.info.name,
+            metric=point.metric,
+            value=point.value,
+            units=point.units,
+            better=Better(point.better),
+            spread=point.spread,
+            count=point.count,
+            time_s=run.created_s,
+            commit_s=run.order_s,
+            commit=subject.commit or "",
+            version=subject.version or "",
+            repository=subject.repository or "",
+            labels=dict(run.descriptor.info.labels),
+            fingerprint=point.fingerprint,
+            run=point.run_id,
+            contaminated=point.contaminated,
+        )
+
+
+def of_project(history: History, project: str) -> History:
+    """The history as one of a project. Its runs have their own ids, so that no other project has them."""
+    if project == DEFAULT_PROJECT:
+        return history
+    ids = {run.id: run_id(run.created_s, _sha256(f"{project}\n{run.id}")) for run, _ in history.runs}
+    runs = [(in_project(replace(run, id=ids[run.id]), project), text) for run, text in history.runs]
+    points = [
+        replace(each, run_id=ids[each.run_id], series_key=key_in_project(each.series_key, project))
+        for each in history.points
+    ]
+    return History(runs, points)

@@ -4,14 +4,17 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
+from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlencode
 
 import zstandard
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
+from starlette.responses import RedirectResponse
 
 from anubis.api.errors import BLANK, problem_details
 from anubis.api.json_values import Json, finite
@@ -23,11 +26,14 @@ from anubis.model.errors import (
     UnauthorizedError,
 )
 from anubis.model.problem import Problem
+from anubis.web.access import pages
 from anubis.web.access.decision import note_hidden
 
 #: Shorter answers are not compressed, bytes.
 LEAST_COMPRESSED = 4096
 _LEVEL = 3
+#: Where the pages for browsers begin.
+UI = "/ui"
 
 
 class Answer(Response):
@@ -36,7 +42,10 @@ class Answer(Response):
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        return json.dumps(finite(content), separators=(",", ":")).encode()
+        try:
+            return json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
+        except ValueError:  # looking at every value first takes as long as writing them
+            return json.dumps(finite(content), separators=(",", ":")).encode()
 
 
 class Content(Response):
@@ -116,11 +125,33 @@ async def of_error(request: Request, error: Exception) -> Response:
             "status": error.status_code,
             "detail": error.detail,
         }
+        if is_page(request):
+            return browser_page(request, details, error.headers or {})
         return ProblemAnswer(details, error.status_code, headers=error.headers)
     if isinstance(error, NotFoundError):
         await note_hidden(request)
     details = problem_details(error)
+    if is_page(request):
+        return browser_page(request, details, headers_of(error))
     return ProblemAnswer(details, details["status"], headers=headers_of(error))
+
+
+def is_page(request: Request) -> bool:
+    """Whether a browser asks for a page, so that an error must be one too."""
+    path = request.url.path
+    return (path == UI or path.startswith(f"{UI}/")) and "text/html" in request.headers.get("Accept", "")
+
+
+def browser_page(request: Request, details: Json, headers: Mapping[str, str]) -> Response:
+    """The page of an error; to sign in, if the browser has not, and then back to a page that it asked for."""
+    if details["status"] != HTTPStatus.UNAUTHORIZED:
+        page = pages.of_error(details["status"], details)
+        page.headers.update(headers)
+        return page
+    is_read = request.method in {"GET", "HEAD"}
+    here = f"{request.url.path}?{request.url.query}".rstrip("?") if is_read else UI
+    address = f"/sign-in?{urlencode({'next': here})}"
+    return RedirectResponse(address, HTTPStatus.SEE_OTHER, headers={"Cache-Control": "no-store"})
 
 
 def headers_of(error: Exception) -> dict[str, str]:

@@ -10,8 +10,8 @@ from anubis.api.errors import BLANK
 from anubis.record.replication import MOST_REPLACED_BYTES
 from anubis.web import connections
 from anubis.web.access.login import Login
+from anubis.web.access.peers import Peers
 from anubis.web.answers import ProblemAnswer
-from anubis.web.peers import Peers
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -21,6 +21,8 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 MOST_BYTES = 16 << 20
 #: Paths of the routes that stream archives to the disk, and the largest of these bodies.
 ARCHIVES, MOST_ARCHIVE_BYTES = ("/api/v1/scripts/", "/api/v1/archives"), 64 << 30
+#: Path of imported histories, which are not read into memory, and the largest of these bodies.
+HISTORIES, MOST_HISTORY_BYTES = "/api/v1/histories", 256 << 20
 #: Path of submissions by old clients, whose script archives are not read into memory, and the largest of these bodies.
 OLD_SUBMISSIONS, MOST_SUBMISSION_BYTES = "/api/job/descriptor", 3 << 30
 #: In the paths of the routes that receive records, whose replaced files have a separate limit.
@@ -72,7 +74,7 @@ class Guard:
         connection = connections.of_scope(scope) or connections.Connection(is_surplus=False)
         if connection.may_use is None:  # the socket at the other end keeps its user
             client, server = scope.get("client"), scope.get("server")
-            connection.may_use = bool(client and server and self._peers.may_use(client, server))
+            connection.may_use = bool(client and server and self._peers.may_use(tuple(client), tuple(server)))
         if connection.may_use:
             return None
         return 403, "the service does not answer programs of other users", "use the user who started it"
@@ -102,6 +104,8 @@ def _most(path: str) -> int:
         return MOST_ARCHIVE_BYTES
     if path.startswith(HOOKS):
         return MOST_HOOK_BYTES
+    if path == HISTORIES:
+        return MOST_HISTORY_BYTES
     if path == OLD_SUBMISSIONS:
         return MOST_SUBMISSION_BYTES
     return MOST_REPLACED_BYTES if RECORD in path else MOST_BYTES

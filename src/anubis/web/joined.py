@@ -123,6 +123,8 @@ def _taken(service: Service, worker: JoinedWorker, request: Request) -> Work:
     installation = service.installation
     stored = _mine(service, worker, request)
     run = installation.world.runs.get(stored.run_id)
+    # Read again: it may have changed while the attempt waited for a worker.
+    permits = installation.world.projects.permission(run.project).project.permits
     token = machine_token.new_token(machine_token.ATTEMPT)
     try:
         given = handover.read(installation.settings.home / handover.FOLDER, stored.name)
@@ -136,6 +138,7 @@ def _taken(service: Service, worker: JoinedWorker, request: Request) -> Work:
         run=run_details_to_json(replace(run, attempt=stored.attempt)),
         variables=given.variables,
         secrets=given.secrets,
+        permits=permits,
         token=token,
     )
 
@@ -188,7 +191,7 @@ def _authenticated(service: Service, request: Request) -> JoinedWorker | None:
 
 def _refused() -> Response:
     message = "the token of the worker is not valid, or it was revoked"
-    remedy = "make a token on the machine of the service: anubis worker token NAME"
+    remedy = "make a token: anubis worker token NAME"
     details = {"type": BLANK, "title": message, "status": 401, "detail": message, "remedy": remedy}
     return ProblemAnswer(details, 401, headers={"WWW-Authenticate": "Bearer"})
 

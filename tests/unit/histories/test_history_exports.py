@@ -194,4 +194,4 @@ def test_openmetrics_text():
 def test_nothing_is_written_in_a_format_that_is_only_read():
     with pytest.raises(BadInputError) as caught:
         written("asv", [PLAIN])
-    assert "choose one of: bmf, csv, openmetrics, parquet" in caught.value.remedy
+    assert "choose one of: bmf, csv, jsonl, openmetrics, parquet" in caught.value.remedy

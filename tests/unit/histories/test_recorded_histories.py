@@ -17,6 +17,7 @@ FILES = {
     "hyperfine-failing.json": "hyperfine",
     "hyperfine-scan.json": "hyperfine",
     "perfkit.json": "perfkit",
+    "values.jsonl": "jsonl",
     "pytest-benchmark.json": "pytest-benchmark",
 }
 

@@ -52,7 +52,7 @@ def test_no_environment_is_left_if_the_database_does_not_answer(world, tmp_path)
 
 def test_a_given_environment_replaces_that_of_the_process(world):
     run = a_run()
-    given = replace(world.environments.current(run.descriptor), variables={"COLOUR": "blue"})
+    given = replace(world.environments.current(run.descriptor, run.project), variables={"COLOUR": "blue"})
     adding.add(world, [(run, "")], [], environment=given)
     assert world.environments.handed_over(run.id) == given
 

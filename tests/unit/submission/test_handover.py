@@ -111,9 +111,36 @@ def test_secrets_of_the_server_are_provided_too(environments):
     )
     descriptor = a_descriptor(env=Env(vars={"A": "secret:ONE", "C": "plain"}), server=server)
     with pytest.raises(BadInputError) as caught:
-        environments().current(descriptor)
+        environments().current(descriptor, "default")
     assert [problem.path for problem in caught.value.problems] == ["env.vars.A", "server.env.vars.B"]
     set_here = environments(ANUBIS_SECRET_ONE="value one", ANUBIS_SECRET_TWO="value two")
-    current = set_here.current(descriptor)
+    current = set_here.current(descriptor, "default")
     assert current.secrets == {"ONE": "value one", "TWO": "value two"}
     assert current.variables == {}
+
+
+def test_runs_with_the_same_environment_share_a_file_until_it_is_gone(environments, tmp_path):
+    home, same = environments(), SubmittedEnvironment(variables={"A": "1"})
+    ids = [a_run().id for _ in range(5)]
+    files = [tmp_path / "environments" / f"{run_id}.json" for run_id in ids]
+    home.hand_over(ids[:1], same)
+    home.hand_over(ids[1:2], same)
+    assert files[0].samefile(files[1])
+    home.remove(ids[:2])
+    home.hand_over(ids[2:3], same)
+    home.hand_over(ids[3:4], SubmittedEnvironment(variables={"A": "2"}))
+    home.hand_over(ids[4:], same)
+    assert [home.handed_over(run_id) and home.handed_over(run_id).variables["A"] for run_id in ids] == [
+        None, None, "1", "2", "1"
+    ]  # fmt: skip
+
+
+def test_files_are_written_where_links_are_not_possible(environments, monkeypatch):
+    def refused(file, name):
+        raise PermissionError
+
+    monkeypatch.setattr(os, "link", refused)
+    home, ids = environments(), [a_run().id for _ in range(3)]
+    home.hand_over(ids[:2], SubmittedEnvironment(variables={"A": "1"}))
+    home.hand_over(ids[2:], SubmittedEnvironment(variables={"A": "1"}))
+    assert [home.handed_over(run_id).variables for run_id in ids] == [{"A": "1"}] * 3

@@ -10,8 +10,10 @@ from anubis.contracts.engine import Capabilities, Mounting
 from anubis.model.descriptor import Data, Descriptor, Env, Info, Isolate, Measure, Ml, Notify
 from anubis.model.errors import BadInputError
 from anubis.model.hardware import Hardware, Strategy
+from anubis.model.identity import digest
 from anubis.model.server import DataSource
 from anubis.model.status import Status
+from anubis.submission import submit as submit_module
 from anubis.submission.refusals import checked_here, only_recorded, refusals
 from anubis.submission.submit import Submission, runs_of
 from support.servers import SERVER
@@ -205,3 +207,45 @@ def test_every_role_needs_what_the_engine_needs():
     asked = replace(PLAIN, hardware=hardware, server=replace(SERVER, env=env))
     paths = [problem.path for problem in refusals(asked, {"default": Local()}, {}, {})]
     assert paths == ["hardware.strategy", "server.env.privileged", "server.env.start_command"]
+
+
+def test_an_object_that_is_submitted_again_gets_the_engine_of_each_submission():
+    options = {
+        "engines": {"process": Local(), "container": without_required_image(Containers())},
+        "notifiers": {},
+        "sources": {},
+        "owner": "me",
+        "clock": Noon(),
+    }
+    found = [
+        runs_of([Submission(descriptor=PLAIN, text="text")], default_engine=engine, **options)[0][0][0]
+        for engine in ("process", "container", "process")
+    ]
+    assert [run.engine for run in found] == ["process", "container", "process"]
+    assert [run.descriptor.info.execution_engine for run in found] == ["process", "container", "process"]
+    assert found[0].digest == found[2].digest != found[1].digest
+    assert len({run.id for run in found}) == 3
+
+
+def without_required_image(engine):
+    """The engine, for which a descriptor needs no image."""
+    engine.capabilities = replace(engine.capabilities, image_required=False)
+    return engine
+
+
+def test_what_is_kept_of_descriptors_is_bounded_and_that_of_the_same_object():
+    for number in range(1000):
+        descriptor = replace(PLAIN, info=replace(PLAIN.info, name=f"bench-{number}"))
+        ((run, _),), _ = runs_of(
+            [Submission(descriptor=descriptor, text="text")],
+            engines={"process": Local()},
+            notifiers={},
+            sources={},
+            default_engine="process",
+            owner="me",
+            clock=Noon(),
+        )
+        assert run.descriptor.info.name == f"bench-{number}"
+        assert run.digest == digest(run.descriptor)
+        del descriptor, run  # its id may be that of the next one
+    assert len(submit_module._prepared) <= submit_module._MOST_KEPT

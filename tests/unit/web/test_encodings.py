@@ -1,6 +1,8 @@
+import math
+
 import pytest
 
-from anubis.web.answers import accepts_zstd
+from anubis.web.answers import Answer, accepts_zstd
 
 
 @pytest.mark.parametrize(
@@ -19,3 +21,10 @@ from anubis.web.answers import accepts_zstd
 )
 def test_zstd_must_be_named(header, accepted):
     assert accepts_zstd(header) is accepted
+
+
+def test_numbers_that_json_lacks_are_null():
+    assert (
+        Answer({"a": math.nan, "b": [math.inf, 1.5], "c": "NaN"}).body
+        == b'{"a":null,"b":[null,1.5],"c":"NaN"}'
+    )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from anubis.api.json_values import Json
+from anubis.model.access.roles import EVERYTHING
 from anubis.model.errors import BadInputError
 from anubis.model.machines.joined import Assignment, JoinedWorker, Report
 from anubis.model.plain import from_plain, to_plain
@@ -73,6 +74,8 @@ class Work:
     #: The variables that the descriptor names in ``env.inherit``, and the secrets that it refers to.
     variables: dict[str, str] = field(default_factory=dict, repr=False)
     secrets: dict[str, str] = field(default_factory=dict, repr=False)
+    #: What the project of the run permits.
+    permits: tuple[str, ...] = EVERYTHING
     #: Authorises the shipping of the record of this attempt, and nothing else.
     token: str = field(default="", repr=False)
 

@@ -4,11 +4,12 @@ import click
 
 from anubis.api.access import to_json
 from anubis.cli import terminal
+from anubis.cli.access import rules, rules_view
 from anubis.cli.home import open_client
 from anubis.cli.listing import ListGroup
 from anubis.cli.params import json_option
 from anubis.cli.views import json_output, tables, units
-from anubis.model.access.roles import Role
+from anubis.model.access.roles import EVERY_PROJECT, Role
 
 _PROJECT = click.argument("project")
 _MEMBER = click.argument("member")
@@ -44,12 +45,13 @@ def list_(*, as_json: bool) -> None:
     if as_json:
         json_output.show(list(map(to_json, found)))
         return
-    columns = [tables.Column(title=title) for title in ("PROJECT", "WEIGHT", "MAX RUNNING", "CREATED")]
+    columns = [tables.Column(title=title) for title in ("PROJECT", "WEIGHT", "PERMITTED", "QUOTA", "CREATED")]
     rows = [
         (
             each.name,
             f"{each.weight:g}",
-            "" if each.max_running is None else str(each.max_running),
+            rules_view.permitted(each),
+            rules_view.limits(each.quota),
             units.moment(each.created_s) if each.created_s else "",
         )
         for each in found
@@ -66,18 +68,11 @@ def list_(*, as_json: bool) -> None:
     show_default=True,
     help="Share of the runs that start, in proportion to other projects with queued runs.",
 )
-@click.option(
-    "--max-running",
-    type=click.IntRange(1),
-    default=None,
-    metavar="N",
-    help="Most runs in progress at the same time (default: no limit).",
-)
 @json_option
-def share(*, project: str, weight: float, max_running: int | None, as_json: bool) -> None:
+def share(*, project: str, weight: float, as_json: bool) -> None:
     """Set how many runs of a project start, compared with other projects."""
     with open_client() as client:
-        found = client.access.put_share(project, weight=weight, max_running=max_running)
+        found = client.access.put_share(project, weight=weight)
     if as_json:
         json_output.show(to_json(found))
     else:
@@ -88,12 +83,17 @@ def share(*, project: str, weight: float, max_running: int | None, as_json: bool
 @_PROJECT
 @json_option
 def show(*, project: str, as_json: bool) -> None:
-    """Show the members of a project and their roles."""
+    """Show a project: what its runs may use, its quota, and the roles of its members."""
     with open_client() as client:
+        found = None if project == EVERY_PROJECT else client.access.project(project)
         members = client.access.members(project)
     if as_json:
-        json_output.show({"name": project, "members": list(map(to_json, members))})
+        about = {"name": project} if found is None else to_json(found)
+        json_output.show({**about, "members": list(map(to_json, members))})
         return
+    if found:
+        terminal.line(f"permitted: {rules_view.permitted(found)}")
+        terminal.line(f"quota: {rules_view.limits(found.quota) or 'none'}")
     columns = (tables.Column(title="MEMBER"), tables.Column(title="ROLE"))
     tables.show(columns, [(each.member, each.role.value) for each in members])
 
@@ -128,3 +128,8 @@ def revoke(*, project: str, member: str, as_json: bool) -> None:
         json_output.show({"project": project, "member": member, "role": None})
     else:
         terminal.line(f"{member} has no role in {project}")
+
+
+project.add_command(rules.permit)
+project.add_command(rules.forbid)
+project.add_command(rules.quota)

@@ -132,10 +132,11 @@ def _join(
 def token(*, name: str, out: Path | None, as_json: bool) -> None:
     """Make the token with which a worker NAME can join; an earlier one is no longer valid.
 
-    Use it on the machine of the service. It is shown once, and only its digest is stored.
+    It is made by the registered service, or in the home folder of a service on this machine. It is shown once, and only
+    its digest is stored.
     """
     # The file first: an earlier token remains valid if it cannot be written.
-    with open_client(embedded=True) as client, _private(out) as file:
+    with open_client() as client, _private(out) as file:
         made = client.workers.make_token(name)
         if file is not None:
             file.write(made + "\n")
@@ -169,7 +170,7 @@ def _private(path: Path | None) -> Iterator[TextIO | None]:
 @json_option
 def revoke(*, name: str, as_json: bool) -> None:
     """Refuse the token of a worker from now on; what runs there is lost and placed again if its limits permit it."""
-    with open_client(embedded=True) as client:
+    with open_client() as client:
         found = client.workers.revoke(name)
     if as_json:
         json_output.show(worker_to_json(found.worker, found.attempts))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from anubis.bisection import bisect_request, bisection
+from anubis.bisection.measurements import StoredMeasurements
 from anubis.client.embedded.driving import drive
 from anubis.client.protocol import tools as protocol
 from anubis.model.run import Run
@@ -23,15 +24,19 @@ class Bisections(protocol.Bisections):
         measure: Callable[[Sequence[Run]], Sequence[Run]] | None = None,
         answered: Callable[[bisection.CommitResult], None] | None = None,
     ) -> bisection.BisectResult:
-        wait = measure or (lambda runs: drive(self._installation, [run.id for run in runs]))
-        return bisection.bisect(
-            question, self._installation.world, self._installation.settings, measure=wait, on_commit=answered
+        settings = self._installation.settings
+        stored = StoredMeasurements(
+            self._installation.world, settings, question.family, question.submission, like=question.run_id
         )
+        wait = measure or (lambda runs: drive(self._installation, [run.id for run in runs]))
+        trees = settings.home / "worktrees"
+        return bisection.bisect(question, stored, trees=trees, measure=wait, on_commit=answered)
 
     def question_of_alert(
         self, alert_id: str, *, metric: str | None = None, repository: Path | None = None
     ) -> bisect_request.BisectRequest:
         world = self._installation.world
-        return bisect_request.from_alert(
-            world.alerts.get(alert_id), world, metric=metric, repository=repository
-        )
+        alert = world.alerts.get(alert_id)
+        run = world.runs.get(alert.run_id)
+        text = world.runs.text(run.id)
+        return bisect_request.from_alert(alert, run, text, metric=metric, repository=repository)

@@ -17,6 +17,8 @@ from anubis.pipeline.held_runs import LOOK_EVERY_S
 from anubis.pipeline.lease_owner import new_owner
 from anubis.pipeline.reconciler import Reconciler
 from anubis.store import FolderObjects
+from anubis.store.bucket.connection import Bucket
+from anubis.store.bucket.objects import SharedObjects
 from anubis.suites.sweep_chore import SweepChore
 from anubis.wiring import Installation, surroundings_of
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from anubis.pipeline.chores import retention as retention_chore
     from anubis.pipeline.chores import scheduler
     from anubis.search import indexing
+    from anubis.store.bucket import chore as replicating
     from anubis.submission import retention_rules
     from anubis.suites.sweep_state import SweepState
     from anubis.transfer.daily import archive
@@ -34,6 +37,7 @@ else:  # only a worker that does not end reads descriptors, and needs numpy for 
     scheduler = late("anubis.pipeline.chores.scheduler")
     indexing = late("anubis.search.indexing")
     retention_chore = late("anubis.pipeline.chores.retention")
+    replicating = late("anubis.store.bucket.chore")
     retention_rules = late("anubis.submission.retention_rules")
     archive = late("anubis.transfer.daily.archive")
     archiving = late("anubis.transfer.daily.chore")
@@ -100,6 +104,14 @@ def retention(installation: Installation) -> "retention_chore.Retention":
     )
 
 
+def replication(installation: Installation, bucket: Bucket) -> "replicating.Replication":
+    """The chore that copies records and objects to the bucket."""
+    settings = installation.settings
+    copied = replicating.Copied(home=settings.home, records=settings.records, keep_s=settings.bucket_keep_s)
+    objects = SharedObjects(settings.home / "objects", bucket)
+    return replicating.Replication(bucket, copied, installation.world.runs, objects, installation.clock)
+
+
 def archived_before_s(folder: Path | None) -> float:
     """What ended before this time (UTC seconds) is in the data sets; infinite if there is no archive."""
     return math.inf if folder is None else archive.Archive(FolderObjects(folder)).index().before_s
@@ -125,8 +137,10 @@ def reconciler(
         installation.sealer,
         sweeps or SweepChore(installation.world),
     ]
+    if installation.bucket is not None:
+        chores.append(replication(installation, installation.bucket))
     if keeps_schedules:
-        chores.append(indexing.Indexer(installation.world.records, installation.store.log_index))
+        chores.append(indexing.Indexer(installation.records_here, installation.store.log_index))
         chores.append(
             scheduler.Scheduler(
                 installation.store.schedules,

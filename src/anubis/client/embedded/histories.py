@@ -5,6 +5,7 @@ from typing import BinaryIO
 
 from anubis.client.protocol import tools as protocol
 from anubis.contracts.runs import RunQuery
+from anubis.model.access.roles import DEFAULT_PROJECT
 from anubis.model.problem import Problem
 from anubis.submission.person import person
 from anubis.transfer import histories
@@ -31,6 +32,7 @@ class Histories(protocol.Histories):
             format_name=format_name,
             defaults=given,
             stored=self._world.points,
+            project=self._settings.project or DEFAULT_PROJECT,
         )
 
     def store(self, imported: histories.ImportResult) -> histories.Added:

@@ -44,6 +44,7 @@ class Records(protocol.Records):
         self._world = installation.world
         self._home = installation.settings.home
         self._sealer = installation.sealer
+        self._here = installation.records_here
         self._log_index = installation.store.log_index
 
     def folder(self, ref: str) -> Path:
@@ -57,18 +58,17 @@ class Records(protocol.Records):
         return folder
 
     def folder_of(self, run: Run) -> Path | None:
-        if run.attempt not in self._world.records.attempts(run.id):
+        if not self.has(run):
             return None
         address = urlsplit(self._world.records.url(RecordKey(run.id, run.attempt)))
         if address.scheme != "file":
             return None
-        folder = os.fsdecode(unquote_to_bytes(address.path))
-        # The record of a run that was cancelled before it was placed contains only the revoked claim.
-        never_placed = run.placed_s is None and liveness.is_revoked(folder)
-        return None if never_placed else Path(folder)
+        return Path(os.fsdecode(unquote_to_bytes(address.path)))
 
     def has(self, run: Run) -> bool:
-        return self.folder_of(run) is not None
+        if run.attempt not in self._world.records.attempts(run.id):
+            return False
+        return run.placed_s is not None or not liveness.was_revoked(self.files(run))
 
     def files(self, run: Run, role: str = BENCHMARK, rank: int = FIRST_RANK) -> RoleFiles:
         return RoleFiles(self._world.records, RecordKey(run.id, run.attempt, role, rank))
@@ -84,7 +84,8 @@ class Records(protocol.Records):
         run = find_run(self._world.runs, ref)
         if not run.status.final:
             raise BadInputError(f"run {run.id} is not final", remedy=f"wait for it: anubis watch {run.id}")
-        self.folder(run.id)
+        if not self.has(run):
+            self.folder(run.id)
         found = rank_values.values_of(run, self._world.records)
         if found.problem:
             raise BadInputError(
@@ -119,7 +120,7 @@ class Records(protocol.Records):
         return searching.Searcher(world.runs, world.records, self._log_index, world.clock).page(query)
 
     def index(self, ref: str) -> int:
-        indexer = indexing.Indexer(self._world.records, self._log_index)
+        indexer = indexing.Indexer(self._here, self._log_index)
         return indexer.rebuild(find_run(self._world.runs, ref))
 
     def export(self, ref: str, out: BinaryIO) -> Run:

@@ -48,7 +48,7 @@ def replay(
         default_engine=settings.engine,
         owner=person(settings),
         clock=world.clock,
-        project=run.project,
+        permission=world.projects.permission(run.project),
     )
     events = [replace(event, data={**event.data, "replay_of": run.id}) for event in events]
     again = adding.repeated(world, run, run.attempt)

@@ -157,7 +157,7 @@ def _new_runs(
         owner=person(settings),
         clock=world.clock,
         rounds=rounds,
-        project=settings.project or DEFAULT_PROJECT,
+        permission=world.projects.permission(settings.project or DEFAULT_PROJECT),
     )
 
 
@@ -178,7 +178,7 @@ def warn_of(
 def _remarks(world: World, run: Run) -> Iterator[Problem]:
     yield from only_recorded(run.descriptor, world.engines[run.engine])
     if run.descriptor.env.inherit:
-        yield from not_inherited(run.descriptor, world.environments.current(run.descriptor))
+        yield from not_inherited(run.descriptor, world.environments.current(run.descriptor, run.project))
 
 
 def _differences(world: World, runs: Sequence[Run], rounds: int) -> Iterator[Problem]:

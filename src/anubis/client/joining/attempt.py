@@ -162,6 +162,7 @@ class Attempt:
             self._spool.begin(run)
             self._resume(run)
         self._machine.give(run.id, run.descriptor, work.variables, work.secrets)
+        self._machine.permit(run.project, work.permits, work.secrets)
         self._token = work.token
 
     def _resume(self, run: Run) -> None:

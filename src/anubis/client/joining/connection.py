@@ -43,7 +43,7 @@ class WorkerConnection(ServiceConnection):
         if answer.status == _UNAUTHORISED:
             raise TokenError(
                 f"the service at {self.url} does not accept the token of this worker",
-                remedy="make a token on the machine of the service: anubis worker token NAME",
+                remedy="make a token: anubis worker token NAME",
             )
         return answer
 

@@ -3,7 +3,7 @@
 import hashlib
 import io
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,10 @@ from anubis.agent.observe import facts
 from anubis.agent.observe.kernel import MemoryGroup
 from anubis.contracts.engine import Engine
 from anubis.contracts.environments import SubmittedEnvironment
+from anubis.contracts.service.projects import Permission
 from anubis.contracts.world import World
+from anubis.model.access.permits import changed
+from anubis.model.access.roles import Project
 from anubis.model.cause import Cause
 from anubis.model.descriptor import Descriptor
 from anubis.model.errors import BadInputError, NotFoundError, PlugInError, StageError
@@ -34,8 +37,8 @@ class HandedOver:
     #: Run id -> environment.
     known: dict[str, SubmittedEnvironment] = field(default_factory=dict)
 
-    def current(self, descriptor: Descriptor) -> SubmittedEnvironment:
-        del descriptor
+    def current(self, descriptor: Descriptor, project: str) -> SubmittedEnvironment:
+        del descriptor, project
         raise NotFoundError("a joined worker gives runs only what the service sends")
 
     def hand_over(self, run_ids: Sequence[str], environment: SubmittedEnvironment) -> None:
@@ -75,6 +78,16 @@ class FetchedEvents:
         return 0
 
 
+@dataclass(frozen=True)
+class SentPermissions:
+    """``Projects`` (see the contract) with what the service sent."""
+
+    known: dict[str, Permission] = field(default_factory=dict)
+
+    def permission(self, name: str) -> Permission:
+        return self.known[name]
+
+
 class Machine:
     """What attempts of this worker use."""
 
@@ -83,7 +96,10 @@ class Machine:
         self.settings = installation.settings
         self.environments = HandedOver(installation.world.environments)
         self.events = FetchedEvents()
-        self.world: World = replace(installation.world, environments=self.environments, events=self.events)
+        self.projects = SentPermissions()
+        self.world: World = replace(
+            installation.world, environments=self.environments, events=self.events, projects=self.projects
+        )
         self.engines: Mapping[str, Engine] = self._usable(names)
         if not self.engines:
             raise BadInputError(
@@ -113,6 +129,12 @@ class Machine:
         named = {name: value for name, value in variables.items() if name in descriptor.env.inherit}
         given = SubmittedEnvironment(variables={**own, **named}, secrets=dict(secrets))
         self.environments.hand_over([run_id], given)
+
+    def permit(self, project: str, permitted: Sequence[str], secrets: Iterable[str]) -> None:
+        """Keep what the service sent about a project. It has compared the name of its own engine and the secrets."""
+        after = changed(permitted, permit=("engine:*", "secrets"))
+        given = Project(name=project, created_s=0.0, permits=after)
+        self.projects.known[project] = Permission(project=given, own_secrets=frozenset(secrets))
 
     def has_script(self, key: str) -> bool:
         """Whether the archive is stored here."""

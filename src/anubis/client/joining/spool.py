@@ -126,7 +126,7 @@ class Token:
         if not text or not text.isascii() or not text.isprintable():
             raise BadInputError(
                 "a worker needs a token to join",
-                remedy="make one on the machine of the service with anubis worker token NAME, then give it with"
+                remedy="make one with anubis worker token NAME, then give it with"
                 " --token-file or ANUBIS_WORKER_TOKEN",
             )
         return text

@@ -4,7 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from anubis.model.access.roles import Decision, Membership, Principal, Project, Role, Token, User
+from anubis.contracts.service.projects import ProjectSecret
+from anubis.model.access.roles import (
+    Decision,
+    Membership,
+    Principal,
+    Project,
+    Quota,
+    Role,
+    Token,
+    User,
+)
+from anubis.model.access.sign_ins import SignIn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +61,22 @@ class Access(Protocol):
         """A new project. Raises ConflictError if the name is taken."""
         ...
 
-    def put_share(self, project: str, *, weight: float, max_running: int | None) -> Project:
-        """Set the weight of a project, and how many of its runs may be in progress (None: no limit)."""
+    def put_share(self, project: str, *, weight: float) -> Project:
+        """Set the weight of a project."""
+        ...
+
+    def project(self, name: str) -> Project:
+        """One project. Raises NotFoundError."""
+        ...
+
+    def change_permits(
+        self, project: str, *, permit: Sequence[str] = (), forbid: Sequence[str] = ()
+    ) -> Project:
+        """Change what the runs of a project may use. Raises BadInputError with all problems."""
+        ...
+
+    def put_quota(self, project: str, quota: Quota) -> Project:
+        """Set all limits of a project."""
         ...
 
     def members(self, project: str) -> Sequence[Membership]:
@@ -64,6 +89,18 @@ class Access(Protocol):
 
     def end_membership(self, project: str, member: str) -> None:
         """Take the role of a member away."""
+        ...
+
+    def secrets(self, project: str) -> Sequence[ProjectSecret]:
+        """The secrets of a project without their values, by name. Raises NotFoundError."""
+        ...
+
+    def put_secret(self, project: str, name: str, value: str) -> None:
+        """Store a secret of a project, in place of one of the same name."""
+        ...
+
+    def remove_secret(self, project: str, name: str) -> None:
+        """Delete a secret of a project. Raises NotFoundError."""
         ...
 
     def tokens(self) -> Sequence[Token]:
@@ -82,6 +119,14 @@ class Access(Protocol):
 
     def revoke_token(self, prefix: str) -> Token:
         """The token, which is not accepted from now on."""
+        ...
+
+    def sign_ins(self) -> Sequence[SignIn]:
+        """Browsers in which people have signed in, oldest first; also those that ended lately."""
+        ...
+
+    def revoke_sign_in(self, sign_in: str) -> SignIn:
+        """The sign-in with an id, which is not accepted from now on."""
         ...
 
     def decisions(

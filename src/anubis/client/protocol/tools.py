@@ -60,7 +60,21 @@ class Alternations(Protocol):
         ...
 
     def get(self, ref: str) -> "Alternation":
-        """The alternation to which a run belongs. Raises NotFoundError, or BadInputError if it belongs to none."""
+        """The alternation with this family, or to which a run belongs.
+
+        Raises NotFoundError, or BadInputError if the run belongs to none.
+        """
+        ...
+
+    def state(self, ref: str) -> "State":
+        """What the final rounds of an alternation say; ``ref`` as for ``get``. Raises BadInputError as well."""
+        ...
+
+    def extend(self, ref: str, *, after: int) -> "Alternation":
+        """Store the rounds that follow ``after`` rounds, unless they are stored; the alternation with them.
+
+        Raises BadInputError if no rounds follow.
+        """
         ...
 
     def proceed(

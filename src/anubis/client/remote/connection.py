@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -23,6 +23,9 @@ STREAM_S = 20.0
 #: Most runs that are named in one address.
 MOST_NAMED = 200
 _PIECE = 1 << 20
+#: Of what arrived when a connection breaks, at most this much is transferred again, bytes.
+_KEPT = 1 << 16
+_JSON = {"Content-Type": "application/json"}
 #: A connection that the service has closed meanwhile: the request is sent again on a new one.
 _AGAIN = urllib3.Retry(total=2, backoff_factor=0.1, allowed_methods=None, raise_on_status=False)
 #: A request that must not arrive twice is sent again only if there was no connection.
@@ -68,7 +71,7 @@ class ServiceConnection:
         read_s: float = READ_S,
     ) -> Any:
         """The JSON answer to a JSON body. With an idempotency key, a request without an answer is repeated."""
-        headers = {"Content-Type": "application/json", **({"Idempotency-Key": key} if key else {})}
+        headers = {**_JSON, **({"Idempotency-Key": key} if key else {})}
         answer = self._answer(
             method,
             self._address(path),
@@ -79,6 +82,13 @@ class ServiceConnection:
         )
         return self._json(answer)
 
+    def outside(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """The JSON answer at a path without the prefix. The request is not repeated."""
+        headers = {"Content-Type": "application/json"}
+        content = None if body is None else json.dumps(body).encode()
+        answer = self._answer(method, f"{self.url}{path}", body=content, headers=headers, retries=_ONCE)
+        return self._json(answer)
+
     def put(self, path: str, body: Mapping[str, Any]) -> Any:
         """The JSON answer; the request may be repeated."""
         return self.post(path, body, method="PUT")
@@ -87,10 +97,27 @@ class ServiceConnection:
         """The JSON answer."""
         return self._json(self._answer("DELETE", self._address(path), retries=_ONCE))
 
-    def upload(self, method: str, path: str, content: bytes | BinaryIO) -> Any:
-        """The JSON answer to a body of bytes."""
+    def upload(
+        self,
+        method: str,
+        path: str,
+        content: bytes | BinaryIO,
+        params: Params = (),
+        *,
+        encoding: str | None = None,
+        again: bool = False,
+    ) -> Any:
+        """The JSON answer to a body of bytes. ``again``: a request without an answer may be repeated."""
         headers = {"Content-Type": "application/octet-stream"}
-        answer = self._answer(method, self._address(path), body=content, headers=headers, retries=_ONCE)
+        if encoding:
+            headers["Content-Encoding"] = encoding
+        answer = self._answer(
+            method,
+            self._address(path, params),
+            body=content,
+            headers=headers,
+            retries=_AGAIN if again else _ONCE,
+        )
         return self._json(answer)
 
     def content(self, path: str, params: Params = ()) -> tuple[bytes, Mapping[str, str]]:
@@ -98,16 +125,22 @@ class ServiceConnection:
         answer = self._answer("GET", self._address(path, params))
         return answer.data, answer.headers
 
-    def download(self, path: str, out: BinaryIO) -> Mapping[str, str]:
-        """Copy the bytes at a path; the headers of the answer."""
-        answer = self._answer("GET", self._address(path), preload_content=False)
+    def pieces(
+        self, path: str, params: Params = (), *, body: Mapping[str, Any] | None = None
+    ) -> Iterator[bytes]:
+        """The bytes of an answer as they arrive, to GET, or to POST with a body. Raises StoreError for a broken connection."""
+        answer = self._answer(
+            "GET" if body is None else "POST",
+            self._address(path, params),
+            preload_content=False,
+            **({} if body is None else {"body": json.dumps(body).encode(), "headers": _JSON}),
+        )
         try:
-            out.writelines(answer.stream(_PIECE))
+            yield from answer.stream(_KEPT)
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise self._away(error) from error
         finally:
-            answer.release_conn()
-        return answer.headers
+            answer.close()
 
     def follow(
         self, path: str, params: Params, *, last_id: str | None = None

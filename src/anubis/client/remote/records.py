@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from anubis.api.runs import run_from_json
 from anubis.api.search.found import page_from_json, query_to_params
+from anubis.client import resuming
 from anubis.client.protocol import runs as protocol
 from anubis.client.remote import following
 from anubis.client.remote.connection import ServiceConnection
@@ -110,8 +111,10 @@ class Records(protocol.Records):
         return done
 
     def export(self, ref: str, out: BinaryIO) -> Run:
-        headers = self._connection.download(f"runs/{quote(ref, safe='')}/archive", out)
-        return run_from_json(self._connection.get(f"runs/{headers['Run-Id']}"))
+        run = run_from_json(self._connection.get(f"runs/{quote(ref, safe='')}"))
+        # The archive of a run always has the same bytes.
+        resuming.copied(lambda: self._connection.pieces(f"runs/{run.id}/archive"), out)
+        return run
 
     def bring_in(self, file: Path) -> Run:
         with file.open("rb") as stream:

@@ -1,13 +1,24 @@
 """Space in the home folder of a service."""
 
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anubis.api.operations import expired_from_json, garbage_from_json, hold_from_json
+from anubis.client import resuming
 from anubis.client.protocol import tools as protocol
-from anubis.client.remote.connection import ServiceConnection, unavailable
+from anubis.client.remote.connection import ServiceConnection
 from anubis.contracts.garbage import Expired, Garbage, Hold
+from anubis.late import late
+from anubis.model.errors import BadInputError
+from anubis.store import FolderObjects
+
+if TYPE_CHECKING:
+    from anubis.transfer.daily import archive, sending
+else:  # "anubis gc" needs none of them
+    archive = late("anubis.transfer.daily.archive")
+    sending = late("anubis.transfer.daily.sending")
 
 
 class Storage(protocol.Storage):
@@ -33,8 +44,30 @@ class Storage(protocol.Storage):
         released: list[str] = self._connection.post("holds/release", {"runs": list(refs)})["released"]
         return released
 
-    def archive(self, folder: Path, *, today: bool = False) -> Sequence[Mapping[str, Any]]:  # noqa: ARG002  not possible
-        raise unavailable(self._connection, "writing data sets")
+    def archive(self, folder: Path, *, today: bool = False) -> Sequence[Mapping[str, Any]]:
+        with archive.locked(folder) as is_writer:
+            if not is_writer:
+                raise BadInputError(
+                    f"another process writes the archive {folder}", remedy="try again when it has ended"
+                )
+            objects = FolderObjects(folder)
+            known = sending.known_of(objects)
+            body = {
+                "through_seq": known.index.through_seq,
+                "open_days": known.index.open_days,
+                "through": dict(known.through),
+                "today": today,
+            }
+            with tempfile.TemporaryFile(prefix="anubis-") as file:
+
+                def received() -> None:
+                    file.truncate(0)
+                    file.seek(0)
+                    file.writelines(self._connection.pieces("storage/archive", body=body))
+
+                resuming.repeated(received)
+                file.seek(0)
+                return sending.store(file, objects)
 
     def expire(self, *, dry_run: bool = False) -> Sequence[Expired]:
         answer = self._connection.post("storage/expire", {"dry_run": dry_run})

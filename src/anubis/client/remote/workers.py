@@ -10,7 +10,7 @@ from anubis.client.remote.connection import ServiceConnection, unavailable
 
 
 class Workers(protocol.Workers):
-    """``Workers`` (see the protocol): none are needed."""
+    """``Workers`` (see the protocol) over HTTP: none are started here."""
 
     def __init__(self, connection: ServiceConnection) -> None:
         self._connection = connection
@@ -34,12 +34,11 @@ class Workers(protocol.Workers):
         return _now(self._connection.get(f"workers/{quote(name, safe='')}"))
 
     def make_token(self, name: str) -> str:
-        del name
-        raise unavailable(self._connection, "making a token of a worker")
+        made: str = self._connection.post(f"workers/{quote(name, safe='')}/token", {})["token"]
+        return made
 
     def revoke(self, name: str) -> protocol.WorkerNow:
-        del name
-        raise unavailable(self._connection, "revoking the token of a worker")
+        return _now(self._connection.delete(f"workers/{quote(name, safe='')}/token"))
 
 
 def _now(plain: dict[str, Any]) -> protocol.WorkerNow:

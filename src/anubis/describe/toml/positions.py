@@ -8,6 +8,7 @@ import re
 import tomllib
 from bisect import bisect_right
 from contextlib import suppress
+from functools import cached_property
 from typing import NamedTuple
 
 from anubis.describe.paths import Path
@@ -46,16 +47,44 @@ class _Stop(Exception):  # noqa: N818  not an error: the end of what can be read
 
 
 class Scan:
-    """The positions in one text. ``marks`` holds one entry for each table, key and list item."""
+    """The positions in one text, which are found at their first use: a descriptor without findings needs none."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def _positions(self) -> "_Positions":
+        return _Positions(self.text)
+
+    @property
+    def marks(self) -> dict[Path, Mark]:
+        """One entry for each table, key and list item."""
+        return self._positions.marks
+
+    @property
+    def written(self) -> dict[Path, list[tuple[int, int]]]:
+        """Start and end offsets of every occurrence of a key, also as a part of other keys."""
+        return self._positions.written
+
+    @property
+    def duplicate(self) -> tuple[Path, int, int] | None:
+        """The first duplicate key: its path and the offsets of both occurrences."""
+        return self._positions.duplicate
+
+    @property
+    def open_at(self) -> int | None:
+        """Offset of the innermost unclosed bracket or quote, if the scan stopped."""
+        return self._positions.open_at
+
+
+class _Positions:
+    """What ``Scan`` finds."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.marks: dict[Path, Mark] = {}
-        #: Start and end offsets of every occurrence of a key, also as a part of other keys.
         self.written: dict[Path, list[tuple[int, int]]] = {}
-        #: The first duplicate key: its path and the offsets of both occurrences.
         self.duplicate: tuple[Path, int, int] | None = None
-        #: Offset of the innermost unclosed bracket or quote, if the scan stopped.
         self.open_at: int | None = None
         self._at = 0
         self._defined: set[Path] = set()

@@ -13,6 +13,13 @@ DEFAULT_PROJECT = "default"
 EVERY_PROJECT = "*"
 #: First character of a member that is a group.
 GROUP_MARK = "@"
+#: Permissions of projects without, and with, a pattern.
+FLAGS = ("privileged", "network", "unsandboxed", "host-files", "secrets")
+PATTERNED = ("engine", "image")
+#: All permissions: those of the project ``default``, and of projects from before there were any.
+EVERYTHING = (*FLAGS, "engine:*", "image:*")
+#: The permissions of a new project: benchmarks that are separated from their machine.
+OF_NEW_PROJECTS = ("engine:container", "engine:joined", "engine:process", "image:*")
 
 
 class Permission(StrEnum):
@@ -54,6 +61,22 @@ class User:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Quota:
+    """The limits of a project. None: no limit."""
+
+    #: Runs that are in progress at the same time.
+    running: int | None = None
+    #: Runs that wait for their start.
+    waiting: int | None = None
+    #: Runs that are submitted on one day, UTC.
+    per_day: int | None = None
+    #: Bytes of the records of its final runs. Above it nothing is submitted.
+    record_bytes: int | None = None
+    #: The largest ``limits.run_timeout_s``, which every descriptor then needs; seconds.
+    run_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
     """Runs, sweeps and schedules that the same members see, with separate histories."""
 
@@ -62,8 +85,9 @@ class Project:
     created_s: float
     #: Its share of the runs that start, in proportion to the weights of the projects with queued runs.
     weight: float = 1.0
-    #: Most runs that are in progress at the same time; None: no limit.
-    max_running: int | None = None
+    #: What its runs may use; see ``permits``.
+    permits: tuple[str, ...] = EVERYTHING
+    quota: Quota = field(default_factory=Quota)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

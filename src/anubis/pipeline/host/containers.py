@@ -33,6 +33,8 @@ _LABEL = "anubis.home"
 _AGAIN_S = 5.0
 #: Network of this machine: containers cannot have it from one another with every version of Docker.
 HOST = "host"
+#: Network of containers that reach nothing outside.
+_NO_NETWORK = "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,19 +62,22 @@ class Containers:
         #: Whether what killed processes left behind is, or was, removed; guarded by the lock.
         self._reaped = False
 
-    def start(self, placement: Placement, starts: Sequence[Start]) -> None:
+    def start(self, placement: Placement, starts: Sequence[Start], *, has_network: bool = True) -> None:
         """Start the replicas of a run, the measured one first: the others share its network.
+
+        Without ``has_network`` they reach only one another.
 
         Returns when all agents have appeared, which then hold the locks.
         """
         records = [prepare(each.replica) for each in starts]
         agent_record.take_ballast(records[0])
         names = [container_of(placement, record) for record in records]
+        network = self._network if has_network else _NO_NETWORK
         try:
             for name, record, start in zip(names, records, starts, strict=True):
                 check_claim(str(records[0]))  # it may have been revoked while this process was stopped
                 is_first = record == records[0]
-                joined = self._network if is_first or self._network == HOST else f"container:{names[0]}"
+                joined = network if is_first or network == HOST else f"container:{names[0]}"
                 has_appeared = self._start(name, record, start, joined)
                 if not has_appeared and not is_first:
                     container_state.keep_output(self._tool, name, record)

@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 
+from anubis.contracts.engine import Engine
 from anubis.contracts.environments import SubmittedEnvironment
+from anubis.contracts.service.projects import Permission
 from anubis.contracts.world import World
-from anubis.model.errors import NoCapacityError, NotFoundError, NotReadyError, RevokedError
+from anubis.model.cause import Cause
+from anubis.model.errors import NoCapacityError, NotFoundError, NotReadyError, RevokedError, StageError
 from anubis.model.launch import Launch
 from anubis.model.run import Event, Run, Step, phase_of
 from anubis.model.status import Phase, Status
@@ -13,6 +16,7 @@ from anubis.pipeline.limits.phase_limits import overdue
 from anubis.pipeline.run_data import RunData, data_of
 from anubis.pipeline.run_environment import environment_of
 from anubis.submission.bundle import bundle_of
+from anubis.submission.permission import not_permitted
 
 
 def place(run: Run, world: World, waited_s: float) -> Step:
@@ -25,11 +29,15 @@ def place(run: Run, world: World, waited_s: float) -> Step:
     data = data_of(run, world)
     if data is None:
         return Step(status=Status.FETCH)
+    permission = world.projects.permission(run.project)
+    if engine.placed(run) is None:  # else it was permitted when it started
+        check_permitted(run, engine, permission)
     environment, about = environment_of(run, world)
     try:
         launch = _launch(run, world, environment, data)
         if engine.capabilities.queue:
             launch = replace(launch, at_once=_at_once(run, world))
+        launch = replace(launch, permits=permission.project.permits)
         placement = engine.place(run, launch)
     except RevokedError as error:
         return _again(run, world, error.message)
@@ -45,6 +53,16 @@ def place(run: Run, world: World, waited_s: float) -> Step:
         message=f"{message}, {about}" if about else message,
     )
     return Step(status=Status.WATCH, placement=placement, events=(event,))
+
+
+def check_permitted(run: Run, engine: Engine, permission: Permission) -> None:
+    """Raise StageError if the project does not permit the run any more."""
+    if problems := list(not_permitted(run.descriptor, engine, permission)):
+        raise StageError(
+            "; ".join(problem.message for problem in problems),
+            cause=Cause.NOT_PERMITTED,
+            remedy="; ".join(dict.fromkeys(problem.remedy for problem in problems)),
+        )
 
 
 def _launch(run: Run, world: World, environment: SubmittedEnvironment, data: RunData) -> Launch:

@@ -1,12 +1,15 @@
 """Decisions about rights: an append-only list."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
+from typing import TypeVar
 
 from anubis.model.access.roles import Decision
+from anubis.store.access.members import described
 from anubis.store.sql.database import Database, Session
 from anubis.store.text import clean
 
+T = TypeVar("T")
 #: How long decisions are kept, seconds.
 KEPT_S = 400 * 86_400.0
 _LONGEST = 500
@@ -18,6 +21,18 @@ _NAMES = [spec.name for spec in fields(Decision)]
 def write_decisions(session: Session, decisions: Sequence[Decision]) -> None:
     """Add rows."""
     session.write_all("add_decision", [_values(decision) for decision in decisions])
+
+
+def change(database: Database, by: Decision, action: str, target: str, work: Callable[[Session], T]) -> T:
+    """Do something in a transaction, which also stores that it was done. ``by`` has the actor and the time."""
+    done = described(by, action, target)
+
+    def changed(session: Session) -> T:
+        result = work(session)
+        write_decisions(session, [done])
+        return result
+
+    return database.transact(changed)
 
 
 class StoredDecisions:

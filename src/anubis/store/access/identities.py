@@ -7,6 +7,7 @@ from typing import TypeVar
 from anubis.model.access.roles import (
     EVERY_PROJECT,
     GROUP_MARK,
+    OF_NEW_PROJECTS,
     Decision,
     Membership,
     Project,
@@ -17,8 +18,12 @@ from anubis.model.access.roles import (
 )
 from anubis.model.access.tokens import new_token
 from anubis.model.errors import BadInputError, ConflictError, NotFoundError
-from anubis.store.access.decisions import StoredDecisions, write_decisions
+from anubis.store.access.decisions import StoredDecisions, change
+from anubis.store.access.members import held_roles, project_name, role_of
+from anubis.store.access.projects import project_of
+from anubis.store.access.sign_ins import StoredSignIns
 from anubis.store.sql.database import Database, Row, Session
+from anubis.store.text import json_text
 
 T = TypeVar("T")
 #: The number of all projects.
@@ -47,6 +52,7 @@ class StoredIdentities:
     def __init__(self, database: Database) -> None:
         self._database = database
         self.decisions = StoredDecisions(database)
+        self.sign_ins = StoredSignIns(database)
 
     def any_users(self) -> bool:
         """Whether there are users, so that a service asks for a login."""
@@ -111,41 +117,38 @@ class StoredIdentities:
 
     def projects(self) -> list[Project]:
         """All projects, oldest first."""
-        return [
-            Project(name=row.name, created_s=row.created_s, weight=row.weight, max_running=row.max_running)
-            for row in self._database.rows("projects")
-        ]
+        return list(map(project_of, self._database.rows("projects")))
 
     def create_project(self, name: str, *, by: Decision) -> Project:
-        """A new project. Raises ConflictError if the name is taken."""
+        """A new project without permissions beyond the usual ones. Raises ConflictError if the name is taken."""
         checked_name("project", name)
+        permits = json_text(OF_NEW_PROJECTS)
 
         def create(session: Session) -> None:
-            if not session.rows("add_project", name=name, created_s=by.time_s):
+            if not session.rows("add_project", name=name, created_s=by.time_s, permits=permits):
                 raise ConflictError(f"there is a project {name!r} already", remedy="choose another name")
 
         self._change(by, "create project", name, create)
-        return Project(name=name, created_s=by.time_s)
+        return Project(name=name, created_s=by.time_s, permits=OF_NEW_PROJECTS)
 
-    def put_share(self, name: str, *, weight: float, max_running: int | None, by: Decision) -> Project:
-        """The project with another share. Raises NotFoundError, and BadInputError for another weight than 0.01 to 100."""
+    def put_share(self, name: str, *, weight: float, by: Decision) -> Project:
+        """The project with another weight. Raises NotFoundError, and BadInputError for another weight than 0.01 to 100."""
         if not LEAST_WEIGHT <= weight <= MOST_WEIGHT:
             raise BadInputError(
                 f"the weight {weight:g} is not possible", remedy=f"use {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}"
             )
 
         def put(session: Session) -> None:
-            if not session.rows("put_share", name=name, weight=weight, max_running=max_running):
+            if not session.rows("put_share", name=name, weight=weight):
                 raise _unknown("project", name)
 
-        about = "no limit" if max_running is None else f"at most {max_running} running"
-        self._change(by, f"set weight {weight:g}, {about}", name, put)
+        self._change(by, f"set weight {weight:g}", name, put)
         return next(each for each in self.projects() if each.name == name)
 
     def memberships(self) -> list[Membership]:
         """All memberships, by project."""
         return [
-            Membership(project=_project(row), member=row.member, role=_role(row.role))
+            Membership(project=project_name(row), member=row.member, role=role_of(row.role))
             for row in self._database.rows("memberships")
         ]
 
@@ -241,36 +244,11 @@ class StoredIdentities:
             return any(_known(session, row).roles.get(EVERY_PROJECT) is Role.ADMIN for row in rows)
 
     def _change(self, by: Decision, action: str, target: str, work: Callable[[Session], T]) -> T:
-        done = _described(by, action, target)
-
-        def change(session: Session) -> T:
-            result = work(session)
-            write_decisions(session, [done])
-            return result
-
-        return self._database.transact(change)
-
-
-def _described(by: Decision, action: str, target: str) -> Decision:
-    return Decision(
-        time_s=by.time_s,
-        last_s=by.time_s,
-        actor=by.actor,
-        token=by.token,
-        address=by.address,
-        action=action,
-        target=target,
-        allowed=True,
-    )
+        return change(self._database, by, action, target, work)
 
 
 def _known(session: Session, row: Row) -> Known:
-    roles: dict[str, Role] = {}
-    for each in session.rows("roles_of_user", name=row.user_name, user=row.user_no):
-        before = roles.get(_project(each))
-        if before is None or before.rank < each.role:
-            roles[_project(each)] = _role(each.role)
-    return Known(_token(row), bytes(row.digest), row.disabled_s is None, roles)
+    return Known(_token(row), bytes(row.digest), row.disabled_s is None, held_roles(session, row))
 
 
 def _number(session: Session, project: str) -> int:
@@ -286,14 +264,6 @@ def _unknown(kind: str, name: str) -> NotFoundError:
     return NotFoundError(f"there is no {kind} {name!r}", remedy=f"anubis {kind} list shows them")
 
 
-def _role(rank: int) -> Role:
-    return tuple(Role)[rank - 1]
-
-
-def _project(row: Row) -> str:
-    return EVERY_PROJECT if row.project_name is None else str(row.project_name)
-
-
 def _user(row: Row, groups: Mapping[int, Sequence[str]]) -> User:
     found = tuple(groups.get(row.no, ()))
     return User(name=row.name, created_s=row.created_s, disabled_s=row.disabled_s, groups=found)
@@ -303,8 +273,8 @@ def _token(row: Row) -> Token:
     return Token(
         prefix=row.prefix,
         user=row.user_name,
-        project=_project(row),
-        role=_role(row.role),
+        project=project_name(row),
+        role=role_of(row.role),
         about=row.about,
         created_s=row.created_s,
         expires_s=row.expires_s,

@@ -62,6 +62,7 @@ CAUSE_CODES = {
     Cause.MAX_COST: 53,
     Cause.BUDGET: 54,
     Cause.NEED: 55,
+    Cause.NOT_PERMITTED: 56,
     Cause.SERVER_NOT_READY: 60,
     Cause.SERVER_ENDED: 61,
     Cause.SERVER_UNHEALTHY: 62,

@@ -171,8 +171,11 @@ class Database:
         if self.driver.notify:
             self._again(lambda session: session.notify(news), durable=False)
 
-    def transact(self, work: Callable[[Session], T]) -> T:
-        """Run ``work`` in one transaction, which is rolled back if it raises. It may be called again after a conflict."""
+    def transact(self, work: Callable[[Session], T], *, durable: bool = True) -> T:
+        """Run ``work`` in one transaction, which is rolled back if it raises. It may be called again after a conflict.
+
+        ``durable``: whether a power failure must not lose it once it is committed.
+        """
 
         def whole(session: Session) -> T:
             session.connection.execute(self.driver.begin)
@@ -184,7 +187,7 @@ class Database:
                 raise
             return result
 
-        return self._again(whole, durable=True)
+        return self._again(whole, durable=durable)
 
     @contextlib.contextmanager
     def session(self) -> Iterator[Session]:

@@ -55,6 +55,8 @@ class Driver:
     damaged: Callable[[str], AnubisError]
     #: The same database for reading only, while it cannot be written; None: not possible.
     read_only: Callable[[], "Driver"] | None = None
+    #: Whether several transactions can write at the same time.
+    many_writers: bool = False
     #: Create the reserve of space on the disk of the database, and give it up on a full disk; whether there was one.
     keep_room: Callable[[], None] = lambda: None
     make_room: Callable[[], bool] = lambda: False
@@ -145,6 +147,7 @@ def _postgresql(url: str) -> Driver:
         dialect="postgresql+psycopg",
         place=place,
         connect=connect,
+        many_writers=True,
         durable=("SET synchronous_commit = off", "SET synchronous_commit = on"),
         begin="BEGIN",
         prepare=(),

@@ -142,8 +142,20 @@ runs = Table(
     Column("turn", Double),  # see claims; NULL: it was never leased to start, or the lease was released
     Column("needs", Text),  # ids, JSON; NULL: none
     Column("indexed", SmallInteger),  # 1: its output is in log_chunks; NULL: not yet
+    Column(
+        "record_bytes", BigInteger
+    ),  # of its record when it ended; NULL: it has not ended, or the record is deleted
     Index("runs_created", "created_s"),
     Index("runs_project", "project", "created_s"),
+)
+_recorded = text("record_bytes IS NOT NULL")
+#: The bytes of the records of a project, from the index alone.
+Index(
+    "runs_bytes",
+    runs.c.project,
+    runs.c.record_bytes,
+    sqlite_where=_recorded,
+    postgresql_where=_recorded,
 )
 _measured = text("series IS NOT NULL")
 #: The newest runs of a series, from the index alone.

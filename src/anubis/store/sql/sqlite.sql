@@ -84,12 +84,34 @@ CREATE TABLE metrics (
 	UNIQUE (name, units)
 );
 
+CREATE TABLE project_days (
+	project INTEGER NOT NULL, 
+	day INTEGER NOT NULL, 
+	submitted INTEGER NOT NULL, 
+	CONSTRAINT project_days_pk PRIMARY KEY (project, day)
+);
+
+CREATE TABLE project_secrets (
+	project INTEGER NOT NULL, 
+	name TEXT NOT NULL, 
+	sealed BLOB NOT NULL, 
+	"key" VARCHAR(16) NOT NULL, 
+	changed_s DOUBLE NOT NULL, 
+	actor TEXT NOT NULL, 
+	CONSTRAINT project_secrets_pk PRIMARY KEY (project, name)
+);
+
 CREATE TABLE projects (
 	no INTEGER NOT NULL, 
 	name TEXT NOT NULL, 
 	created_s DOUBLE NOT NULL, 
 	weight DOUBLE DEFAULT '1' NOT NULL, 
 	max_running INTEGER, 
+	permits TEXT, 
+	max_waiting INTEGER, 
+	max_per_day INTEGER, 
+	max_record_bytes BIGINT, 
+	max_run_s DOUBLE, 
 	PRIMARY KEY (no), 
 	UNIQUE (name)
 );
@@ -141,6 +163,7 @@ CREATE TABLE runs (
 	turn DOUBLE, 
 	needs TEXT, 
 	"indexed" SMALLINT, 
+	record_bytes BIGINT, 
 	PRIMARY KEY (no), 
 	UNIQUE (id)
 );
@@ -177,6 +200,27 @@ CREATE TABLE sessions (
 	PRIMARY KEY (no)
 );
 
+CREATE TABLE sign_in_steps (
+	digest BLOB NOT NULL, 
+	body TEXT NOT NULL, 
+	expires_s DOUBLE NOT NULL, 
+	PRIMARY KEY (digest)
+);
+
+CREATE TABLE sign_ins (
+	id VARCHAR(12) NOT NULL, 
+	digest BLOB NOT NULL, 
+	user INTEGER NOT NULL, 
+	token VARCHAR(12), 
+	issuer TEXT NOT NULL, 
+	about TEXT NOT NULL, 
+	created_s DOUBLE NOT NULL, 
+	expires_s DOUBLE NOT NULL, 
+	revoked_s DOUBLE, 
+	used_s DOUBLE, 
+	PRIMARY KEY (id)
+);
+
 CREATE TABLE sinks (
 	no INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
 	id VARCHAR(36) NOT NULL, 
@@ -194,6 +238,13 @@ CREATE TABLE sinks (
 	holder TEXT, 
 	until_s DOUBLE, 
 	UNIQUE (id)
+);
+
+CREATE TABLE subjects (
+	issuer TEXT NOT NULL, 
+	subject TEXT NOT NULL, 
+	user INTEGER NOT NULL, 
+	CONSTRAINT subjects_pk PRIMARY KEY (issuer, subject)
 );
 
 CREATE TABLE submissions (
@@ -398,6 +449,8 @@ CREATE INDEX decisions_time ON decisions (time_s);
 
 CREATE INDEX descriptors_name ON descriptors (name);
 
+CREATE INDEX runs_bytes ON runs (project, record_bytes) WHERE record_bytes IS NOT NULL;
+
 CREATE INDEX runs_created ON runs (created_s);
 
 CREATE INDEX runs_family ON runs (family) WHERE family IS NOT NULL;
@@ -419,6 +472,10 @@ CREATE INDEX runs_waiting ON runs (no) WHERE phase = 'needs';
 CREATE INDEX schedules_ready ON schedules (ready_s) WHERE ready_s IS NOT NULL;
 
 CREATE INDEX sessions_machine ON sessions (machine, start_s);
+
+CREATE INDEX sign_in_steps_expire ON sign_in_steps (expires_s);
+
+CREATE UNIQUE INDEX subjects_user ON subjects (issuer, user);
 
 CREATE INDEX submissions_created ON submissions (created_s);
 
@@ -525,18 +582,18 @@ lanes AS
 FROM turns) - 1 / (projects.weight + 0.0)) THEN turns.own ELSE (SELECT coalesce(max(turns.own), 0) AS coalesce_1 
 FROM turns) - 1 / (projects.weight + 0.0) END AS turn, CASE WHEN (projects.max_running IS NULL) THEN NULL ELSE projects.max_running - (SELECT count(*) AS count_1 
 FROM runs AS leased 
-WHERE leased.project = projects.no AND leased.status < 100 AND (leased.status >= 3 OR leased.holder IS NOT NULL AND NOT (leased.ready_s <= :now_s OR leased.ready_s > :latest_lease_s))) END AS room 
+WHERE leased.project = projects.no AND leased.status < 100 AND (leased.status >= 3 OR leased.holder IS NOT NULL)) END AS room 
 FROM projects JOIN turns ON turns.no = projects.no), 
 candidates AS 
-(SELECT runs.no AS no, CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END AS queued, sum(CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END) OVER (PARTITION BY runs.project ORDER BY runs.priority DESC, runs.due_s, runs.no ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS place, lanes.room AS room, lanes.turn + sum(CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END) OVER (PARTITION BY runs.project ORDER BY runs.priority DESC, runs.due_s, runs.no ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) / (lanes.weight + 0.0) AS turn 
+(SELECT runs.no AS no, CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END AS queued, CASE WHEN (runs.status < 3 AND runs.holder IS NULL) THEN 1 ELSE 0 END AS new, sum(CASE WHEN (runs.status < 3 AND runs.holder IS NULL) THEN 1 ELSE 0 END) OVER (PARTITION BY runs.project ORDER BY runs.priority DESC, runs.due_s, runs.no ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS place, lanes.room AS room, lanes.turn + sum(CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END) OVER (PARTITION BY runs.project ORDER BY runs.priority DESC, runs.due_s, runs.no ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) / (lanes.weight + 0.0) AS turn 
 FROM lanes JOIN runs ON runs.no IN (SELECT waiting.no 
 FROM runs AS waiting 
-WHERE waiting.project = lanes.project AND waiting.status < 100 AND (waiting.ready_s <= :now_s OR waiting.ready_s > :latest_lease_s) AND (waiting.due_s <= :now_s OR waiting.due_s > :latest_s) ORDER BY waiting.priority DESC, waiting.ready_s, waiting.no
+WHERE waiting.project = lanes.project AND waiting.status < 100 AND (waiting.ready_s <= :now_s OR waiting.ready_s > :latest_lease_s) AND (waiting.due_s <= :now_s OR waiting.due_s > :latest_s) AND (lanes.room IS NULL OR lanes.room > 0 OR waiting.status >= 3 OR waiting.holder IS NOT NULL) ORDER BY waiting.priority DESC, waiting.ready_s, waiting.no
  LIMIT :most OFFSET 0)), 
 ready AS 
 (SELECT runs.no AS no, candidates.queued AS queued, candidates.turn AS turn 
 FROM candidates JOIN runs ON runs.no = candidates.no 
-WHERE runs.status < 100 AND (runs.ready_s <= :now_s OR runs.ready_s > :latest_lease_s) AND (runs.due_s <= :now_s OR runs.due_s > :latest_s) AND (candidates.queued = 0 OR candidates.room IS NULL OR candidates.place <= candidates.room) ORDER BY candidates.queued, candidates.turn, runs.priority DESC, runs.ready_s, runs.no
+WHERE runs.status < 100 AND (runs.ready_s <= :now_s OR runs.ready_s > :latest_lease_s) AND (runs.due_s <= :now_s OR runs.due_s > :latest_s) AND (candidates.new = 0 OR candidates.room IS NULL OR candidates.place <= candidates.room) ORDER BY candidates.queued, candidates.turn, runs.priority DESC, runs.ready_s, runs.no
  LIMIT :most OFFSET 0)
  UPDATE runs SET holder=:owner, ready_s=:until_s, turn=CASE WHEN (ready.queued = 1) THEN ready.turn ELSE runs.turn END FROM ready WHERE runs.no = ready.no RETURNING no
 
@@ -551,18 +608,18 @@ lanes AS
 FROM turns) - 1 / (projects.weight + 0.0)) THEN turns.own ELSE (SELECT coalesce(max(turns.own), 0) AS coalesce_1 
 FROM turns) - 1 / (projects.weight + 0.0) END AS turn, CASE WHEN (projects.max_running IS NULL) THEN NULL ELSE projects.max_running - (SELECT count(*) AS count_1 
 FROM runs AS leased 
-WHERE leased.project = projects.no AND leased.status < 100 AND (leased.status >= 3 OR leased.holder IS NOT NULL AND NOT (leased.ready_s <= :now_s OR leased.ready_s > :latest_lease_s))) END AS room 
+WHERE leased.project = projects.no AND leased.status < 100 AND (leased.status >= 3 OR leased.holder IS NOT NULL)) END AS room 
 FROM projects JOIN turns ON turns.no = projects.no), 
 candidates AS 
-(SELECT runs.no AS no, CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END AS queued, sum(CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END) OVER (PARTITION BY runs.project ORDER BY runs.priority DESC, runs.due_s, runs.no ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS place, lanes.room AS room, lanes.turn + sum(CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END) OVER (PARTITION BY runs.project ORDER BY runs.priority DESC, runs.due_s, runs.no ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) / (lanes.weight + 0.0) AS turn 
+(SELECT runs.no AS no, CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END AS queued, CASE WHEN (runs.status < 3 AND runs.holder IS NULL) THEN 1 ELSE 0 END AS new, sum(CASE WHEN (runs.status < 3 AND runs.holder IS NULL) THEN 1 ELSE 0 END) OVER (PARTITION BY runs.project ORDER BY runs.priority DESC, runs.due_s, runs.no ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS place, lanes.room AS room, lanes.turn + sum(CASE WHEN (runs.status < 3) THEN 1 ELSE 0 END) OVER (PARTITION BY runs.project ORDER BY runs.priority DESC, runs.due_s, runs.no ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) / (lanes.weight + 0.0) AS turn 
 FROM lanes JOIN runs ON runs.no IN (SELECT waiting.no 
 FROM runs AS waiting 
-WHERE waiting.project = lanes.project AND waiting.status < 100 AND (waiting.ready_s <= :now_s OR waiting.ready_s > :latest_lease_s) AND (waiting.due_s <= :now_s OR waiting.due_s > :latest_s) AND NOT (waiting.engine IN ({engines})) ORDER BY waiting.priority DESC, waiting.ready_s, waiting.no
+WHERE waiting.project = lanes.project AND waiting.status < 100 AND (waiting.ready_s <= :now_s OR waiting.ready_s > :latest_lease_s) AND (waiting.due_s <= :now_s OR waiting.due_s > :latest_s) AND NOT (waiting.engine IN ({engines})) AND (lanes.room IS NULL OR lanes.room > 0 OR waiting.status >= 3 OR waiting.holder IS NOT NULL) ORDER BY waiting.priority DESC, waiting.ready_s, waiting.no
  LIMIT :most OFFSET 0)), 
 ready AS 
 (SELECT runs.no AS no, candidates.queued AS queued, candidates.turn AS turn 
 FROM candidates JOIN runs ON runs.no = candidates.no 
-WHERE runs.status < 100 AND (runs.ready_s <= :now_s OR runs.ready_s > :latest_lease_s) AND (runs.due_s <= :now_s OR runs.due_s > :latest_s) AND (candidates.queued = 0 OR candidates.room IS NULL OR candidates.place <= candidates.room) ORDER BY candidates.queued, candidates.turn, runs.priority DESC, runs.ready_s, runs.no
+WHERE runs.status < 100 AND (runs.ready_s <= :now_s OR runs.ready_s > :latest_lease_s) AND (runs.due_s <= :now_s OR runs.due_s > :latest_s) AND (candidates.new = 0 OR candidates.room IS NULL OR candidates.place <= candidates.room) ORDER BY candidates.queued, candidates.turn, runs.priority DESC, runs.ready_s, runs.no
  LIMIT :most OFFSET 0)
  UPDATE runs SET holder=:owner, ready_s=:until_s, turn=CASE WHEN (ready.queued = 1) THEN ready.turn ELSE runs.turn END FROM ready WHERE runs.no = ready.no RETURNING no
 
@@ -594,7 +651,7 @@ WHERE runs.status < 100 AND runs.holder = :owner AND runs.cancel = 1
 UPDATE runs SET status=:status, cause=:cause, attempt=:attempt, due_s=:due_s, placed_s=:placed_s, ended_s=:ended_s, reason=:reason, placement=:placement, phase=:phase, phase_s=:phase_s, cost=:cost, currency=:currency WHERE runs.id = :run_id AND runs.status < 100 AND runs.holder = :owner RETURNING no, cancel
 
 -- name: apply_final
-UPDATE runs SET status=:status, cause=:cause, attempt=:attempt, due_s=:due_s, placed_s=:placed_s, ended_s=:ended_s, reason=:reason, placement=:placement, holder=NULL, ready_s=NULL, phase=:phase, phase_s=:phase_s, cost=:cost, currency=:currency WHERE runs.id = :run_id AND runs.status < 100 AND runs.holder = :owner RETURNING no, cancel
+UPDATE runs SET status=:status, cause=:cause, attempt=:attempt, due_s=:due_s, placed_s=:placed_s, ended_s=:ended_s, reason=:reason, placement=:placement, holder=NULL, ready_s=NULL, phase=:phase, phase_s=:phase_s, cost=:cost, currency=:currency, record_bytes=:record_bytes WHERE runs.id = :run_id AND runs.status < 100 AND runs.holder = :owner RETURNING no, cancel
 
 -- name: request_cancel
 UPDATE runs SET cancel=1, due_s=runs.created_s, ready_s=CASE WHEN (runs.holder IS NULL) THEN runs.created_s ELSE runs.ready_s END WHERE runs.status < 100 AND runs.cancel = 0 AND runs.id IN ({ids}) RETURNING id
@@ -886,6 +943,81 @@ UPDATE deliveries SET address=:address, due_s=:due_s, status=:status, attempts=:
 -- name: replaced_delivery
 UPDATE deliveries SET due_s=deliveries.created_s, holder=NULL, until_s=NULL WHERE deliveries.status = 0 AND deliveries.holder = :owner AND deliveries.no = :no RETURNING run
 
+-- name: project
+SELECT projects.no, projects.name, projects.created_s, projects.weight, projects.max_running, projects.permits, projects.max_waiting, projects.max_per_day, projects.max_record_bytes, projects.max_run_s 
+FROM projects 
+WHERE projects.name = :name
+
+-- name: lock_projects
+UPDATE projects SET weight=projects.weight
+
+-- name: put_permits
+UPDATE projects SET permits=:permits WHERE projects.name = :name
+
+-- name: put_quota
+UPDATE projects SET max_running=:max_running, max_waiting=:max_waiting, max_per_day=:max_per_day, max_record_bytes=:max_record_bytes, max_run_s=:max_run_s WHERE projects.name = :name
+
+-- name: limited_projects
+SELECT projects.no 
+FROM projects 
+WHERE projects.max_running IS NOT NULL
+ LIMIT 1 OFFSET 0
+
+-- name: lock_limits
+SELECT projects.no 
+FROM projects 
+WHERE projects.max_running IS NOT NULL ORDER BY projects.no
+
+-- name: quotas
+SELECT projects.no, projects.name, projects.max_waiting, projects.max_per_day, projects.max_record_bytes 
+FROM projects 
+WHERE projects.no IN ({numbers}) AND (projects.max_waiting IS NOT NULL OR projects.max_per_day IS NOT NULL OR projects.max_record_bytes IS NOT NULL)
+
+-- name: waiting_runs
+SELECT count(*) AS runs 
+FROM runs 
+WHERE runs.project = :project AND runs.status < 3
+
+-- name: recorded_bytes
+SELECT coalesce(sum(runs.record_bytes), 0) AS size_bytes 
+FROM runs 
+WHERE runs.project = :project AND runs.record_bytes IS NOT NULL
+
+-- name: forget_project_days
+DELETE FROM project_days WHERE project_days.project = :project AND project_days.day < :before
+
+-- name: count_submitted
+INSERT INTO project_days (project, day, submitted) VALUES (:project, :day, :new) ON CONFLICT (project, day) DO UPDATE SET submitted = (project_days.submitted + excluded.submitted) RETURNING submitted
+
+-- name: forget_record_bytes
+UPDATE runs SET record_bytes=NULL WHERE runs.no IN ({numbers})
+
+-- name: put_project_secret
+INSERT INTO project_secrets (project, name, sealed, "key", changed_s, actor) VALUES (:project, :name, :sealed, :key, :changed_s, :actor) ON CONFLICT (project, name) DO UPDATE SET sealed = excluded.sealed, "key" = excluded."key", changed_s = excluded.changed_s, actor = excluded.actor
+
+-- name: project_secret_names
+SELECT project_secrets.name, project_secrets.changed_s, project_secrets.actor 
+FROM project_secrets 
+WHERE project_secrets.project = (SELECT projects.no 
+FROM projects 
+WHERE projects.name = :project) ORDER BY project_secrets.name
+
+-- name: project_secret
+SELECT project_secrets.sealed, project_secrets."key" 
+FROM project_secrets 
+WHERE project_secrets.project = (SELECT projects.no 
+FROM projects 
+WHERE projects.name = :project) AND project_secrets.name = :name
+
+-- name: secret_keys
+SELECT DISTINCT project_secrets."key" 
+FROM project_secrets ORDER BY project_secrets."key"
+
+-- name: remove_project_secret
+DELETE FROM project_secrets WHERE project_secrets.project = (SELECT projects.no 
+FROM projects 
+WHERE projects.name = :project) AND project_secrets.name = :name RETURNING name
+
 -- name: add_schedule
 INSERT INTO schedules (id, name, body, text, ready_s, queued, version) VALUES (:id, :name, :body, :text, :ready_s, :queued, 1) ON CONFLICT DO NOTHING RETURNING no
 
@@ -1160,7 +1292,7 @@ DELETE FROM trigger_deliveries WHERE trigger_deliveries."trigger" = :trigger AND
 INSERT INTO projects (name, created_s) VALUES ('default', 0)
 
 -- name: add_project
-INSERT INTO projects (name, created_s) VALUES (:name, :created_s) ON CONFLICT DO NOTHING RETURNING no
+INSERT INTO projects (name, created_s, permits) VALUES (:name, :created_s, :permits) ON CONFLICT DO NOTHING RETURNING no
 
 -- name: find_projects
 SELECT projects.no, projects.name 
@@ -1168,10 +1300,10 @@ FROM projects
 WHERE projects.name IN ({names})
 
 -- name: put_share
-UPDATE projects SET weight=:weight, max_running=:max_running WHERE projects.name = :name RETURNING no
+UPDATE projects SET weight=:weight WHERE projects.name = :name RETURNING no
 
 -- name: projects
-SELECT projects.no, projects.name, projects.created_s, projects.weight, projects.max_running 
+SELECT projects.no, projects.name, projects.created_s, projects.weight, projects.max_running, projects.permits, projects.max_waiting, projects.max_per_day, projects.max_record_bytes, projects.max_run_s 
 FROM projects ORDER BY projects.no
 
 -- name: add_user
@@ -1255,6 +1387,44 @@ WHERE decisions.no < :before_no AND decisions.last_s >= :since_s AND decisions.a
 
 -- name: forget_decisions
 DELETE FROM decisions WHERE decisions.last_s < :before_s
+
+-- name: add_sign_in
+INSERT INTO sign_ins (id, digest, user, token, issuer, about, created_s, expires_s) VALUES (:id, :digest, :user, :token, :issuer, :about, :created_s, :expires_s)
+
+-- name: sign_in
+SELECT sign_ins.id, sign_ins.digest, sign_ins.token, sign_ins.issuer, sign_ins.about, sign_ins.created_s, sign_ins.expires_s, sign_ins.revoked_s, sign_ins.used_s, users.name AS user_name, users.no AS user_no, users.disabled_s 
+FROM sign_ins JOIN users ON users.no = sign_ins.user 
+WHERE sign_ins.id = :id
+
+-- name: sign_ins
+SELECT sign_ins.id, sign_ins.digest, sign_ins.token, sign_ins.issuer, sign_ins.about, sign_ins.created_s, sign_ins.expires_s, sign_ins.revoked_s, sign_ins.used_s, users.name AS user_name, users.no AS user_no, users.disabled_s 
+FROM sign_ins JOIN users ON users.no = sign_ins.user ORDER BY sign_ins.created_s, sign_ins.id
+
+-- name: revoke_sign_in
+UPDATE sign_ins SET revoked_s=:now_s WHERE sign_ins.id = :id AND sign_ins.revoked_s IS NULL RETURNING id
+
+-- name: use_sign_in
+UPDATE sign_ins SET used_s=:now_s WHERE sign_ins.id = :id
+
+-- name: forget_sign_ins
+DELETE FROM sign_ins WHERE sign_ins.expires_s < :before_s OR sign_ins.revoked_s < :before_s
+
+-- name: add_step
+INSERT INTO sign_in_steps (digest, body, expires_s) VALUES (:digest, :body, :expires_s)
+
+-- name: take_step
+DELETE FROM sign_in_steps WHERE sign_in_steps.digest = :digest RETURNING body, expires_s
+
+-- name: forget_steps
+DELETE FROM sign_in_steps WHERE sign_in_steps.expires_s <= :now_s
+
+-- name: subject
+SELECT users.no, users.name, users.disabled_s 
+FROM subjects JOIN users ON users.no = subjects.user 
+WHERE subjects.issuer = :issuer AND subjects.subject = :subject
+
+-- name: add_subject
+INSERT INTO subjects (issuer, subject, user) VALUES (:issuer, :subject, :user) ON CONFLICT DO NOTHING RETURNING user
 
 -- name: unindexed
 SELECT runs.id, runs.no, runs.placed_s 

@@ -28,7 +28,9 @@ from anubis.store.sql.nouns import (
     joined,
     logs,
     outbox,
+    project_rules,
     scheduling,
+    sign_ins,
     sink_statements,
     submissions,
     suites,
@@ -75,11 +77,13 @@ def statements(upsert: Callable[..., Any]) -> dict[str, Executable]:
         | _samples()
         | _sessions()
         | outbox.statements(upsert)
+        | project_rules.statements(upsert)
         | scheduling.statements(upsert)
         | sink_statements.statements(upsert)
         | submissions.statements(upsert)
         | suites.statements(upsert)
         | access.statements(upsert)
+        | sign_ins.statements(upsert)
         | logs.statements()
         | joined.statements(upsert)
     )
@@ -110,7 +114,11 @@ def _dictionaries(upsert: Callable[..., Any]) -> dict[str, Executable]:
 
 
 def _adding(upsert: Callable[..., Any]) -> dict[str, Executable]:
-    run_columns = [column.name for column in runs.c if column.name not in {"no", "holder", "turn", "indexed"}]
+    run_columns = [
+        column.name
+        for column in runs.c
+        if column.name not in {"no", "holder", "turn", "indexed", "record_bytes"}
+    ]
     new = {name: given(name) for name in ("digest", "series_key", "name", "subject", "labels", "body")}
     no = select(runs.c.no).where(runs.c.id == given("run_id")).scalar_subquery()
     return {

@@ -39,10 +39,18 @@ def hand_over(world: World, runs: Sequence[Run], *, environment: SubmittedEnviro
     for run in runs:
         descriptor = run.descriptor
         server = descriptor.server.env.vars if descriptor.server else {}
-        key = (descriptor.env.inherit, *sorted(descriptor.env.vars.items()), *sorted(server.items()))
+        key = (
+            run.project,
+            descriptor.env.inherit,
+            *sorted(descriptor.env.vars.items()),
+            *sorted(server.items()),
+        )
         groups.setdefault(key, []).append(run)
     handed = [
-        (environment or world.environments.current(group[0].descriptor), [run.id for run in group])
+        (
+            environment or world.environments.current(group[0].descriptor, group[0].project),
+            [run.id for run in group],
+        )
         for group in groups.values()
     ]
     try:
@@ -59,7 +67,7 @@ def add_again(world: World, runs: Sequence[tuple[Run, Run]]) -> None:
     try:
         for run, earlier in runs:
             found = repeated(world, earlier, earlier.attempt)
-            environment = found[0] if found else world.environments.current(run.descriptor)
+            environment = found[0] if found else world.environments.current(run.descriptor, run.project)
             world.environments.hand_over([run.id], environment)
         world.runs.add([(run, world.runs.text(earlier.id)) for run, earlier in runs], [])
     except BaseException:
@@ -75,4 +83,4 @@ def repeated(world: World, run: Run, attempt: int) -> tuple[SubmittedEnvironment
     found = recorded(RoleFiles(world.records, RecordKey(run.id, attempt)))
     if found is None:
         return None
-    return restored(found, world.environments.current(run.descriptor), world.environments.digest)
+    return restored(found, world.environments.current(run.descriptor, run.project), world.environments.digest)

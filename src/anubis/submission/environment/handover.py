@@ -5,7 +5,7 @@ import hashlib
 import json
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from anubis.model.problem import Problem
 from anubis.record import access
 from anubis.settings import Settings
 from anubis.submission.environment.names import is_secret, is_setting, matcher
+from anubis.submission.environment.project_secrets import ProjectSecrets
 from anubis.submission.environment.secrets import Secrets
 
 #: Folder of the handed-over environments, and file of the key of digests, in the home folder.
@@ -31,14 +32,19 @@ class HomeEnvironments:
     settings: Settings
     #: The environment of this process.
     environ: Mapping[str, str]
+    #: The secrets of projects; None: there are none.
+    project_secrets: ProjectSecrets | None = None
+    #: What was handed over last, and its file: the next run usually has the same environment.
+    _last: list[tuple[bytes, str]] = field(default_factory=list, repr=False, compare=False)
 
-    def current(self, descriptor: Descriptor) -> SubmittedEnvironment:
+    def current(self, descriptor: Descriptor, project: str) -> SubmittedEnvironment:
         problems = list(self._refused(descriptor.env.inherit))
         secrets: dict[str, str] = {}
         source = Secrets(self.settings.secrets, self.environ)
         for path, name in _references(descriptor):
             try:
-                secrets[name] = source.value(name)
+                own = self.project_secrets.value(project, name) if self.project_secrets else None
+                secrets[name] = source.value(name) if own is None else own
             except BadInputError as error:
                 problems.append(Problem(path=path, message=error.message, remedy=error.remedy))
         if problems:
@@ -53,9 +59,13 @@ class HomeEnvironments:
         content = json.dumps({"variables": environment.variables, "secrets": environment.secrets}).encode()
         try:
             access.make_folder(str(self._folder))
-            for number, run_id in enumerate(run_ids):
-                if not number or not _linked(self._file(run_ids[0]), self._file(run_id)):
-                    _write_private(self._file(run_id), content)
+            known = dict(self._last).get(content, "")
+            for run_id in run_ids:
+                name = f"{self._folder}/{run_id}.json"
+                if not (known and _linked(known, name)):
+                    _write_private(Path(name), content)
+                    known = name
+            self._last[:] = [(content, known)]
         except OSError as error:
             self.remove(run_ids)
             raise disk_error(
@@ -84,7 +94,7 @@ class HomeEnvironments:
         data = text.encode(errors="surrogateescape")
         return hashlib.blake2b(data, digest_size=_DIGEST_BYTES, key=self._key).hexdigest()
 
-    @property
+    @cached_property
     def _folder(self) -> Path:
         return self.settings.home / FOLDER
 
@@ -145,10 +155,10 @@ def _texts(values: Mapping[str, str]) -> dict[str, str]:
     return dict(values)
 
 
-def _linked(file: Path, name: Path) -> bool:
+def _linked(file: str, name: str) -> bool:
     """Give a file, which nothing changes, another name; False where that is not possible. Quicker than a new file."""
     try:
-        name.hardlink_to(file)
+        os.link(file, name)
     except OSError:  # for example too many names, or a file system without links
         return False
     return True

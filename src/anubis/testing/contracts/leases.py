@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from anubis.model.access.roles import Decision
+from anubis.model.access.roles import Decision, Quota
 from anubis.model.cause import Cause
 from anubis.model.errors import LeaseLostError
 from anubis.model.run import Step
@@ -310,6 +310,15 @@ class ShareContract:
         store.leases.apply("one", second, Step(status=Status.FAILED, cause=Cause.LOST), now_s=NOW_S)
         assert len(claimed(store)) == 1
 
+    def test_a_run_whose_driver_died_keeps_its_room_and_is_leased_again(self, store: Any) -> None:
+        make_projects(store, {"a": 1.0}, {"a": 1})
+        added(store, *(a_run(project="a", created_s=NOW_S - 99 + number) for number in range(9)))
+        (died,) = claimed(store, limit=1)
+        later_s = NOW_S + 2 * LEASE_S
+        # Its process may have started it, so it is the only one that may be leased.
+        found = [store.leases.claim("two", now_s=later_s, lease_s=LEASE_S, limit=each) for each in (1, 9)]
+        assert [[run.id for run in each] for each in found] == [[died.id], []]
+
 
 def make_projects(
     store: Any, weights: Mapping[str, float], max_running: Mapping[str, int] | None = None
@@ -323,4 +332,5 @@ def make_projects(
     by = Decision(time_s=NOW_S, last_s=NOW_S, actor="me", action="", allowed=True)
     for name, weight in weights.items():
         store.identities.create_project(name, by=by)
-        store.identities.put_share(name, weight=weight, max_running=limits.get(name), by=by)
+        store.identities.put_share(name, weight=weight, by=by)
+        store.projects.put_quota(name, Quota(running=limits.get(name)), by=by)

@@ -1,5 +1,6 @@
 """Decides about every request: who asks, what the route needs, and which projects exist for the request."""
 
+import hmac
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 from starlette.concurrency import run_in_threadpool
 
+from anubis.model.access import sign_ins
 from anubis.model.access.roles import (
     DEFAULT_PROJECT,
     UNRESTRICTED,
@@ -23,6 +25,7 @@ from anubis.model.errors import (
     TooManyRequestsError,
     UnauthorizedError,
 )
+from anubis.web.access import cookies
 from anubis.web.access.login import Login
 from anubis.web.access.policy import POLICY, Rule, route_name
 from anubis.web.access.trail import Trail
@@ -31,6 +34,8 @@ from anubis.web.access.trail import Trail
 PROJECT = "Anubis-Project"
 #: A project that no object can have.
 _NONE = "?"
+#: Methods that change nothing.
+_SAFE = frozenset({"GET", "HEAD"})
 #: A stream ends when its token is no longer valid; it is verified so often, seconds.
 VERIFY_EVERY_S = 30.0
 
@@ -63,20 +68,57 @@ async def decided(request: Request) -> Allowed:
     access: Access = request.app.state.access
     if access.login.is_fresh and not access.login.is_needed():
         return EVERYTHING
-    return await run_in_threadpool(_decided, access, request)
+    form_token = await _form_token(request)
+    return await run_in_threadpool(_decided, access, request, form_token)
 
 
 #: Parameter of a route: what the request may do.
 Decided = Annotated[Allowed, Depends(decided)]
 
 
-def _decided(access: Access, request: Request) -> Allowed:
+async def _form_token(request: Request) -> str:
+    """The form token of a request that changes something for a person who has signed in; of pages also in a form."""
+    if request.method in _SAFE or not cookies.found(request, cookies.SIGN_IN):
+        return ""
+    if found := request.headers.get(cookies.FORM_HEADER):
+        return found
+    kind = request.headers.get("Content-Type", "").partition(";")[0]
+    if kind != "application/x-www-form-urlencoded" or request.url.path.startswith("/api/"):
+        return ""
+    field = (await request.form()).get(cookies.FORM_FIELD)
+    return field if isinstance(field, str) else ""
+
+
+def asker(access: Access, request: Request, form_token: str | None = "") -> Principal:
+    """Who sends a request: the owner of its token, else the person who has signed in.
+
+    A request that changes something needs the form token, which a page of another site cannot know (None: this one
+    does not). Raises UnauthorizedError, ForbiddenError and TooManyRequestsError.
+    """
+    authorization, address = request.headers.get("Authorization", ""), _address(request)
+    cookie = cookies.found(request, cookies.SIGN_IN)
+    if authorization or not cookie:
+        return access.login.principal(authorization, address)
+    principal = access.login.signed_in(cookie, address)
+    if principal is UNRESTRICTED:
+        return principal
+    request.state.form_token = sign_ins.form_token(cookie)
+    is_asked = form_token is not None and request.method not in _SAFE
+    if is_asked and not hmac.compare_digest((form_token or "").encode(), request.state.form_token.encode()):
+        raise ForbiddenError(
+            "the request does not come from a page of the service",
+            remedy="load the page again, then repeat it",
+        )
+    return principal
+
+
+def _decided(access: Access, request: Request, form_token: str) -> Allowed:
     rule = POLICY.get(route_of(request))
     if rule is not None and rule.permission is None:
         return EVERYTHING
     principal = Principal(name="")
     try:
-        principal = access.login.principal(request.headers.get("Authorization", ""), _address(request))
+        principal = asker(access, request, form_token)
         if principal is UNRESTRICTED:
             return EVERYTHING
         if rule is None:  # a defect: a test lists all routes
@@ -85,7 +127,7 @@ def _decided(access: Access, request: Request) -> Allowed:
     except TooManyRequestsError:  # not stored: there may be any number of them
         raise
     except AnubisError as error:
-        if not isinstance(error, UnauthorizedError) or request.headers.get("Authorization"):
+        if not isinstance(error, UnauthorizedError) or _is_tried(request):
             access.trail.note(_decision(request, principal, error.message, allowed=False), is_read=False)
         raise
     access.trail.note(_decision(request, principal, "", allowed=True), is_read=request.method == "GET")
@@ -146,6 +188,11 @@ def route_of(request: Request) -> str:
     return route_name(request.method, getattr(request.scope.get("route"), "path", ""))
 
 
+def _is_tried(request: Request) -> bool:
+    """Whether a request has a token or a sign-in."""
+    return bool(request.headers.get("Authorization") or cookies.found(request, cookies.SIGN_IN))
+
+
 def _address(request: Request) -> str:
     return request.client.host if request.client else ""
 
@@ -177,12 +224,11 @@ async def note_hidden(request: Request) -> None:
 def still_valid(request: Request) -> Callable[[], bool]:
     """Whether a request would still be answered as at its start, for a stream that lasts."""
     access: Access = request.app.state.access
-    header, address = request.headers.get("Authorization", ""), _address(request)
     rule, first = POLICY.get(route_of(request)), getattr(request.state, "allowed", None)
 
     def check() -> bool:
         try:
-            principal = access.login.principal(header, address)
+            principal = asker(access, request, getattr(request.state, "form_token", ""))
             if principal is UNRESTRICTED or first is None:
                 return principal is UNRESTRICTED
             return rule is not None and _allowed(rule, principal, request).projects == first.projects

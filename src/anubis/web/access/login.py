@@ -1,10 +1,12 @@
-"""Who asks: tokens of requests, and the limits of their rates."""
+"""Who asks: tokens and sign-ins of requests, and the limits of their rates."""
 
 import hashlib
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 
+from anubis.model.access import sign_ins
 from anubis.model.access.roles import UNRESTRICTED, Principal, roles_of
 from anubis.model.access.tokens import is_secret, parts_of
 from anubis.model.errors import TooManyRequestsError, UnauthorizedError
@@ -16,6 +18,7 @@ from anubis.web.access.limits import Rates
 _LOOK_EVERY_S = 1.0
 #: Most addresses with tokens that are remembered as good.
 _MOST_GOOD = 10_000
+_SIGN_IN = "sign in again"
 _REMEDY = "register the service with a token: anubis register URL --token-file FILE"
 
 
@@ -55,12 +58,23 @@ class Login:
         scheme, _, text = authorization.partition(" ")
         if scheme.lower() != "bearer" or not text:
             raise UnauthorizedError("the service needs a token", remedy=_REMEDY)
-        text = text.strip()
+        return self._limited(text.strip(), address, self._verified)
+
+    def signed_in(self, cookie: str, address: str) -> Principal:
+        """Who sends the cookie of a sign-in from an address.
+
+        Raises UnauthorizedError if it is not valid any more, and TooManyRequestsError.
+        """
+        if not self.is_needed():
+            return UNRESTRICTED
+        return self._limited(cookie, address, self._of_sign_in)
+
+    def _limited(self, text: str, address: str, verified: Callable[[str], Principal]) -> Principal:
         mark = (address, hashlib.sha256(text.encode()).digest())
         if mark not in self._good and (wait_s := self._failures.wait_s(address)):
             raise _too_many(f"too many tokens from {address} were refused", wait_s)
         try:
-            principal = self._verified(text)
+            principal = verified(text)
         except UnauthorizedError:
             self._failures.take(address)
             raise
@@ -83,6 +97,24 @@ class Login:
             )
         self._identities.note_use(known.token, now_s)
         return Principal(name=known.token.user, token=prefix, roles=roles_of(known.token, known.roles))
+
+    def _of_sign_in(self, cookie: str) -> Principal:
+        name, secret = sign_ins.parts_of(cookie) or ("", cookie)
+        known = self._identities.sign_ins.known(name) if name else None
+        is_right = is_secret(secret, known.digest if known else None)
+        if known is None or not is_right:
+            raise UnauthorizedError("the sign-in is not valid", remedy=_SIGN_IN)
+        now_s, found = time.time(), known.sign_in
+        if why := found.refusal(now_s) or ("" if known.is_active else "of a disabled user"):
+            raise UnauthorizedError(f"the sign-in is {why}", remedy=_SIGN_IN)
+        roles = known.roles
+        if found.token:
+            token = self._identities.token(found.token)
+            if why := token.refusal(now_s):
+                raise UnauthorizedError(f"the token of the sign-in is {why}", remedy=_SIGN_IN)
+            roles = roles_of(token, roles)
+        self._identities.sign_ins.note_use(found, now_s)
+        return Principal(name=found.user, token=f"{sign_ins.MARK}{name}", roles=roles)
 
     def _remember(self, mark: tuple[str, bytes]) -> None:
         with self._lock:

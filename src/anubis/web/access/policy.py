@@ -1,7 +1,7 @@
 """What every route demands: the only table of rights. A route that is not listed answers no request.
 
 The routes of joined workers authorise themselves by the tokens of machines (``anubis.web.joined``), and reports of
-repositories by their signature (``anubis.web.hooks``).
+repositories by their signature (``anubis.web.hooks``), and sign-ins by their cookies and codes (``anubis.web.sign_in``).
 """
 
 from dataclasses import dataclass
@@ -77,6 +77,7 @@ POLICY = {
     "POST /alerts/{alert_id}/decisions": SUBMIT,
     "GET /series": READ,
     "POST /series/analysis": MANAGE,
+    "GET /reports": READ,
     "POST /sweeps/plans": CREATE,
     "POST /sweeps": CREATE,
     "GET /sweeps": READ,
@@ -96,6 +97,8 @@ POLICY = {
     "POST /schedules/{ref}/trigger": SUBMIT,
     "DELETE /schedules/{ref}": MANAGE,
     "GET /datasets": READ_ALL,
+    "GET /datasets/files/{sha256}": READ_ALL,
+    "POST /storage/archive": MANAGE_ALL,
     "POST /datasets/verify": MANAGE_ALL,
     "POST /datasets/prune": MANAGE_ALL,
     "POST /storage/collect": MANAGE_ALL,
@@ -117,6 +120,16 @@ POLICY = {
     "DELETE /triggers/{name}": MANAGE_ALL,
     "GET /workers": READ_ALL,
     "GET /workers/{name}": READ_ALL,
+    "POST /alternations": CREATE,
+    "GET /alternations/{ref}": READ,
+    "GET /alternations/{ref}/state": READ,
+    "PUT /alternations/{ref}/rounds": SUBMIT,
+    "GET /bisections/{key}": READ,
+    "GET /bisections/{key}/values": READ,
+    "POST /bisections/{key}/runs": CREATE,
+    "POST /histories": CREATE,
+    "POST /workers/{name}/token": MANAGE_ALL,
+    "DELETE /workers/{name}/token": MANAGE_ALL,
     "GET /whoami": LOGIN,
     "GET /users": MANAGE_ALL,
     "POST /users": MANAGE_ALL,
@@ -126,7 +139,13 @@ POLICY = {
     "DELETE /users/{name}/groups/{group}": MANAGE_ALL,
     "GET /projects": READ,
     "POST /projects": MANAGE_ALL,
+    "GET /projects/{project}": READ,
     "PUT /projects/{project}": MANAGE_ALL,
+    "POST /projects/{project}/permits": MANAGE_ALL,
+    "PUT /projects/{project}/quota": MANAGE_ALL,
+    "GET /projects/{project}/secrets": MANAGE,
+    "PUT /projects/{project}/secrets/{name}": MANAGE,
+    "DELETE /projects/{project}/secrets/{name}": MANAGE,
     "GET /projects/{project}/members": MANAGE,
     "PUT /projects/{project}/members/{member}": MANAGE,
     "DELETE /projects/{project}/members/{member}": MANAGE,
@@ -134,11 +153,46 @@ POLICY = {
     "POST /tokens": MANAGE_ALL,
     "GET /tokens/{prefix}": MANAGE_ALL,
     "DELETE /tokens/{prefix}": MANAGE_ALL,
+    "GET /sign-ins": MANAGE_ALL,
+    "DELETE /sign-ins/{id}": MANAGE_ALL,
     "GET /decisions": MANAGE_ALL,
     "GET /openapi.json": OPEN,
     "GET /healthz": OPEN,
     "GET /readyz": OPEN,
     "GET /metrics": READ_ALL,
+    # Pages for browsers.
+    "GET /ui": READ,
+    "GET /ui/runs": READ,
+    "GET /ui/runs/{ref}": READ,
+    "POST /ui/runs/{ref}/cancellation": SUBMIT,
+    "POST /ui/runs/{ref}/replay": SUBMIT,
+    "GET /ui/runs/{ref}/output": READ,
+    "GET /ui/runs/{ref}/output/stream": READ,
+    "GET /ui/changes": READ,
+    "GET /ui/benchmarks": READ,
+    "GET /ui/benchmarks/{name:path}": READ,
+    "GET /ui/compare": READ,
+    "GET /ui/alerts": READ,
+    "GET /ui/alerts/{alert_id}": READ,
+    "POST /ui/alerts/{alert_id}/decisions": SUBMIT,
+    "POST /ui/alerts/{alert_id}/confirmation": SUBMIT,
+    "GET /ui/families": READ,
+    "GET /ui/families/{ref}": READ,
+    "POST /ui/families/{ref}/retry": SUBMIT,
+    "POST /ui/families/{ref}/phase": SUBMIT,
+    "GET /ui/schedules": READ,
+    "GET /ui/schedules/{ref}": READ,
+    "POST /ui/schedules/{ref}/phase": SUBMIT,
+    "POST /ui/schedules/{ref}/trigger": SUBMIT,
+    "GET /ui/machines": READ_ALL,
+    "GET /ui/data": READ_ALL,
+    "GET /ui/events": READ,
+    "GET /ui/settings": LOGIN,
+    "GET /ui/search": READ_ALL,
+    "GET /ui/submit": READ,
+    "POST /ui/submit": CREATE,
+    "GET /ui/static/{version}/{name:path}": OPEN,
+    "GET /ui/{rest:path}": OPEN,  # no such page
     # The old system. Its clients send no token, but a proxy can add one.
     "GET /": OPEN,
     "GET /api": OPEN,
@@ -182,6 +236,10 @@ def reference() -> str:
         method, path = route.split()
         if path.endswith("{rest:path}"):
             continue
-        shown = route if path in _OUTSIDE or f"{path}/".startswith("/api/") else f"{method} {PREFIX}{path}"
+        shown = (
+            route
+            if path in _OUTSIDE or f"{path}/".startswith(("/api/", "/ui/"))
+            else f"{method} {PREFIX}{path}"
+        )
         rows.append(f"| `{shown}` | {role} | {where} |")
     return "\n".join(rows)

@@ -17,6 +17,7 @@ NOUNS = (
     "gate",
     "alerts",
     "series",
+    "reports",
     "sweeps",
     "schedules",
     "triggers",
@@ -25,6 +26,9 @@ NOUNS = (
     "access",
     "webhooks",
     "workers",
+    "tools.alternations",
+    "tools.bisections",
+    "tools.histories",
 )
 
 

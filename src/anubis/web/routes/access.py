@@ -6,11 +6,15 @@ from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
 from anubis.api.access import to_json
-from anubis.model.access.roles import EVERY_PROJECT, Role
+from anubis.model.access.roles import EVERY_PROJECT, Quota, Role
+from anubis.submission.environment.project_secrets import LONGEST
 from anubis.web.access.decision import Decided
 from anubis.web.answers import Answer, NounRoute
 from anubis.web.descriptors import Strict
 from anubis.web.service import Asking
+
+#: Largest limit of a number of runs.
+MOST = (1 << 31) - 1
 
 router = APIRouter(route_class=NounRoute, tags=["access"])
 
@@ -25,13 +29,39 @@ class ShareBody(Strict):
     """The share of a project."""
 
     weight: float = Field(1.0, description="In proportion to those of other projects.")
-    max_running: int | None = Field(None, ge=1, description="Most runs in progress; null: no limit.")
+
+
+class PermitsBody(Strict):
+    """A change of what the runs of a project may use."""
+
+    permit: list[str] = Field([], max_length=100, description="Permissions to add.")
+    forbid: list[str] = Field([], max_length=100, description="Permissions to remove.")
+
+
+class QuotaBody(Strict):
+    """All limits of a project; null: no limit."""
+
+    running: int | None = Field(None, ge=1, le=MOST, description="Runs in progress at the same time.")
+    waiting: int | None = Field(None, ge=1, le=MOST, description="Runs that wait for their start.")
+    per_day: int | None = Field(None, ge=1, le=MOST, description="Runs that are submitted on one day, UTC.")
+    record_bytes: int | None = Field(
+        None, ge=1, le=1 << 60, description="Bytes of the records of final runs."
+    )
+    run_s: float | None = Field(
+        None, ge=1, le=1e9, allow_inf_nan=False, description="Largest limits.run_timeout_s, seconds."
+    )
 
 
 class DisabledBody(Strict):
     """Whether a user is disabled."""
 
     disabled: bool
+
+
+class SecretBody(Strict):
+    """The value of a secret."""
+
+    value: str = Field(max_length=LONGEST, description="Never shown again.", repr=False)
 
 
 class RoleBody(Strict):
@@ -121,8 +151,45 @@ def create_project(body: NameBody, client: Asking) -> Response:
 @router.put("/projects/{project}", summary="Change the share of a project")
 def put_share(project: str, body: ShareBody, client: Asking) -> Response:
     """The project with its share."""
-    made = client.access.put_share(project, weight=body.weight, max_running=body.max_running)
-    return Answer(to_json(made))
+    return Answer(to_json(client.access.put_share(project, weight=body.weight)))
+
+
+@router.get("/projects/{project}", summary="One project")
+def project(project: str, client: Asking) -> Response:
+    """A project with its permissions and its quota."""
+    return Answer(to_json(client.access.project(project)))
+
+
+@router.post("/projects/{project}/permits", summary="Change the permissions of a project")
+def change_permits(project: str, body: PermitsBody, client: Asking) -> Response:
+    """The project. Runs that wait and are not permitted any more end with the cause not_permitted."""
+    return Answer(to_json(client.access.change_permits(project, permit=body.permit, forbid=body.forbid)))
+
+
+@router.put("/projects/{project}/quota", summary="Change the quota of a project")
+def put_quota(project: str, body: QuotaBody, client: Asking) -> Response:
+    """The project with these limits, in place of all earlier ones."""
+    return Answer(to_json(client.access.put_quota(project, Quota(**body.model_dump()))))
+
+
+@router.get("/projects/{project}/secrets", summary="List the secrets of a project")
+def secrets(project: str, client: Asking) -> Response:
+    """Names, without values."""
+    return Answer({"secrets": list(map(to_json, client.access.secrets(project)))})
+
+
+@router.put("/projects/{project}/secrets/{name}", summary="Set a secret of a project")
+def put_secret(project: str, name: str, body: SecretBody, client: Asking) -> Response:
+    """Runs that are submitted from now on get this value."""
+    client.access.put_secret(project, name, body.value)
+    return Answer({"project": project, "name": name})
+
+
+@router.delete("/projects/{project}/secrets/{name}", summary="Delete a secret of a project")
+def remove_secret(project: str, name: str, client: Asking) -> Response:
+    """Runs that wait for their start and need it end with the cause not_permitted."""
+    client.access.remove_secret(project, name)
+    return Answer({"project": project, "name": name})
 
 
 @router.get("/projects/{project}/members", summary="List the members of a project")
@@ -172,6 +239,18 @@ def token(prefix: str, client: Asking) -> Response:
 def revoke_token(prefix: str, client: Asking) -> Response:
     """The token is refused from now on."""
     return Answer(to_json(client.access.revoke_token(prefix)))
+
+
+@router.get("/sign-ins", summary="List sign-ins")
+def sign_ins(client: Asking) -> Response:
+    """Browsers in which people have signed in, oldest first; also those that ended lately."""
+    return Answer({"sign_ins": list(map(to_json, client.access.sign_ins()))})
+
+
+@router.delete("/sign-ins/{id}", summary="End a sign-in")
+def revoke_sign_in(id: str, client: Asking) -> Response:  # noqa: A002  the name in the address
+    """The browser must sign in again."""
+    return Answer(to_json(client.access.revoke_sign_in(id)))
 
 
 @router.get("/decisions", summary="Decisions about rights")

@@ -1,14 +1,23 @@
 """The cache of fetched datasets."""
 
-from fastapi import APIRouter, Response
+import itertools
+import os
+from collections.abc import Iterator
+from typing import Annotated, BinaryIO
+
+from fastapi import APIRouter, Query, Response
+from fastapi.responses import StreamingResponse
 from pydantic import Field
+from starlette.background import BackgroundTask
 
 from anubis.api.datasets import dataset_to_json
 from anubis.web.answers import Answer, NounRoute
-from anubis.web.descriptors import Strict
-from anubis.web.service import Asking
+from anubis.web.descriptors import MOST_NUMBER, Strict
+from anubis.web.service import Asked, Asking
 
 router = APIRouter(route_class=NounRoute, tags=["datasets"])
+
+_PIECE = 1 << 20
 
 
 class DatasetBody(Strict):
@@ -43,3 +52,25 @@ def prune(body: PruneBody, client: Asking) -> Response:
     """What was (or would be) deleted. The datasets of runs that are not final remain."""
     pruned = client.datasets.prune(before_s=body.before_s, most_bytes=body.most_bytes, dry_run=body.dry_run)
     return Answer({"datasets": [dataset_to_json(each, with_files=True) for each in pruned]})
+
+
+@router.get(
+    "/datasets/files/{sha256}", summary="Content of a file of a dataset", response_class=StreamingResponse
+)
+def content(
+    sha256: str, installation: Asked, offset: Annotated[int, Query(ge=0, le=MOST_NUMBER)] = 0
+) -> Response:
+    """The bytes of a file from an offset, so that a broken transfer can continue. The list of datasets has the digests."""
+    file = installation.world.datasets.open(sha256)
+    size = os.fstat(file.fileno()).st_size
+    file.seek(min(offset, size))
+    return StreamingResponse(
+        _pieces(file),
+        media_type="application/octet-stream",
+        headers={"Content-Length": str(max(0, size - offset)), "File-Size": str(size)},
+        background=BackgroundTask(file.close),
+    )
+
+
+def _pieces(file: BinaryIO) -> Iterator[bytes]:
+    return itertools.takewhile(bool, (file.read(_PIECE) for _ in itertools.count()))

@@ -140,7 +140,7 @@ async def bring_in(request: Request, client: Asking) -> Response:
     """The body is an archive; its run is stored completely or not at all."""
     with tempfile.TemporaryDirectory(prefix="anubis-") as folder:
         file = Path(folder) / "archive"
-        await _saved(request, file)
+        await saved(request, file)
         run = await run_in_threadpool(client.records.bring_in, file)
     return Answer(run_details_to_json(run), 201)
 
@@ -150,7 +150,7 @@ async def store_script(key: str, request: Request, installation: Asked) -> Respo
     """The body is a tar archive, and the key its SHA-256 in hexadecimal digits with ``.tar``."""
     with tempfile.TemporaryDirectory(prefix="anubis-") as folder:
         file = Path(folder) / "script"
-        digest = await _saved(request, file)
+        digest = await saved(request, file)
         if not ARCHIVE.fullmatch(key) or key != f"{digest}.tar":
             raise BadInputError(
                 f"the archive has the SHA-256 {digest}, not that of its key", remedy="use the key DIGEST.tar"
@@ -164,7 +164,7 @@ def _put(installation: Asked, key: str, file: Path) -> None:
         installation.world.objects.put(key, stream)
 
 
-async def _saved(request: Request, file: Path) -> str:
+async def saved(request: Request, file: Path) -> str:
     """Write the body of a request to a file; the SHA-256 of its bytes."""
     digest = hashlib.sha256()
     with file.open("wb") as out:

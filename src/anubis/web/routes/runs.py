@@ -1,12 +1,11 @@
 """Runs: submit, find, follow, cancel and purge."""
 
-import hashlib
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from anubis.api.json_values import Json
@@ -16,21 +15,19 @@ from anubis.api.runs import event_to_json, row_to_json, run_details_to_json
 from anubis.client.embedded import submission
 from anubis.client.protocol.runs import Replayed, SubmitRequest
 from anubis.contracts.runs import KeyedSubmission, RunQuery
-from anubis.model.errors import BadInputError, ConflictError, NotFoundError
+from anubis.model.errors import BadInputError
 from anubis.model.plain import to_plain
 from anubis.model.problem import Problem
 from anubis.model.run import Run
 from anubis.model.status import Status
 from anubis.record.layout import is_run_id
-from anubis.web import descriptors
+from anubis.web import descriptors, keyed
 from anubis.web.answers import Answer, NounRoute
 from anubis.web.descriptors import MOST_NUMBER, DescriptorBody, Strict
 from anubis.web.service import Asked, Asking, service_of
 
 router = APIRouter(route_class=NounRoute, tags=["runs"])
 
-#: Longest idempotency key.
-_LONGEST_KEY = 200
 #: Most submissions of one request.
 MOST_SUBMISSIONS = 10_000
 
@@ -89,19 +86,15 @@ def submit(
     body: SubmitBody,
     request: Request,
     installation: Asked,
-    idempotency_key: Annotated[str | None, Header(max_length=_LONGEST_KEY)] = None,
+    idempotency_key: keyed.Key = None,
 ) -> Response:
     """All runs are stored, or none. With the header Idempotency-Key a request can be repeated: for a week, the same
     request with the same key is answered with the runs that were stored first (status 200).
     """
-    digest = hashlib.sha256(body.model_dump_json().encode()).hexdigest()
-    key = _key(installation, idempotency_key, digest)
-    runs = installation.world.runs
-    if key and (stored := runs.submission(key[0])):
-        return Answer(_repeated(installation, stored, digest), 200)
     problems: list[Json] = []
-    try:
-        submitted = submission.submit(
+
+    def submitted(key: tuple[str, str] | None) -> list[Run]:
+        return submission.submit(
             installation,
             [descriptors.text_of(each) for each in body.descriptors],
             overrides=body.overrides,
@@ -109,15 +102,18 @@ def submit(
             rounds=body.rounds,
             control=body.control,
             needs=body.needs,
-            warned=lambda file, problem: problems.append(_warning(file, problem)),
+            warned=lambda file, problem: problems.append(warning(file, problem)),
             key=key,
         )
-    except ConflictError:
-        if key and (stored := runs.submission(key[0])):  # the same request arrived twice at the same time
-            return Answer(_repeated(installation, stored, digest), 200)
-        raise
+
+    def stored(known: KeyedSubmission) -> list[Run]:
+        return keyed.runs_of(installation, known)
+
+    runs, is_new = keyed.once(installation, idempotency_key, body, submitted, stored)
     service_of(request).wrote()
-    return Answer({"runs": list(map(run_details_to_json, submitted)), "warnings": problems}, 201)
+    return Answer(
+        {"runs": list(map(run_details_to_json, runs)), "warnings": problems}, 201 if is_new else 200
+    )
 
 
 @router.post("/runs/batches", summary="Submit many descriptors and families", status_code=201)
@@ -125,18 +121,13 @@ def submit_batch(
     body: BatchBody,
     request: Request,
     installation: Asked,
-    idempotency_key: Annotated[str | None, Header(max_length=_LONGEST_KEY)] = None,
+    idempotency_key: keyed.Key = None,
 ) -> Response:
     """The runs of all submissions are stored in one transaction, or none: the error then contains the problems of all.
 
     Each submission is as for POST /runs, and makes its own family. The answer contains the ids of the runs of each. The
     header Idempotency-Key is that of the whole request; see there.
     """
-    digest = hashlib.sha256(body.model_dump_json().encode()).hexdigest()
-    key = _key(installation, idempotency_key, digest)
-    runs = installation.world.runs
-    if key and (stored := runs.submission(key[0])):
-        return Answer(_repeated_batch(installation, stored, digest), 200)
     problems: list[Json] = []
     requests = [
         SubmitRequest(
@@ -148,59 +139,35 @@ def submit_batch(
         )
         for submitted in body.submissions
     ]
-    try:
-        ids = submission.submit_all(
+
+    def submitted_all(key: tuple[str, str] | None) -> list[list[str]]:
+        return submission.submit_all(
             installation,
             requests,
-            warned=lambda file, problem: problems.append(_warning(file, problem)),
+            warned=lambda file, problem: problems.append(warning(file, problem)),
             key=key,
         )
-    except ConflictError:
-        if key and (stored := runs.submission(key[0])):  # the same request arrived twice at the same time
-            return Answer(_repeated_batch(installation, stored, digest), 200)
-        raise
+
+    def stored(known: KeyedSubmission) -> list[list[str]]:
+        return _known_batch(installation, known)
+
+    ids, is_new = keyed.once(installation, idempotency_key, body, submitted_all, stored)
     service_of(request).wrote()
-    return Answer({"submissions": [{"run_ids": each} for each in ids], "warnings": problems}, 201)
+    return Answer(
+        {"submissions": [{"run_ids": each} for each in ids], "warnings": problems}, 201 if is_new else 200
+    )
 
 
-def _repeated_batch(installation: Asked, stored: KeyedSubmission, digest: str) -> Json:
-    """As ``_repeated``: the runs of a submission with several runs are those of a family."""
-    check_same(stored, digest)
+def _known_batch(installation: Asked, stored: KeyedSubmission) -> list[list[str]]:
+    """The ids of the runs of each submission: those of one with several runs are of a family."""
     query = RunQuery(ids=stored.run_ids, limit=len(stored.run_ids))
     families = {row.id: row.family_id or row.id for row in installation.world.runs.find(query)}
     known = [run_id for run_id in stored.run_ids if run_id in families]
-    groups = itertools.groupby(known, key=lambda run_id: families[run_id])
-    return {"submissions": [{"run_ids": list(ids)} for _, ids in groups], "warnings": []}
+    return [list(ids) for _, ids in itertools.groupby(known, key=lambda run_id: families[run_id])]
 
 
-def check_same(stored: KeyedSubmission, digest: str) -> None:
-    """Raise ConflictError if a key belongs to another request."""
-    if stored.digest != digest:
-        raise ConflictError(
-            f"the idempotency key {stored.key!r} belongs to another request",
-            remedy="use a new key for another request",
-        )
-
-
-def _key(installation: Asked, given: str | None, digest: str) -> tuple[str, str] | None:
-    """The key and the digest of a request; None without a key. Projects do not share keys."""
-    name = installation.settings.project
-    return (f"{name}/{given}" if name else given, digest) if given else None
-
-
-def _repeated(installation: Asked, stored: KeyedSubmission, digest: str) -> Json:
-    """The answer to the repetition of a request. Raises ConflictError for another request."""
-    check_same(stored, digest)
-    found: list[Run] = []
-    for run_id in stored.run_ids:
-        try:
-            found.append(installation.world.runs.get(run_id))
-        except NotFoundError:  # purged meanwhile
-            continue
-    return {"runs": list(map(run_details_to_json, found)), "warnings": []}
-
-
-def _warning(file: Path, problem: Problem) -> Json:
+def warning(file: Path, problem: Problem) -> Json:
+    """A warning about a descriptor."""
     return {**problem_to_json(problem), "descriptor": str(file)}
 
 

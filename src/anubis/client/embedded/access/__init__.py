@@ -3,17 +3,21 @@
 from collections.abc import Sequence
 
 from anubis.client.protocol import access as protocol
+from anubis.contracts.service.projects import ProjectSecret
 from anubis.model.access.roles import (
     EVERY_PROJECT,
     Decision,
     Membership,
     Principal,
     Project,
+    Quota,
     Role,
     Token,
     User,
 )
+from anubis.model.access.sign_ins import SignIn
 from anubis.model.errors import BadInputError, NotFoundError
+from anubis.submission.environment.project_secrets import ProjectSecrets
 from anubis.submission.person import person
 from anubis.wiring import Installation
 
@@ -27,6 +31,8 @@ class Access(protocol.Access):
     def __init__(self, installation: Installation) -> None:
         self._installation = installation
         self._stored = installation.store.identities
+        self._rules = installation.store.projects
+        self._secrets = ProjectSecrets(self._rules, installation.settings.secrets_key)
 
     def whoami(self) -> Principal:
         return Principal(name=person(self._installation.settings), roles={EVERY_PROJECT: Role.ADMIN})
@@ -52,8 +58,19 @@ class Access(protocol.Access):
     def create_project(self, name: str) -> Project:
         return self._stored.create_project(name, by=self._by())
 
-    def put_share(self, project: str, *, weight: float, max_running: int | None) -> Project:
-        return self._stored.put_share(project, weight=weight, max_running=max_running, by=self._by())
+    def put_share(self, project: str, *, weight: float) -> Project:
+        return self._stored.put_share(project, weight=weight, by=self._by())
+
+    def project(self, name: str) -> Project:
+        return self._rules.permission(name).project
+
+    def change_permits(
+        self, project: str, *, permit: Sequence[str] = (), forbid: Sequence[str] = ()
+    ) -> Project:
+        return self._rules.change_permits(project, permit=permit, forbid=forbid, by=self._by())
+
+    def put_quota(self, project: str, quota: Quota) -> Project:
+        return self._rules.put_quota(project, quota, by=self._by())
 
     def members(self, project: str) -> Sequence[Membership]:
         if project != EVERY_PROJECT and project not in {each.name for each in self._stored.projects()}:
@@ -65,6 +82,15 @@ class Access(protocol.Access):
 
     def end_membership(self, project: str, member: str) -> None:
         self._stored.end_membership(project, member, by=self._by())
+
+    def secrets(self, project: str) -> Sequence[ProjectSecret]:
+        return self._secrets.find(project)
+
+    def put_secret(self, project: str, name: str, value: str) -> None:
+        self._secrets.put(project, name, value, by=self._by())
+
+    def remove_secret(self, project: str, name: str) -> None:
+        self._secrets.remove(project, name, by=self._by())
 
     def tokens(self) -> Sequence[Token]:
         return self._stored.tokens()
@@ -85,6 +111,12 @@ class Access(protocol.Access):
 
     def revoke_token(self, prefix: str) -> Token:
         return self._stored.revoke_token(prefix, by=self._by())
+
+    def sign_ins(self) -> Sequence[SignIn]:
+        return self._stored.sign_ins.all()
+
+    def revoke_sign_in(self, sign_in: str) -> SignIn:
+        return self._stored.sign_ins.revoke(sign_in, by=self._by())
 
     def decisions(
         self, *, actor: str = "", refused: bool = False, since_s: float = 0.0, limit: int = 100

@@ -3,9 +3,21 @@
 from collections.abc import Sequence
 from urllib.parse import quote
 
+from anubis.api.access import to_json
 from anubis.client.protocol import access as protocol
 from anubis.client.remote.connection import ServiceConnection
-from anubis.model.access.roles import Decision, Membership, Principal, Project, Role, Token, User
+from anubis.contracts.service.projects import ProjectSecret
+from anubis.model.access.roles import (
+    Decision,
+    Membership,
+    Principal,
+    Project,
+    Quota,
+    Role,
+    Token,
+    User,
+)
+from anubis.model.access.sign_ins import SignIn
 from anubis.model.plain import from_plain
 
 
@@ -44,9 +56,21 @@ class Access(protocol.Access):
     def create_project(self, name: str) -> Project:
         return from_plain(Project, self._connection.post("projects", {"name": name}))
 
-    def put_share(self, project: str, *, weight: float, max_running: int | None) -> Project:
-        body = {"weight": weight, "max_running": max_running}
-        return from_plain(Project, self._connection.put(_path("projects", project), body))
+    def put_share(self, project: str, *, weight: float) -> Project:
+        return from_plain(Project, self._connection.put(_path("projects", project), {"weight": weight}))
+
+    def project(self, name: str) -> Project:
+        return from_plain(Project, self._connection.get(_path("projects", name)))
+
+    def change_permits(
+        self, project: str, *, permit: Sequence[str] = (), forbid: Sequence[str] = ()
+    ) -> Project:
+        body = {"permit": list(permit), "forbid": list(forbid)}
+        return from_plain(Project, self._connection.post(f"{_path('projects', project)}/permits", body))
+
+    def put_quota(self, project: str, quota: Quota) -> Project:
+        body = to_json(quota)
+        return from_plain(Project, self._connection.put(f"{_path('projects', project)}/quota", body))
 
     def members(self, project: str) -> Sequence[Membership]:
         found = self._connection.get(f"{_path('projects', project)}/members")
@@ -57,6 +81,16 @@ class Access(protocol.Access):
 
     def end_membership(self, project: str, member: str) -> None:
         self._connection.delete(_member(project, member))
+
+    def secrets(self, project: str) -> Sequence[ProjectSecret]:
+        found = self._connection.get(f"{_path('projects', project)}/secrets")["secrets"]
+        return [from_plain(ProjectSecret, each) for each in found]
+
+    def put_secret(self, project: str, name: str, value: str) -> None:
+        self._connection.put(f"{_path('projects', project)}/{_path('secrets', name)}", {"value": value})
+
+    def remove_secret(self, project: str, name: str) -> None:
+        self._connection.delete(f"{_path('projects', project)}/{_path('secrets', name)}")
 
     def tokens(self) -> Sequence[Token]:
         return [from_plain(Token, each) for each in self._connection.get("tokens")["tokens"]]
@@ -73,6 +107,12 @@ class Access(protocol.Access):
 
     def revoke_token(self, prefix: str) -> Token:
         return from_plain(Token, self._connection.delete(_path("tokens", prefix)))
+
+    def sign_ins(self) -> Sequence[SignIn]:
+        return [from_plain(SignIn, each) for each in self._connection.get("sign-ins")["sign_ins"]]
+
+    def revoke_sign_in(self, sign_in: str) -> SignIn:
+        return from_plain(SignIn, self._connection.delete(_path("sign-ins", sign_in)))
 
     def decisions(
         self, *, actor: str = "", refused: bool = False, since_s: float = 0.0, limit: int = 100

@@ -29,13 +29,13 @@ def _projects(upsert: Callable[..., Any]) -> dict[str, Executable]:
             name=literal_column("'default'"), created_s=literal_column("0")
         ),
         "add_project": upsert(projects)
-        .values(name=given("name"), created_s=given("created_s"))
+        .values(name=given("name"), created_s=given("created_s"), permits=given("permits"))
         .on_conflict_do_nothing()
         .returning(projects.c.no),
         "find_projects": select(projects.c.no, projects.c.name).where(among(projects.c.name, "names")),
         "put_share": update(projects)
         .where(projects.c.name == given("name"))
-        .values(weight=given("weight"), max_running=given("max_running"))
+        .values(weight=given("weight"))
         .returning(projects.c.no),
         "projects": select(projects).order_by(projects.c.no),
     }

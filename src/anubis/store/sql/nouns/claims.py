@@ -90,7 +90,7 @@ def _lanes() -> Any:
             _leased.c.status < _first_final,
             or_(
                 _leased.c.status >= _first_started,
-                and_(_leased.c.holder.is_not(None), not_(_is_ready(_leased))),
+                _leased.c.holder.is_not(None),  # its process may have placed it before the lease expired
             ),
         )
         .correlate(projects)
@@ -114,25 +114,36 @@ def _lanes() -> Any:
 def _candidates(without: str | None) -> Any:
     """The first runs of each project that may be leased, with the turns that they would get."""
     lanes = _lanes()
+    # Without room, only runs that need none are candidates: queued runs would take their places among the first.
+    may_start = or_(
+        lanes.c.room.is_(None),
+        lanes.c.room > _zero,
+        _ready.c.status >= _first_started,
+        _ready.c.holder.is_not(None),
+    )
     first = (
         select(_ready.c.no)
-        .where(_ready.c.project == lanes.c.project, _may_be_leased(_ready, without))
+        .where(_ready.c.project == lanes.c.project, _may_be_leased(_ready, without), may_start)
         .order_by(_ready.c.priority.desc(), _ready.c.ready_s, _ready.c.no)
         .limit(given("most"))
         .correlate(lanes)
         .scalar_subquery()
     )
     is_queued = case((runs.c.status < _first_started, _one), else_=_zero)
-    rank = func.sum(is_queued).over(
-        partition_by=runs.c.project,
-        order_by=(runs.c.priority.desc(), runs.c.due_s, runs.c.no),
-        rows=(None, 0),
-    )
+    # A queued run with a holder, whose lease has expired, has its room already.
+    is_new = case((and_(runs.c.status < _first_started, runs.c.holder.is_(None)), _one), else_=_zero)
+    order: dict[str, Any] = {
+        "partition_by": runs.c.project,
+        "order_by": (runs.c.priority.desc(), runs.c.due_s, runs.c.no),
+        "rows": (None, 0),
+    }
+    rank = func.sum(is_queued).over(**order)
     return (
         select(
             runs.c.no,
             is_queued.label("queued"),
-            rank.label("place"),
+            is_new.label("new"),
+            func.sum(is_new).over(**order).label("place"),
             lanes.c.room,
             (lanes.c.turn + rank / lanes.c.weight).label("turn"),
         )
@@ -149,7 +160,7 @@ def _claim(without: str | None = None) -> Executable:
         .where(
             _may_be_leased(runs, None),  # again, for rows that another process leased meanwhile
             or_(
-                candidates.c.queued == _zero,
+                candidates.c.new == _zero,
                 candidates.c.room.is_(None),
                 candidates.c.place <= candidates.c.room,
             ),
@@ -199,7 +210,7 @@ def statements() -> dict[str, Executable]:
         .returning(runs.c.no, runs.c.cancel),
         "apply_final": update(runs)
         .where(runs.c.id == given("run_id"), held)
-        .values(written | {"ready_s": null(), "holder": null()})
+        .values(written | {"ready_s": null(), "holder": null(), "record_bytes": given("record_bytes")})
         .returning(runs.c.no, runs.c.cancel),
         "request_cancel": update(runs)
         .where(_unfinished, runs.c.cancel == literal_column("0"), among(runs.c.id, "ids"))

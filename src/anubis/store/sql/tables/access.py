@@ -1,6 +1,7 @@
 """The tables of users, projects, tokens and decisions about rights."""
 
 from sqlalchemy import (
+    BigInteger,
     Column,
     Double,
     Index,
@@ -24,6 +25,34 @@ projects = Table(
     Column("created_s", Double, nullable=False),
     Column("weight", Double, nullable=False, server_default="1"),  # of its share
     Column("max_running", Integer),  # NULL: no limit
+    Column("permits", Text),  # JSON; NULL: everything
+    Column("max_waiting", Integer),  # NULL: no limit, here and below
+    Column("max_per_day", Integer),
+    Column("max_record_bytes", BigInteger),
+    Column("max_run_s", Double),
+)
+
+#: How many runs a project has submitted on a day. Rows of earlier days are deleted with the next submission.
+project_days = Table(
+    "project_days",
+    metadata,
+    Column("project", Integer, nullable=False),  # projects
+    Column("day", Integer, nullable=False),  # since 1970, UTC
+    Column("submitted", Integer, nullable=False),
+    PrimaryKeyConstraint("project", "day", name="project_days_pk"),
+)
+
+#: Secrets of projects, encrypted.
+project_secrets = Table(
+    "project_secrets",
+    metadata,
+    Column("project", Integer, nullable=False),  # projects
+    Column("name", Text, nullable=False),
+    Column("sealed", LargeBinary, nullable=False),
+    Column("key", String(16), nullable=False),  # names the key that it is encrypted with
+    Column("changed_s", Double, nullable=False),
+    Column("actor", Text, nullable=False),
+    PrimaryKeyConstraint("project", "name", name="project_secrets_pk"),
 )
 
 users = Table(

@@ -1,0 +1,1 @@
+"""Operations on many runs: alternations, bisections, histories of other tools."""
