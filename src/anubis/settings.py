@@ -223,6 +223,8 @@ class Settings:
     session_pause_s: float = setting("ANUBIS_SESSION_PAUSE_S", default=SESSION_PAUSE_S)
     #: Most bytes of the record of one attempt that a joined worker may ship; bytes
     record_bytes: int = setting("ANUBIS_RECORD_BYTES", default=64 << 30)
+    #: Most connections of clients that a service has at the same time
+    connections: int = setting("ANUBIS_CONNECTIONS", default=10_000)
     #: Free space under the home folder below which no run is placed; bytes
     min_free_bytes: int = setting("ANUBIS_MIN_FREE_BYTES", default=256 << 20)
 
