@@ -125,7 +125,8 @@ class Replication:
 
     def _some_waiting(self) -> tuple[Sequence[RunRow], bool]:
         """Those of ``_waiting`` that are not final, and some that are; whether there are more."""
-        rows, count = [], 0
+        rows: list[RunRow] = []
+        count = 0
         for row in self._waiting():
             count += row.status.final
             if count > _TURN:
