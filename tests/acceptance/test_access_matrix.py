@@ -10,6 +10,8 @@ from anubis.web.access.policy import POLICY, PREFIX, route_name
 from anubis.web.app import description
 from anubis.web.hooks import routes as hooks
 from anubis.web.legacy import routes as legacy
+from anubis.web.pages import assets
+from anubis.web.pages import routes as pages
 from support.access import Identities, ask, client_with
 from support.processes import until
 from support.service import Service
@@ -30,7 +32,7 @@ DESCRIPTOR = {"text": TEXT, "folder": "/"}
 SCHEDULE = {"descriptor": DESCRIPTOR, "overrides": {"info.scheduling": "@yearly"}}
 UNKNOWN = "0" * 32
 CLIENT = "0123456789abcdef"
-OUTSIDE = ("/", "/api", "/ready", "/lively", "/healthz", "/readyz", "/metrics")
+OUTSIDE = ("/", "/api", "/ready", "/lively", "/healthz", "/readyz", "/metrics", "/mcp")
 SPACE = {"before_s": 0.0, "dry_run": True}
 LEVELS = {"viewer": 1, "submitter": 2, "admin": 3}
 
@@ -93,6 +95,7 @@ CASES = {
     ),
     "GET /series": Case("/series"),
     "POST /series/analysis": Case("/series/analysis", {"benchmark": "none"}, "admin"),
+    "GET /reports": Case("/reports?name={run}"),
     "POST /sweeps/plans": Case("/sweeps/plans", {"descriptor": DESCRIPTOR}, "submitter"),
     "POST /sweeps": Case("/sweeps", {"descriptor": DESCRIPTOR}, "submitter"),
     "GET /sweeps": Case("/sweeps"),
@@ -128,11 +131,11 @@ CASES = {
     "DELETE /webhooks/{ref}": Case(f"/webhooks/{UNKNOWN}", None, "admin", "all"),
     "POST /webhooks/{ref}/resume": Case(f"/webhooks/{UNKNOWN}/resume", None, "admin", "all"),
     "POST /webhooks/{ref}/test": Case(f"/webhooks/{UNKNOWN}/test", None, "admin", "all"),
-    "POST /triggers": Case("/triggers", {"name": "-"}, "admin", "all"),
-    "GET /triggers": Case("/triggers", None, "admin", "all"),
-    "GET /triggers/{name}": Case("/triggers/unknown", None, "admin", "all"),
-    "GET /triggers/{name}/deliveries": Case("/triggers/unknown/deliveries", None, "admin", "all"),
-    "DELETE /triggers/{name}": Case("/triggers/unknown", None, "admin", "all"),
+    "POST /triggers": Case("/triggers", {"name": "-"}, "admin"),
+    "GET /triggers": Case("/triggers", None, "admin"),
+    "GET /triggers/{name}": Case("/triggers/one:main", None, "admin"),
+    "GET /triggers/{name}/deliveries": Case("/triggers/one:main/deliveries", None, "admin"),
+    "DELETE /triggers/{name}": Case("/triggers/one:main", None, "admin"),
     "GET /workers": Case("/workers", None, "viewer", "all"),
     "GET /workers/{name}": Case("/workers/unknown", None, "viewer", "all"),
     "POST /alternations": Case("/alternations", {"descriptors": [DESCRIPTOR]}, "submitter"),
@@ -179,6 +182,38 @@ CASES = {
     "GET /healthz": Case("/healthz", None, None),
     "GET /readyz": Case("/readyz", None, None),
     "GET /metrics": Case("/metrics", None, "viewer", "all"),
+    "POST /mcp": Case("/mcp", {}, "viewer", "any"),
+    "GET /ui": Case("/ui"),
+    "GET /ui/runs": Case("/ui/runs"),
+    "GET /ui/runs/{ref}": Case("/ui/runs/{run}"),
+    "POST /ui/runs/{ref}/cancellation": Case("/ui/runs/{run}/cancellation", {}, "submitter"),
+    "POST /ui/runs/{ref}/replay": Case(f"/ui/runs/{UNKNOWN}/replay", {}, "submitter"),
+    "GET /ui/runs/{ref}/output": Case("/ui/runs/{run}/output"),
+    "GET /ui/runs/{ref}/output/stream": Case("/ui/runs/{run}/output/stream?place=1:"),
+    "GET /ui/changes": Case("/ui/changes"),
+    "GET /ui/benchmarks": Case("/ui/benchmarks"),
+    "GET /ui/benchmarks/{name:path}": Case("/ui/benchmarks/unknown"),
+    "GET /ui/compare": Case("/ui/compare?a={run}&b={run}"),
+    "GET /ui/alerts": Case("/ui/alerts"),
+    "GET /ui/alerts/{alert_id}": Case(f"/ui/alerts/{UNKNOWN}"),
+    "POST /ui/alerts/{alert_id}/decisions": Case(f"/ui/alerts/{UNKNOWN}/decisions", {}, "submitter"),
+    "POST /ui/alerts/{alert_id}/confirmation": Case(f"/ui/alerts/{UNKNOWN}/confirmation", {}, "submitter"),
+    "GET /ui/families": Case("/ui/families"),
+    "GET /ui/families/{ref}": Case(f"/ui/families/{UNKNOWN}"),
+    "POST /ui/families/{ref}/retry": Case(f"/ui/families/{UNKNOWN}/retry", {}, "submitter"),
+    "POST /ui/families/{ref}/phase": Case(f"/ui/families/{UNKNOWN}/phase", {}, "submitter"),
+    "GET /ui/schedules": Case("/ui/schedules"),
+    "GET /ui/schedules/{ref}": Case("/ui/schedules/{schedule}"),
+    "POST /ui/schedules/{ref}/phase": Case(f"/ui/schedules/{UNKNOWN}/phase", {}, "submitter"),
+    "POST /ui/schedules/{ref}/trigger": Case(f"/ui/schedules/{UNKNOWN}/trigger", {}, "submitter"),
+    "GET /ui/machines": Case("/ui/machines", None, "viewer", "all"),
+    "GET /ui/data": Case("/ui/data", None, "viewer", "all"),
+    "GET /ui/events": Case("/ui/events"),
+    "GET /ui/settings": Case("/ui/settings", None, "viewer", "any"),
+    "GET /ui/search": Case("/ui/search?pattern=score", None, "viewer", "all"),
+    "GET /ui/submit": Case("/ui/submit?run={run}"),
+    "POST /ui/submit": Case("/ui/submit", {}, "submitter"),
+    "GET /ui/static/{version}/{name:path}": Case("/ui/static/0/pages.css", None, None),
     "GET /": Case("/", None, None),
     "GET /api": Case("/api", None, None),
     "GET /ready": Case("/ready", None, None),
@@ -192,7 +227,7 @@ CASES = {
     "DELETE /api/job/{client_id}/{action_id}": Case(f"/api/job/{CLIENT}/{UNKNOWN}", {}, "submitter"),
 }
 #: The old system answered these too, without a result.
-NOTHING = {"POST /api/job/", "DELETE /api/job/{client_id}"} | {
+NOTHING = {"GET /ui/{rest:path}", "POST /api/job/", "DELETE /api/job/{client_id}"} | {
     f"{method} /api/{rest}/{{rest:path}}"
     for rest in ("tools", "job")
     for method in ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -215,7 +250,12 @@ def known_routes():
                 yield route_name(method, route.path)
     for route in legacy.router.routes:
         yield from (route_name(method, route.path) for method in route.methods)
-    yield from ("GET /openapi.json", "GET /healthz", "GET /readyz", "GET /metrics")
+    for name in pages.VIEWS:
+        for route in import_module(f"anubis.web.pages.views.{name}").router.routes:
+            yield from (route_name(method, route.path) for method in route.methods)
+    yield from (f"GET {route.path}" for route in assets.router.routes)
+    yield "GET /ui/{rest:path}"
+    yield from ("GET /openapi.json", "GET /healthz", "GET /readyz", "GET /metrics", "POST /mcp")
 
 
 def test_every_route_has_a_rule_and_a_case():
@@ -319,7 +359,7 @@ def test_a_route_does_what_the_role_allows(served, who):
     for route, case in CASES.items():
         method = route.split()[0]
         path = filled(case.path, names)
-        is_outside = path in OUTSIDE or path.startswith("/api/")
+        is_outside = path in OUTSIDE or path.startswith(("/api/", "/ui"))
         address = path if is_outside else f"{PREFIX}{path}"
         status, headers, found = ask(url, method, address, filled(case.body, names), token=tokens[who])
         right = {

@@ -20,8 +20,8 @@ SCOPE = {
     "cronsim": {"describe/check/schedules.py"},
     "fastapi": {"web"},
     "jinja2": {"web/pages"},
-    "markupsafe": {"web/pages"},
     "joserfc": {"web/sign_in/provider.py"},
+    "markupsafe": {"web/pages"},
     "mcp": {"mcp"},
     "numpy": {"analysis", "search/bitmaps.py", "store/columns.py", "store/samples.py"},
     "prometheus_client": {"web"},
@@ -41,6 +41,7 @@ SCOPE = {
         "web/sign_in/provider.py",
     },
     "uvicorn": {"web"},
+    "xlsxwriter": {"reporting/documents/sheets.py"},
     "zstandard": {"client/remote", "store", "transfer", "web"},
 }
 

@@ -40,6 +40,7 @@ SECTIONS = {
         "descriptor": "commands.show:descriptor",
         "history": "commands.history:history",
         "compare": "commands.compare:compare",
+        "report": "reports.command:report",
     },
     "Judge": {
         "ab": "ab.command:ab",
@@ -56,6 +57,7 @@ SECTIONS = {
     },
     "Service": {
         "serve": "service.serve:serve",
+        "ui": "service.ui:ui",
         "register": "service.connection:register",
         "unregister": "service.connection:unregister",
         "login": "service.login:login",
@@ -76,7 +78,7 @@ SECTIONS = {
         "record": "records.command:record",
         "data": "datasets.command:data",
         "import": "commands.exchange:import_",
-        "export": "commands.exchange:export",
+        "export": "reports.export:export",
         "purge": "commands.purge:purge",
         "archive": "keeping.archive:archive",
         "hold": "keeping.hold:hold",

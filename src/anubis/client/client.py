@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from anubis import wiring
     from anubis.client.protocol.access import Access
     from anubis.client.protocol.judging import Alerts, Gate, Series
+    from anubis.client.protocol.reports import Reports
     from anubis.client.protocol.runs import Records, Results, Runs
     from anubis.client.protocol.schedules import Schedules
     from anubis.client.protocol.sweeps import Sweeps
@@ -54,6 +55,7 @@ class Client:
     triggers: "Triggers"
     access: "Access"
     webhooks: "Webhooks"
+    reports: "Reports"
 
     def __init__(self, package: str, connection: Connection) -> None:
         """``package`` has one module for each noun, with a class of that name built from the connection."""

@@ -29,8 +29,10 @@ def visible_line(text: str) -> str:
 
 def one_line(text: str, max_chars: int = 200) -> str:
     """The text on one line of at most ``max_chars``, without control, bidirectional or unpaired characters."""
-    kept = (char for char in text if char.isspace() or not unicodedata.category(char).startswith("C"))
-    visible = " ".join("".join(kept).split())
+    if not text.isprintable():
+        kept = (char for char in text if char.isspace() or not unicodedata.category(char).startswith("C"))
+        text = "".join(kept)
+    visible = " ".join(text.split())
     return visible if len(visible) <= max_chars else f"{visible[: max_chars - 1].rstrip()}…"
 
 

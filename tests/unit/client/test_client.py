@@ -11,7 +11,17 @@ import pytest
 import anubis
 from anubis.cli.select import refs
 from anubis.client import Client, registration
-from anubis.client.protocol import access, judging, runs, schedules, sweeps, tools, triggers, webhooks
+from anubis.client.protocol import (
+    access,
+    judging,
+    reports,
+    runs,
+    schedules,
+    sweeps,
+    tools,
+    triggers,
+    webhooks,
+)
 from anubis.contracts.runs import RunQuery
 from anubis.model.errors import BadInputError, NotFoundError, StoreError
 from anubis.model.status import Status
@@ -24,7 +34,7 @@ from anubis.wiring import build
 
 PROTOCOLS = {
     name.lower(): kind
-    for module in (runs, judging, tools, schedules, sweeps, access, triggers, webhooks)
+    for module in (runs, judging, tools, schedules, sweeps, access, triggers, webhooks, reports)
     for name, kind in vars(module).items()
     if getattr(kind, "_is_protocol", False) and kind.__module__ == module.__name__
 }

@@ -1,25 +1,19 @@
-"""``anubis import`` and ``anubis export``: files of other tools."""
+"""``anubis import``: files of other tools."""
 
-import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from anubis.cli import errors, exit_codes, terminal
 from anubis.cli.home import open_client
-from anubis.cli.params import MOMENT, json_option, mapping, run_filters
-from anubis.cli.select import refs
-from anubis.cli.select.unknown_names import unknown_name
+from anubis.cli.params import MOMENT, json_option
 from anubis.cli.views import json_output, tables, units
-from anubis.contracts.runs import RunQuery
 from anubis.late import late
 from anubis.model.errors import BadInputError
 from anubis.model.problem import Problem, Severity
-from anubis.model.status import Status
 
 if TYPE_CHECKING:
     from anubis.api import histories as api_histories
@@ -31,8 +25,6 @@ else:  # the formats of other tools
 
 #: Maximum number of problems printed, so that the summary stays visible; ``--json`` prints all.
 MOST_PROBLEMS = 50
-#: Runs of an export: all of them.
-EVERYTHING = 1_000_000_000
 
 
 def _given_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -126,7 +118,7 @@ def _refuse(imported: "histories.ImportResult", *, as_json: bool, allowed: bool)
     wrong = [problem for problem in imported.problems if problem.severity is Severity.ERROR]
     refused = imported.refused and not allowed
     if not as_json:
-        _show_problems(imported.problems)
+        show_problems(imported.problems)
     if refused:
         raise BadInputError(
             f"nothing was stored: {units.counted(len(wrong), 'problem')}",
@@ -135,7 +127,7 @@ def _refuse(imported: "histories.ImportResult", *, as_json: bool, allowed: bool)
         )
 
 
-def _show_problems(problems: tuple[Problem, ...]) -> None:
+def show_problems(problems: tuple[Problem, ...]) -> None:
     for problem in problems[:MOST_PROBLEMS]:
         say = terminal.error if problem.severity is Severity.ERROR else terminal.warn
         say(errors.located(problem, problem.file))
@@ -171,78 +163,3 @@ def _stored(imported: "histories.ImportResult", added: "histories.Added | None")
     if not added.values:
         said.insert(0, "nothing new" if imported.refused else "nothing new: every value is stored already")
     return ", ".join(said)
-
-
-@click.command()
-@click.option(
-    "--format", "form", default="csv", show_default=True, help="csv, jsonl, parquet, bmf, openmetrics."
-)
-@click.option(
-    "--output", "-o", type=click.Path(path_type=Path), metavar="FILE", help="Default: standard output."
-)
-@run_filters
-@click.option("--metric", help="Only values of this metric.")
-@json_option
-def export(
-    *,
-    form: str,
-    output: Path | None,
-    name: str | None,
-    commit: str | None,
-    labels: tuple[tuple[str, str], ...],
-    metric: str | None,
-    statuses: tuple[Status, ...],
-    since: float | None,
-    until: float | None,
-    family: str | None,
-    as_json: bool,
-) -> None:
-    """Write the values of stored runs for other tools. The filters are those of anubis history.
-
-    A CSV export contains everything that anubis import needs. --json describes the written file: path, format and
-    problems.
-    """
-    if output is None and as_json:
-        raise BadInputError("--json needs a file for the values", remedy="name it with --output")
-    if output is None and form == "parquet" and terminal.interactive():
-        raise BadInputError("parquet cannot be shown on a terminal", remedy="name a file with --output")
-    conditions = RunQuery(
-        name=name,
-        subject=commit,
-        labels=mapping(labels),
-        metric=metric,
-        statuses=statuses,
-        since_s=since,
-        until_s=until,
-        limit=EVERYTHING,
-        newest_first=False,
-    )
-    with open_client() as client, _stream(output) as stream:
-        query = replace(conditions, family_id=refs.family_id(client, family)) if family else conditions
-        problems = client.histories.export(query, stream, format_name=form)
-        empty = not client.runs.find(replace(query, limit=1))
-        unknown = (
-            unknown_name(client, benchmark=name, metric=metric, labels=mapping(labels)) if empty else None
-        )
-    if as_json:
-        json_output.show(api_histories.exported_to_json(str(output), form, problems))
-    else:
-        _show_problems(tuple(problems))
-        terminal.no_match(unknown)
-
-
-@contextlib.contextmanager
-def _stream(output: Path | None) -> Iterator[BinaryIO]:
-    """Standard output, or a file that appears only when it is complete."""
-    if output is None:
-        yield terminal.raw()
-        return
-    unfinished = output.with_name(f".{output.name}.unfinished")
-    try:
-        with unfinished.open("wb") as stream:
-            yield stream
-        unfinished.replace(output)
-    except OSError as error:
-        raise BadInputError(f"{output}: {error.strerror}", remedy="give a writable file") from error
-    finally:
-        unfinished.unlink(missing_ok=True)

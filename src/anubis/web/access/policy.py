@@ -34,6 +34,7 @@ READ = Rule(permission=Permission.READ)
 SUBMIT = Rule(permission=Permission.SUBMIT)
 CREATE = Rule(permission=Permission.SUBMIT, creates=True)
 MANAGE = Rule(permission=Permission.MANAGE)
+MANAGE_CREATE = Rule(permission=Permission.MANAGE, creates=True)
 READ_ALL = Rule(permission=Permission.READ, everywhere=True)
 MANAGE_ALL = Rule(permission=Permission.MANAGE, everywhere=True)
 
@@ -77,6 +78,7 @@ POLICY = {
     "POST /alerts/{alert_id}/decisions": SUBMIT,
     "GET /series": READ,
     "POST /series/analysis": MANAGE,
+    "GET /reports": READ,
     "POST /sweeps/plans": CREATE,
     "POST /sweeps": CREATE,
     "GET /sweeps": READ,
@@ -112,11 +114,11 @@ POLICY = {
     "DELETE /webhooks/{ref}": MANAGE_ALL,
     "POST /webhooks/{ref}/resume": MANAGE_ALL,
     "POST /webhooks/{ref}/test": MANAGE_ALL,
-    "POST /triggers": MANAGE_ALL,
-    "GET /triggers": MANAGE_ALL,
-    "GET /triggers/{name}": MANAGE_ALL,
-    "GET /triggers/{name}/deliveries": MANAGE_ALL,
-    "DELETE /triggers/{name}": MANAGE_ALL,
+    "POST /triggers": MANAGE_CREATE,
+    "GET /triggers": MANAGE,
+    "GET /triggers/{name}": MANAGE,
+    "GET /triggers/{name}/deliveries": MANAGE,
+    "DELETE /triggers/{name}": MANAGE,
     "GET /workers": READ_ALL,
     "GET /workers/{name}": READ_ALL,
     "POST /alternations": CREATE,
@@ -159,15 +161,39 @@ POLICY = {
     "GET /healthz": OPEN,
     "GET /readyz": OPEN,
     "GET /metrics": READ_ALL,
+    # Each tool needs the rights of another route: GET /runs, or POST /runs to submit.
+    "POST /mcp": LOGIN,
     # Pages for browsers.
     "GET /ui": READ,
     "GET /ui/runs": READ,
     "GET /ui/runs/{ref}": READ,
-    "POST /ui/runs/{ref}/cancel": SUBMIT,
+    "POST /ui/runs/{ref}/cancellation": SUBMIT,
     "POST /ui/runs/{ref}/replay": SUBMIT,
     "GET /ui/runs/{ref}/output": READ,
     "GET /ui/runs/{ref}/output/stream": READ,
     "GET /ui/changes": READ,
+    "GET /ui/benchmarks": READ,
+    "GET /ui/benchmarks/{name:path}": READ,
+    "GET /ui/compare": READ,
+    "GET /ui/alerts": READ,
+    "GET /ui/alerts/{alert_id}": READ,
+    "POST /ui/alerts/{alert_id}/decisions": SUBMIT,
+    "POST /ui/alerts/{alert_id}/confirmation": SUBMIT,
+    "GET /ui/families": READ,
+    "GET /ui/families/{ref}": READ,
+    "POST /ui/families/{ref}/retry": SUBMIT,
+    "POST /ui/families/{ref}/phase": SUBMIT,
+    "GET /ui/schedules": READ,
+    "GET /ui/schedules/{ref}": READ,
+    "POST /ui/schedules/{ref}/phase": SUBMIT,
+    "POST /ui/schedules/{ref}/trigger": SUBMIT,
+    "GET /ui/machines": READ_ALL,
+    "GET /ui/data": READ_ALL,
+    "GET /ui/events": READ,
+    "GET /ui/settings": LOGIN,
+    "GET /ui/search": READ_ALL,
+    "GET /ui/submit": READ,
+    "POST /ui/submit": CREATE,
     "GET /ui/static/{version}/{name:path}": OPEN,
     "GET /ui/{rest:path}": OPEN,  # no such page
     # The old system. Its clients send no token, but a proxy can add one.
@@ -191,7 +217,7 @@ POLICY = {
     },
 }
 #: Routes outside of the versions, besides those below /api.
-_OUTSIDE = ("/", "/healthz", "/readyz", "/metrics", "/ready", "/lively")
+_OUTSIDE = ("/", "/healthz", "/readyz", "/metrics", "/mcp", "/ready", "/lively")
 
 
 def route_name(method: str, path: str) -> str:

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 
 from anubis import reporting
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(prefix="/ui", include_in_schema=False)
 
 _FOLDER = Path(__file__).parent / "static"
 #: Those of charts, which reports contain too.

@@ -39,11 +39,14 @@ def once(person: str, key: str, act: Callable[[], str]) -> str:
 
 
 def check_own(request: Request) -> None:
-    """Raise ForbiddenError unless a browser says that a page of this service sends the form.
+    """Raise ForbiddenError for a form that a page of another site may have sent.
 
-    Every browser sends ``Origin`` with a form, and its value was compared with the host already. ``Sec-Fetch-Site`` cannot be
-    set by a page. A program that sends neither uses the interface, which needs no pages.
+    The form of a person who has signed in has a token, which was compared already. Without a login, the browser must say
+    that the page is one of this service: ``Origin``, which was compared with the host, or ``Sec-Fetch-Site``, which pages
+    cannot set. A program that sends a token was not sent by a page.
     """
+    if request.headers.get("Authorization") or getattr(request.state, "form_token", ""):
+        return
     site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
     if site == "same-origin" or (site is None and origin not in {None, "null"}):
         return

@@ -53,6 +53,11 @@ class Visit:
             return Answer(plain(), status)
         return html(template, {**self._frame(), "title": title, **context}, status)
 
+    @property
+    def form_token(self) -> str:
+        """The token of forms of a person who has signed in; empty without a sign-in."""
+        return getattr(self.request.state, "form_token", "")
+
     def form_key(self) -> str:
         """See ``forms.once``."""
         return forms.new_key()
@@ -144,7 +149,7 @@ async def not_found(request: Request) -> Response:
 
 def router() -> APIRouter:
     """A router for the views of one module."""
-    return APIRouter(route_class=PageRoute, include_in_schema=False)
+    return APIRouter(prefix="/ui", route_class=PageRoute, include_in_schema=False)
 
 
 def as_json_text(value: Any) -> str:

@@ -17,6 +17,7 @@ NOUNS = (
     "gate",
     "alerts",
     "series",
+    "reports",
     "sweeps",
     "schedules",
     "triggers",

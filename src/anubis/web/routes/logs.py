@@ -29,7 +29,7 @@ router = APIRouter(route_class=NounRoute, tags=["logs"])
 
 #: Searches at the same time; others wait without a thread, so that they delay no other request.
 MOST_SEARCHES = 4
-_searches = asyncio.Semaphore(MOST_SEARCHES)
+SEARCHES = asyncio.Semaphore(MOST_SEARCHES)
 #: Most lines of one page of the output of a run.
 MOST_PRINTED = 10_000
 #: Largest rank.
@@ -143,7 +143,7 @@ async def search(
         limit=limit,
         after=place_of(cursor) if cursor else None,
     )
-    async with _searches:
+    async with SEARCHES:
         return await run_in_threadpool(work)
 
 

@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode
 from markupsafe import Markup, escape
 
 from anubis.analysis.quantities import percent
+from anubis.model.points import OWN_METRICS
 from anubis.model.status import Status
 from anubis.reporting import markup, units
 from anubis.reporting.status_words import WORDS, event_word
@@ -95,7 +96,14 @@ def short(run_id: str) -> str:
 
 def labels(values: Mapping[str, Any]) -> str:
     """Names and values on one line."""
-    return line(", ".join(f"{name}={value}" for name, value in values.items()))
+    return line(
+        ", ".join(f"{name}={value + 1 if name == 'round' else value}" for name, value in values.items())
+    )
+
+
+def main_values(values: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """The values of the metrics of a benchmark by name; those that the agent measures of every run are last."""
+    return sorted(values.items(), key=lambda each: (each[0] in OWN_METRICS, each[0]))
 
 
 FILTERS: dict[str, Callable[..., Any]] = {
@@ -109,6 +117,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "segment": segment,
     "short": short,
     "labels": labels,
+    "main_values": main_values,
     "duration": units.duration,
     "size": units.size,
     "subject": markup.short_subject,

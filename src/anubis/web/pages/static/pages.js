@@ -171,3 +171,15 @@ function follow(box, mark, most) {
     setTimeout(() => document.body.dispatchEvent(new Event("changed")), 300);
   });
 }
+
+// A problem of a descriptor leads to its place in the editor.
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-line]");
+  const editor = document.querySelector("[data-editor]");
+  if (!button || !editor) return;
+  const before = editor.value.split("\n").slice(0, Number(button.dataset.line) - 1);
+  const start = before.reduce((sum, line) => sum + line.length + 1, 0) + Number(button.dataset.column) - 1;
+  editor.focus();
+  editor.setSelectionRange(start, editor.value.indexOf("\n", start) < 0 ? editor.value.length : editor.value.indexOf("\n", start));
+  editor.scrollTop = Math.max(0, before.length - 6) * parseFloat(getComputedStyle(editor).lineHeight);
+});

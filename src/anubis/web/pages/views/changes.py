@@ -7,6 +7,7 @@ from starlette.concurrency import run_in_threadpool
 
 from anubis.model.errors import AnubisError
 from anubis.web import streams
+from anubis.web.answers import Answer
 from anubis.web.changes import Changes
 from anubis.web.pages import visit as visits
 from anubis.web.service import Asked, service_of
@@ -20,7 +21,9 @@ _MOST = 1000
 
 @router.get("/changes")
 def changes(request: Request, installation: Asked) -> Response:
-    """``changed`` after new events of runs that the person sees."""
+    """``changed`` after new events of runs that the person sees; without a stream, the number of the newest event."""
+    if not streams.is_wanted(request):
+        return Answer({"after": installation.world.events.last()})
     return streams.answer(request, _followed(installation, service_of(request).changes))
 
 

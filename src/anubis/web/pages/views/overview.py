@@ -87,7 +87,7 @@ def _count(rows: object) -> str:
 
 
 def _title(alerts: list[Alert], fresh: int, failed: int) -> str:
-    """The verdict in words."""
+    """What got worse, as a sentence."""
     bad = sum(alert_text.is_bad(alert) for alert in alerts)
     words = []
     if bad:

@@ -32,6 +32,8 @@ router = visits.router()
 #: Metrics whose repeats are drawn, samples that are read of each, and output lines of a run that failed.
 _DRAWN, _SAMPLES, _TAIL = 12, 400, 20
 _TAIL_BYTES = 16 << 10
+#: Kinds of events that say how far the values can be trusted.
+_REMARKS = {"threshold", "rejected", "condition", "contaminated"}
 
 
 @router.get("/runs/{ref}")
@@ -74,9 +76,7 @@ def _results(visit: Visit, run: Run) -> dict[str, Any]:
         "dots": _dots(visit, run, [point for point in points if point.count > 1][:_DRAWN]),
         "tail": tail,
         "is_bad": ended_badly,
-        "remarks": [
-            event for event in events if event.kind in {"threshold", "rejected", "condition", "contaminated"}
-        ],
+        "remarks": list(dict.fromkeys((each.kind, each.message) for each in events if each.kind in _REMARKS)),
         "family": _family(visit, run),
         "previous": _previous(visit, run),
     }
@@ -173,7 +173,7 @@ def _telemetry(visit: Visit, run: Run) -> dict[str, Any]:
     }
 
 
-@router.post("/runs/{ref}/cancel")
+@router.post("/runs/{ref}/cancellation")
 def cancel(ref: str, visit: Visiting, why: Annotated[str, Form(max_length=1000)] = "") -> Response:
     """Ask for the cancellation of a run; for one that is final, or was asked before, nothing happens."""
     run = visit.client.runs.get(ref)
