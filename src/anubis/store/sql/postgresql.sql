@@ -1598,7 +1598,14 @@ FROM words
 WHERE words.word = %(owner)s::VARCHAR)
 
 -- name: where_metric
-runs.no + 0 IN (SELECT points.run 
+EXISTS (SELECT points.run 
+FROM points 
+WHERE points.metric IN (SELECT metrics.id 
+FROM metrics 
+WHERE metrics.name = %(metric)s::VARCHAR) AND points.run = runs.no)
+
+-- name: where_rare_metric
+runs.no IN (SELECT points.run 
 FROM points 
 WHERE points.metric IN (SELECT metrics.id 
 FROM metrics 
@@ -1625,6 +1632,15 @@ WHERE runs.id = %(id)s
 SELECT points.run, metrics.name, metrics.units, points.value 
 FROM points JOIN metrics ON metrics.id = points.metric 
 WHERE points.run IN ({numbers})
+
+-- name: count_of_metric
+SELECT count(*) AS points 
+FROM (SELECT points.run AS run 
+FROM points 
+WHERE points.metric IN (SELECT metrics.id 
+FROM metrics 
+WHERE metrics.name = %(metric)s::VARCHAR) 
+ LIMIT %(most)s) AS some_points
 
 -- name: list_alerts
 SELECT alerts.body, alerts.version 

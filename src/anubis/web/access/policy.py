@@ -161,6 +161,8 @@ POLICY = {
     "GET /healthz": OPEN,
     "GET /readyz": OPEN,
     "GET /metrics": READ_ALL,
+    # Each tool needs the rights of another route: GET /runs, or POST /runs to submit.
+    "POST /mcp": LOGIN,
     # Pages for browsers.
     "GET /ui": READ,
     "GET /ui/runs": READ,
@@ -215,7 +217,7 @@ POLICY = {
     },
 }
 #: Routes outside of the versions, besides those below /api.
-_OUTSIDE = ("/", "/healthz", "/readyz", "/metrics", "/ready", "/lively")
+_OUTSIDE = ("/", "/healthz", "/readyz", "/metrics", "/mcp", "/ready", "/lively")
 
 
 def route_name(method: str, path: str) -> str:
