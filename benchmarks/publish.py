@@ -34,6 +34,8 @@ COMMANDS = {
     "sweep": ["bench_sweep.py"],
     "schedules": ["bench_schedules.py"],
     "service": ["bench_service.py"],
+    "requests": ["bench_requests.py"],
+    "listing": ["bench_listing.py"],
     "container": ["bench_container.py", "--runs", "40"],
     "sandbox": ["bench_sandbox.py"],
 }

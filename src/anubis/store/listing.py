@@ -12,13 +12,17 @@ from anubis.store.sql.database import Database, Row, Session, chunked, statement
 from anubis.store.text import clean
 
 
+#: A metric with more points is common: its runs are found sooner by looking at one run after the other.
+_MOST_RARE = 5000
+
+
 def find(database: Database, query: RunQuery) -> list[RunRow]:
-    """See ``Runs.find``. Two statements, or one more for every further ten thousand runs asked for."""
+    """See ``Runs.find``. Two statements, or one more for every further ten thousand runs asked for, and one for a metric."""
     sql = statements_of(database.driver.name)
-    where, values = _conditions(query, sql)
-    values["most"] = query.limit
     newest = query.newest_first
     with database.session() as session:
+        where, values = _conditions(query, sql, is_rare=_is_rare(session, query.metric))
+        values["most"] = query.limit
         if query.after is not None:
             follows = "after_newest" if newest else "after_oldest"
             where.append(sql[f"where_{follows}"])
@@ -29,6 +33,14 @@ def find(database: Database, query: RunQuery) -> list[RunRow]:
             for point in session.rows("listed_values", numbers=numbers):
                 found[point.run][point.name] = (number(point.value), point.units)
     return [_row(row, found[row.no]) for row in rows]
+
+
+def _is_rare(session: Session, metric: str | None) -> bool:
+    """Whether so few runs have a metric that they are looked up."""
+    if metric is None:
+        return False
+    counted = session.row("count_of_metric", metric=clean(metric), most=_MOST_RARE + 1).points
+    return bool(counted <= _MOST_RARE)
 
 
 def _place(session: Session, run_id: str) -> dict[str, Any]:
@@ -49,8 +61,10 @@ def narrowed(sql: str, where: Sequence[str]) -> str:
     return head + conditions + order + tail
 
 
-def _conditions(query: RunQuery, sql: Mapping[str, str]) -> tuple[list[str], dict[str, Any]]:
-    """The conditions that are set, and their parameters."""
+def _conditions(
+    query: RunQuery, sql: Mapping[str, str], *, is_rare: bool
+) -> tuple[list[str], dict[str, Any]]:
+    """The conditions that are set, and their parameters. ``is_rare``: few runs have the metric."""
     names: list[str] = []
     values: dict[str, Any] = {}
     for name, value in (
@@ -67,7 +81,7 @@ def _conditions(query: RunQuery, sql: Mapping[str, str]) -> tuple[list[str], dic
         ("until_s", query.until_s),
     ):
         if value is not None and value != []:
-            names.append(name)
+            names.append("rare_metric" if name == "metric" and is_rare else name)
             values[name] = value
     where = [sql[f"where_{name}"] for name in names]
     for i, (name, value) in enumerate(query.labels.items()):

@@ -26,7 +26,7 @@ from anubis.reporting.markup import short_subject
 INDEX = "index.html"
 #: Newest runs in the table of a benchmark.
 RUNS = 1000
-#: Pages may load nothing but the style sheet and the script of the site.
+#: Pages load only the style sheet and the script of the site.
 _POLICY = "default-src 'none'; style-src 'self'; script-src 'self'"
 
 

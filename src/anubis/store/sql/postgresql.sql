@@ -1032,10 +1032,10 @@ UPDATE schedules SET name=%(name)s::VARCHAR, body=%(body)s, ready_s=%(ready_s)s,
 -- name: remove_schedule
 DELETE FROM schedules WHERE schedules.id = %(id)s
 
--- name: schedule_named
+-- name: schedules_named
 SELECT schedules.no, schedules.body, schedules.version 
 FROM schedules 
-WHERE schedules.name = %(name)s::VARCHAR
+WHERE schedules.name = %(name)s::VARCHAR OR schedules.name LIKE ('%%:' || %(name)s)
 
 -- name: schedules_between
 SELECT schedules.no, schedules.body, schedules.version 
@@ -1598,7 +1598,14 @@ FROM words
 WHERE words.word = %(owner)s::VARCHAR)
 
 -- name: where_metric
-runs.no + 0 IN (SELECT points.run 
+EXISTS (SELECT points.run 
+FROM points 
+WHERE points.metric IN (SELECT metrics.id 
+FROM metrics 
+WHERE metrics.name = %(metric)s::VARCHAR) AND points.run = runs.no)
+
+-- name: where_rare_metric
+runs.no IN (SELECT points.run 
 FROM points 
 WHERE points.metric IN (SELECT metrics.id 
 FROM metrics 
@@ -1625,6 +1632,15 @@ WHERE runs.id = %(id)s
 SELECT points.run, metrics.name, metrics.units, points.value 
 FROM points JOIN metrics ON metrics.id = points.metric 
 WHERE points.run IN ({numbers})
+
+-- name: count_of_metric
+SELECT count(*) AS points 
+FROM (SELECT points.run AS run 
+FROM points 
+WHERE points.metric IN (SELECT metrics.id 
+FROM metrics 
+WHERE metrics.name = %(metric)s::VARCHAR) 
+ LIMIT %(most)s) AS some_points
 
 -- name: list_alerts
 SELECT alerts.body, alerts.version 

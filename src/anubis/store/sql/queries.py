@@ -93,11 +93,15 @@ def listing(*, newest_first: bool) -> Select[Any]:
     )
 
 
+_is_of_metric = points.c.metric.in_(select(metrics.c.id).where(metrics.c.name == given("metric")))
+_some_of_metric = select(points.c.run).where(_is_of_metric).limit(given("most")).subquery("some_points")
+#: The number of points of a metric, counted up to a number.
+count_of_metric = select(func.count().label("points")).select_from(_some_of_metric)
+
+
 def conditions() -> dict[str, ColumnElement[bool]]:
     """The conditions of a listing; ``listing.find`` joins those it needs with AND."""
-    of_metric = select(points.c.run).where(
-        points.c.metric.in_(select(metrics.c.id).where(metrics.c.name == given("metric")))
-    )
+    of_metric = select(points.c.run).where(_is_of_metric)
     word = select(words.c.id)
     return {
         "ids": among(runs.c.id, "ids"),
@@ -118,9 +122,10 @@ def conditions() -> dict[str, ColumnElement[bool]]:
         "family": runs.c.family == word.where(words.c.word == given("family")).scalar_subquery(),
         "parent": runs.c.parent == given("parent"),
         "owner": runs.c.client == word.where(words.c.word == given("owner")).scalar_subquery(),
-        # A sum, so that SQLite walks the runs from the newest on and stops at the limit: sorting all that have a
-        # common metric takes longer than passing over many that lack a rare one.
-        "metric": (runs.c.no + literal_column("0")).in_(of_metric),
+        # Walks the runs from the newest on and stops at the limit: sorting all that have a common metric takes longer.
+        "metric": of_metric.where(points.c.run == runs.c.no).correlate(runs).exists(),
+        # Begins with the few runs that have the metric.
+        "rare_metric": runs.c.no.in_(of_metric),
         "since_s": runs.c.created_s >= given("since_s"),
         "until_s": runs.c.created_s < given("until_s"),
         # The first comparison lets the database begin at this place of the index.

@@ -1033,10 +1033,10 @@ UPDATE schedules SET name=:name, body=:body, ready_s=:ready_s, queued=:queued, v
 -- name: remove_schedule
 DELETE FROM schedules WHERE schedules.id = :id
 
--- name: schedule_named
+-- name: schedules_named
 SELECT schedules.no, schedules.body, schedules.version 
 FROM schedules 
-WHERE schedules.name = :name
+WHERE schedules.name = :name OR schedules.name LIKE ('%:' || :name)
 
 -- name: schedules_between
 SELECT schedules.no, schedules.body, schedules.version 
@@ -1599,7 +1599,14 @@ FROM words
 WHERE words.word = :owner)
 
 -- name: where_metric
-runs.no + 0 IN (SELECT points.run 
+EXISTS (SELECT points.run 
+FROM points 
+WHERE points.metric IN (SELECT metrics.id 
+FROM metrics 
+WHERE metrics.name = :metric) AND points.run = runs.no)
+
+-- name: where_rare_metric
+runs.no IN (SELECT points.run 
 FROM points 
 WHERE points.metric IN (SELECT metrics.id 
 FROM metrics 
@@ -1626,6 +1633,15 @@ WHERE runs.id = :id
 SELECT points.run, metrics.name, metrics.units, points.value 
 FROM points JOIN metrics ON metrics.id = points.metric 
 WHERE points.run IN ({numbers})
+
+-- name: count_of_metric
+SELECT count(*) AS points 
+FROM (SELECT points.run AS run 
+FROM points 
+WHERE points.metric IN (SELECT metrics.id 
+FROM metrics 
+WHERE metrics.name = :metric)
+ LIMIT :most OFFSET 0) AS some_points
 
 -- name: list_alerts
 SELECT alerts.body, alerts.version 
