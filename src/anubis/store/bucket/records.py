@@ -10,8 +10,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from anubis.contracts.records import RecordFile, RecordKey
-from anubis.model.errors import NotFoundError, StoreError, disk_error
+from anubis.contracts.records import Append, RecordFile, RecordKey
+from anubis.model.errors import AnubisError, NotFoundError, StoreError, disk_error
 from anubis.record import access, layout
 from anubis.record.files import FileState
 from anubis.record.validation import DamagedError
@@ -166,6 +166,20 @@ class SharedRecords:
         """See the contract. A record that only the bucket has is copied to the folder first."""
         self._bring_back(key, file)
         return self.here.append(key, file, offset, data)
+
+    def append_all(self, appends: Sequence[Append]) -> Sequence[int | Exception]:
+        """See the contract and ``append``."""
+        errors: list[Exception | None] = []
+        for each in appends:
+            error = errors[-1] if each.follows else None
+            try:
+                self._bring_back(each.key, each.file)
+            except (ValueError, AnubisError) as failure:
+                error = error or failure
+            errors.append(error)
+        wanted = [each for each, error in zip(appends, errors, strict=True) if error is None]
+        sizes = iter(self.here.append_all(wanted))
+        return [error or next(sizes) for error in errors]
 
     def replace(self, key: RecordKey, file: str, data: bytes) -> None:
         """See the contract."""
