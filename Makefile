@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 CODE := src tests benchmarks examples docs
 
-.PHONY: help demo test properties check security integration chaos fuzz docs pictures bench publish clean
+.PHONY: help demo test properties check security integration chaos fuzz docs pictures screenshots bench publish clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -41,7 +41,7 @@ security: $(READY) ## weaknesses in the code (bandit) and in packages (pip-audit
 	@$(BIN)/python .ci/audit.py
 
 integration: $(READY) ## run the tests against real servers, as root and in a browser
-	@$(BIN)/python -m pytest -m 'integration or postgresql' tests/integration tests/contract
+	@$(BIN)/python -m pytest -m 'integration or postgresql' tests/integration tests/contract tests/browser
 
 chaos: $(READY) ## kill, stop and starve everything at random, then look at every run; make chaos SECONDS=1800 SEED=N DATABASE=postgresql, or TARGET=service
 	@PYTHONPATH=tests $(BIN)/python -m chaos.marathon --seconds $(or $(SECONDS),60) --database $(or $(DATABASE),sqlite) --target $(or $(TARGET),commands) $(if $(SEED),--seed $(SEED))
@@ -55,6 +55,9 @@ docs: $(READY) ## build the documentation into site/
 
 pictures: $(READY) ## draw the terminal pictures of the pages again
 	@$(BIN)/python docs/pictures.py
+
+screenshots: $(READY) ## pictures of every page of the service, light and dark, narrow and wide, into build/screenshots
+	@PYTHONPATH=tests $(BIN)/python -m browser.screenshots build/screenshots
 
 bench: $(READY) ## measure Anubis itself, in three minutes (docs/performance.md: in full, with other tools)
 	@for script in benchmarks/bench_*.py benchmarks/detection; do echo "== $$script"; $(BIN)/python "$$script" --quick || exit 1; done

@@ -19,14 +19,14 @@ for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
-INTEGRATION = Path(__file__).parent / "integration"
+INTEGRATION = tuple(Path(__file__).parent / name for name in ("integration", "browser"))
 _counter = itertools.count()
 
 
 def pytest_collection_modifyitems(items):
-    """Marks the tests in tests/integration: they need real servers."""
+    """Marks the tests that need real servers, or a browser."""
     for item in items:
-        if item.path.is_relative_to(INTEGRATION):
+        if any(map(item.path.is_relative_to, INTEGRATION)):
             item.add_marker(pytest.mark.integration)
 
 

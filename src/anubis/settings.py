@@ -141,6 +141,11 @@ def _bucket(text: str) -> str:
     return text.rstrip("/")
 
 
+def archive_place(text: str) -> Path | str:
+    """A folder, or the address of a place in a bucket. Raises ValueError."""
+    return _bucket(text) if text.startswith("s3://") else _path(text)
+
+
 def _endpoint(text: str) -> str:
     if not text.startswith(("http://", "https://")):
         raise ValueError("an address that starts with http:// or https://")
@@ -188,8 +193,8 @@ class Settings:
     prices: Path = setting("ANUBIS_PRICES")
     #: File of the rules that say how long runs are kept; path; `retention.toml` in the home folder
     retention: Path = setting("ANUBIS_RETENTION")
-    #: Folder to which a service writes data sets of each day; path; none: they are not written
-    archive: Path | None = setting("ANUBIS_ARCHIVE", default=None, read=_path)
+    #: Folder, or `s3://BUCKET/PREFIX`, to which a service writes data sets of each day; path or address; none: they are not written
+    archive: Path | str | None = setting("ANUBIS_ARCHIVE", default=None, read=archive_place)
     #: Bucket for [copies of records and objects](../howto/use-a-bucket.md): `s3://BUCKET/PREFIX`; address; none
     bucket: str = setting("ANUBIS_BUCKET", default="", read=_bucket)
     #: Service of that bucket, if it is not Amazon S3; URL; as the tools of AWS find it

@@ -32,7 +32,7 @@ DESCRIPTOR = {"text": TEXT, "folder": "/"}
 SCHEDULE = {"descriptor": DESCRIPTOR, "overrides": {"info.scheduling": "@yearly"}}
 UNKNOWN = "0" * 32
 CLIENT = "0123456789abcdef"
-OUTSIDE = ("/", "/api", "/ready", "/lively", "/healthz", "/readyz", "/metrics")
+OUTSIDE = ("/", "/api", "/ready", "/lively", "/healthz", "/readyz", "/metrics", "/mcp")
 SPACE = {"before_s": 0.0, "dry_run": True}
 LEVELS = {"viewer": 1, "submitter": 2, "admin": 3}
 
@@ -131,11 +131,11 @@ CASES = {
     "DELETE /webhooks/{ref}": Case(f"/webhooks/{UNKNOWN}", None, "admin", "all"),
     "POST /webhooks/{ref}/resume": Case(f"/webhooks/{UNKNOWN}/resume", None, "admin", "all"),
     "POST /webhooks/{ref}/test": Case(f"/webhooks/{UNKNOWN}/test", None, "admin", "all"),
-    "POST /triggers": Case("/triggers", {"name": "-"}, "admin", "all"),
-    "GET /triggers": Case("/triggers", None, "admin", "all"),
-    "GET /triggers/{name}": Case("/triggers/unknown", None, "admin", "all"),
-    "GET /triggers/{name}/deliveries": Case("/triggers/unknown/deliveries", None, "admin", "all"),
-    "DELETE /triggers/{name}": Case("/triggers/unknown", None, "admin", "all"),
+    "POST /triggers": Case("/triggers", {"name": "-"}, "admin"),
+    "GET /triggers": Case("/triggers", None, "admin"),
+    "GET /triggers/{name}": Case("/triggers/one:main", None, "admin"),
+    "GET /triggers/{name}/deliveries": Case("/triggers/one:main/deliveries", None, "admin"),
+    "DELETE /triggers/{name}": Case("/triggers/one:main", None, "admin"),
     "GET /workers": Case("/workers", None, "viewer", "all"),
     "GET /workers/{name}": Case("/workers/unknown", None, "viewer", "all"),
     "POST /alternations": Case("/alternations", {"descriptors": [DESCRIPTOR]}, "submitter"),
@@ -182,6 +182,7 @@ CASES = {
     "GET /healthz": Case("/healthz", None, None),
     "GET /readyz": Case("/readyz", None, None),
     "GET /metrics": Case("/metrics", None, "viewer", "all"),
+    "POST /mcp": Case("/mcp", {}, "viewer", "any"),
     "GET /ui": Case("/ui"),
     "GET /ui/runs": Case("/ui/runs"),
     "GET /ui/runs/{ref}": Case("/ui/runs/{run}"),
@@ -254,7 +255,7 @@ def known_routes():
             yield from (route_name(method, route.path) for method in route.methods)
     yield from (f"GET {route.path}" for route in assets.router.routes)
     yield "GET /ui/{rest:path}"
-    yield from ("GET /openapi.json", "GET /healthz", "GET /readyz", "GET /metrics")
+    yield from ("GET /openapi.json", "GET /healthz", "GET /readyz", "GET /metrics", "POST /mcp")
 
 
 def test_every_route_has_a_rule_and_a_case():

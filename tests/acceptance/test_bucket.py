@@ -139,3 +139,30 @@ def test_a_copy_in_the_home_folder_is_removed_after_its_time(anubis, start, buck
     shutil.rmtree(service.home / "objects", ignore_errors=True)
     assert anubis("purge", row["id"], "--yes").returncode == 0
     assert anubis.json("history") == []
+
+
+def test_commands_use_the_bucket(anubis, bucket_environ, bucket, monkeypatch):
+    for name, value in bucket_environ.items():
+        monkeypatch.setenv(name, value)
+    anubis.write("a.toml", "sh a.sh")
+    (anubis.folder / "a.sh").write_text("echo score=1")
+    ended = anubis("run", "a.toml")
+    assert ended.returncode == 0, ended.stderr
+    (row,) = anubis.json("history")
+    until(lambda: is_copied(bucket, row["id"]), "a worker copies what the command left")
+    (check,) = [each for each in anubis.json("doctor")["checks"] if each["name"] == "bucket"]
+    assert check["state"] == "ok"
+    daily = f"{bucket.address}/daily"
+    assert anubis("archive", "write", daily, "--today").returncode == 0
+    (manifest,) = anubis.json("archive", "list", daily)
+    assert [file["rows"] for file in manifest["files"] if file["table"] == "runs"] == [1]
+    assert anubis("archive", "list", "s3://").returncode == 2
+    shutil.rmtree(anubis.home / "records" / row["id"])
+    assert anubis("logs").stdout == "score=1\n"
+    refused = anubis("record", "path", row["id"])
+    assert refused.returncode == 2
+    assert "in a bucket" in refused.stderr
+    bucket.put("records/01234567-89ab-7000-8000-000000000000/a1.json", b"{}")
+    found = anubis.json("gc", "--older-than", "0s")["found"]
+    assert [each["kind"] for each in found if each["path"].startswith("s3://")] == ["record"]
+    assert is_copied(bucket, row["id"])

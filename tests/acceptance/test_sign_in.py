@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 import subprocess
 from urllib.parse import parse_qs, urlsplit
@@ -12,6 +13,7 @@ from support.access import Identities, ask, new_place
 from support.browsing import Browser
 from support.command import BIN
 from support.service import Service
+from support.tree import PACKAGE
 
 WHO = "/api/v1/whoami"
 USERS = "/api/v1/users"
@@ -156,7 +158,7 @@ def test_a_new_sign_in_ends_the_one_of_the_browser(service, browser, ann):
 def test_no_redirect_leaves_the_service(service, browser, ann, target):
     page = browser.open(f"{service.url}/sign-in")
     after = browser.submit(page, token=ann, next=target, follow=False)
-    assert (after.status, after.headers["Location"]) == (303, "/ui/")
+    assert (after.status, after.headers["Location"]) == (303, "/ui")
 
 
 def test_pages_work_without_scripts_and_may_load_nothing_else(service, browser):
@@ -338,3 +340,91 @@ def test_roles_that_are_taken_away_are_lost_by_sign_ins(service, browser):
     assert browser.open(f"{service.url}/api/v1/runs").status == 200
     service.identities.change(lambda access: access.end_membership("default", "max"))
     assert browser.open(f"{service.url}/api/v1/runs").status == 403
+
+
+TEXT = """spec_version = "1.0"
+[info]
+name = "hidden-benchmark"
+[hardware]
+instance_type = "local"
+[ml]
+benchmark_code = "echo done"
+"""
+
+
+@pytest.fixture(scope="module")
+def run(service):
+    """The id of a run in a project that bob does not see."""
+    service.identities.project("secret")
+    token, _ = service.identities.token("ann")
+    body = {"descriptors": [{"text": TEXT, "folder": "/"}]}
+    status, _, found = ask(service.url, "POST", "/api/v1/runs", body, token=token, Anubis_Project="secret")
+    assert status == 201, found
+    return found["runs"][0]["id"]
+
+
+def test_a_page_leads_to_the_sign_in_and_back(service, browser, run, ann):
+    asked = f"{service.url}/ui/runs/{run}?format=html"
+    page = browser.open(asked)
+    assert page.way == [asked, page.url]
+    assert urlsplit(page.url).path == "/sign-in"
+    assert "hidden-benchmark" not in page.text
+    after = browser.submit(page, token=ann)
+    assert (after.status, after.url) == (200, asked)
+    assert "hidden-benchmark" in after.text
+
+
+def test_a_sign_in_that_ended_leads_back_to_the_page(service, browser, ann):
+    enter(browser, service, ann)
+    name = cookie_of(browser).partition("=")[2].partition(".")[0]
+    service.identities.change(lambda access: access.revoke_sign_in(name))
+    page = browser.open(f"{service.url}/ui/runs?find=x")
+    assert parse_qs(urlsplit(page.url).query) == {"next": ["/ui/runs?find=x"]}
+    assert browser.submit(page, token=ann).url == f"{service.url}/ui/runs?find=x"
+
+
+def test_a_page_of_another_project_tells_nothing(service, browser, run):
+    enter(browser, service, service.identities.token("bob")[0])
+    page = browser.open(f"{service.url}/ui/runs/{run}")
+    unknown = browser.open(f"{service.url}/ui/runs/{'0' * 32}")
+    assert (page.status, unknown.status) == (404, 404)
+    assert page.text.replace(run, "") == unknown.text.replace("0" * 32, "")
+    assert "hidden-benchmark" not in page.text
+
+
+def test_a_person_without_a_role_gets_a_page_with_403(service, browser, run):
+    service.identities.change(lambda access: access.create_user("nobody"))
+    enter(browser, service, service.identities.token("nobody")[0])
+    page = browser.open(f"{service.url}/ui/runs/{run}")
+    assert (page.status, page.headers["Content-Type"]) == (403, "text/html; charset=utf-8")
+    assert run not in page.text
+    assert "hidden-benchmark" not in page.text
+
+
+def test_forms_of_pages_have_the_form_token(service, browser, run, ann):
+    enter(browser, service, ann)
+    page = browser.open(f"{service.url}/ui/runs/{run}")
+    posts = [form for form in page.forms if form[0] == "post"]
+    assert posts
+    assert all(form[2]["form_token"] for form in posts)
+    _, action, fields = next(form for form in posts if "/runs/" in form[1])
+    refused = browser.open(f"{service.url}{action}", {}, Origin=service.url)
+    assert refused.status == 403
+    done = browser.open(f"{service.url}{action}", fields, follow=False, Origin=service.url)
+    assert done.status == 303, done.text
+
+
+def test_every_form_of_a_template_has_the_form_token():
+    forms = [
+        (path.name, form)
+        for path in (PACKAGE / "web" / "pages" / "templates").glob("*.html")
+        for form in re.findall(r'<form[^>]*method="post".*?</form>', path.read_text(), re.DOTALL)
+    ]
+    assert forms
+    assert [name for name, form in forms if 'name="form_token"' not in form] == []
+
+
+def test_programs_get_problem_details(service):
+    status, headers, found = ask(service.url, "GET", "/ui/runs", Accept="application/json")
+    assert (status, headers["Content-Type"]) == (401, "application/problem+json")
+    assert found["status"] == 401

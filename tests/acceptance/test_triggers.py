@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from support.access import Identities, ask
+from support.processes import until
 from support.service import Service
 
 SECRET = "0123456789abcdef-secret"
@@ -193,3 +195,42 @@ def test_an_image_of_a_registry_is_filled_in(anubis, service):
     (run_id,) = answer["runs"]
     plain = anubis.json("descriptor", run_id)["descriptor"]
     assert plain["env"]["docker_image"] == f"registry:5000/org/model@{digest}"
+
+
+def test_a_trigger_belongs_to_a_project_and_is_signed_with_a_secret_of_it(anubis, service, monkeypatch):
+    identities = Identities(service.home)
+    for project in ("vision", "audio"):
+        identities.change(lambda access, name=project: access.create_project(name))
+        identities.change(lambda access, name=project: access.change_permits(name, permit=["unsandboxed"]))
+        identities.user(f"ann-{project}", project, "admin")
+    tokens = {name: identities.token(f"ann-{name}")[0] for name in ("vision", "audio")}
+    until(lambda: ask(service.url, "GET", "/api/v1/runs")[0] == 401, "the service asks for tokens")
+    monkeypatch.setenv("ANUBIS_SERVICE_TOKEN", tokens["vision"])
+    words = ("trigger", "create", "main", "train.toml", "--from", "github", "--secret", "hook")
+    refused = anubis(*words)
+    assert refused.returncode == 2
+    assert "anubis secret set hook --project vision" in refused.stderr
+    own = "another secret of the project"
+    assert anubis("secret", "set", "hook", "--project", "vision", stdin=None, input=own).returncode == 0
+    created = anubis(*words)
+    assert created.stdout == "vision:main\n", created.stderr
+    assert send(service, report(), name="vision:main")[0] == 401
+    assert send(service, report(), name="main", secret=own)[0] == 401
+    status, found = send(service, report(), name="vision:main", secret=own)
+    assert (status, len(found["runs"])) == (202, 1)
+    (row,) = anubis.json("history")
+    assert (row["id"], row["project"]) == (found["runs"][0], "vision")
+    assert [each["name"] for each in anubis.json("trigger", "list")] == ["main"]
+    assert anubis.json("trigger", "show", "main")["deliveries"][0]["state"] == "started"
+    identities.change(lambda access: access.change_permits("vision", forbid=["unsandboxed"]))
+    status, found = send(service, report(), name="vision:main", secret=own, delivery="d2")
+    assert (status, found["runs"]) == (422, [])
+    assert "does not permit" in found["deliveries"][0]["reason"]
+    monkeypatch.setenv("ANUBIS_SERVICE_TOKEN", tokens["audio"])
+    assert anubis.json("trigger", "list") == []
+    for word in ("show", "delete"):
+        for name in ("main", "vision:main"):
+            assert anubis("trigger", word, name).returncode == 2
+    monkeypatch.setenv("ANUBIS_SERVICE_TOKEN", tokens["vision"])
+    assert anubis("trigger", "delete", "main").returncode == 0
+    assert send(service, report(), name="vision:main", secret=own)[0] == 401

@@ -8,13 +8,15 @@ import subprocess
 import sys
 import threading
 import time
+from io import BytesIO
 
 import pytest
 
+from anubis.client.embedded.driving import replication
 from anubis.contracts.records import RecordKey, RoleFiles
 from anubis.contracts.runs import RunQuery
 from anubis.model.cause import Cause
-from anubis.model.errors import BadInputError
+from anubis.model.errors import BadInputError, StoreError
 from anubis.model.run import Step
 from anubis.model.status import Status
 from anubis.pipeline.conclusion import conclude
@@ -23,6 +25,7 @@ from anubis.sealing.sealer import compare
 from anubis.settings import Settings
 from anubis.store.backups import whole
 from anubis.store.backups.copying import SUMS
+from anubis.store.bucket.manifest import COPIED
 from anubis.testing import a_placement, a_point, a_run, an_event, samples_of
 from anubis.wiring import build
 from support.processes import until
@@ -31,8 +34,8 @@ from support.processes import until
 class Home:
     """An installation, and runs as an agent and a reconciler leave them."""
 
-    def __init__(self, folder, url=None):
-        environ = {"ANUBIS_HOME": str(folder)} | ({"ANUBIS_DATABASE_URL": url} if url else {})
+    def __init__(self, folder, url=None, **more):
+        environ = {"ANUBIS_HOME": str(folder), **more} | ({"ANUBIS_DATABASE_URL": url} if url else {})
         self.environ = environ
         self.settings = Settings.from_env(environ)
         self.installation = build(self.settings)
@@ -82,8 +85,8 @@ class Home:
 def new_home(tmp_path):
     opened = []
 
-    def make(name, url=None):
-        opened.append(Home(tmp_path / name, url))
+    def make(name, url=None, **more):
+        opened.append(Home(tmp_path / name, url, **more))
         return opened[-1]
 
     yield make
@@ -261,3 +264,35 @@ def test_a_restore_that_is_killed_can_be_repeated(new_home, tmp_path, names):
         whole.restore(Settings.from_env(environ), tmp_path / "backup", now_s=time.time())
     new_home("target").check(ids)
     shutil.rmtree(tmp_path / "backup")
+
+
+def test_a_backup_contains_what_only_the_bucket_has(new_home, tmp_path, bucket_environ, bucket):
+    home = new_home("home", **bucket_environ)
+    ids = [home.finish() for _ in range(3)]
+    home.installation.world.objects.put("a.tar", BytesIO(b"script"))
+    assert replication(home.installation, bucket).turn() is None
+    for run_id in ids[:2]:
+        shutil.rmtree(home.settings.home / "records" / run_id)
+    shutil.rmtree(home.settings.home / "objects")
+    home.check(ids)
+    written = home.back_up(tmp_path / "backup")
+    assert (written.runs, written.without_record) == (3, 0)
+    _, other = restored(new_home, tmp_path / "backup")
+    other.check(ids)
+    assert (other.settings.home / "objects" / "a.tar").read_bytes() == b"script"
+    with_bucket = new_home("restored", **bucket_environ)
+    chore = replication(with_bucket.installation, bucket)
+    assert chore.turn() is None
+    assert all((with_bucket.settings.home / "records" / run_id / COPIED).exists() for run_id in ids)
+
+
+def test_a_backup_notices_a_damaged_object(new_home, tmp_path, bucket_environ, bucket):
+    home = new_home("home", **bucket_environ)
+    run_id = home.finish()
+    replication(home.installation, bucket).turn()
+    shutil.rmtree(home.settings.home / "records" / run_id)
+    part = next(each.key for each in bucket.list(f"records/{run_id}/a1/"))
+    bucket.put(part, b"other bytes")
+    with pytest.raises(StoreError, match="is damaged"):
+        home.back_up(tmp_path / "backup")
+    assert not (tmp_path / "backup").exists()

@@ -5,6 +5,7 @@ from array import array
 
 import pytest
 
+from anubis.model.access.roles import EVERYTHING, Quota
 from anubis.model.alert import AlertState
 from anubis.model.delivery import DeliveryStatus
 from anubis.model.descriptor import Measure
@@ -14,8 +15,10 @@ from anubis.store import open_store
 from anubis.store.columns import pack
 from anubis.store.migrations.upgrade import upgrade
 from anubis.store.rows import alert_values, descriptor_values, id_bytes, new_run_values
+from anubis.store.schedules.rows import schedule_values
 from anubis.store.sql import drivers
 from anubis.store.sql.drivers import driver_for
+from anubis.store.text import packed
 from anubis.testing import FakeClock, a_descriptor, a_run
 from anubis.testing.builders import NOW_S
 from anubis.testing.contracts.alerts import an_alert
@@ -357,4 +360,28 @@ def test_old_databases_get_the_tables_of_schedules(old, database_url):
     added = store.schedules.add(a_schedule(), "text")
     assert store.schedules.get(added.id) == added
     store.schedules.remove(added.id)
+    store.close()
+
+
+def test_projects_of_an_earlier_schema_permit_everything_and_their_schedules_are_named_in_them(database_url):
+    driver = driver_for(database_url)
+    upgrade(driver, "0019")
+    connection = driver.connect()
+    connection.execute("INSERT INTO projects (no, name, created_s) VALUES (2, 'team', 1)")
+    schedules = [a_schedule("nightly"), a_schedule("weekly", project="team")]
+    marks = ", ".join(driver.parameter.format(name) for name in ("id", "name", "body", "text"))
+    for each in schedules:
+        values = {**schedule_values(each), "name": each.name, "text": packed("text")}
+        connection.execute(
+            f"INSERT INTO schedules (id, name, body, text, queued, version) VALUES ({marks}, 0, 1)",
+            {name: values[name] for name in ("id", "name", "body", "text")},
+        )
+    connection.close()
+    store = open_store(database_url)
+    for name in ("default", "team"):
+        project = store.projects.permission(name).project
+        assert (project.permits, project.quota) == (EVERYTHING, Quota())
+    assert store.schedules.get("team:weekly").id == schedules[1].id
+    assert [each.full_name for each in store.schedules.find()] == ["nightly", "team:weekly"]
+    store.schedules.add(a_schedule("weekly"), "text")
     store.close()

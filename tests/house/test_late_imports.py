@@ -29,6 +29,7 @@ INNER = {
     "cli/__init__.py": "anubis --version imports nothing else",
     "plug_ins.py": "a listing does not need importlib.metadata",
     "store/sql/drivers.py": "psycopg is an optional extra",
+    "submission/environment/project_secrets.py": "cryptography is an optional extra",
 }
 HEAVY = ("alembic", "numpy", "pydantic", "rich", "scipy", "sqlalchemy", "urllib3")
 

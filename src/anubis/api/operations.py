@@ -16,7 +16,11 @@ def garbage_to_json(garbage: Garbage) -> Json:
 
 
 def garbage_from_json(plain: Mapping[str, Any]) -> Garbage:
-    return Garbage(kind=plain["kind"], path=Path(plain["path"]), size_bytes=plain["size_bytes"])
+    path = plain["path"]
+    is_address = path.startswith("s3://")
+    return Garbage(
+        kind=plain["kind"], path=path if is_address else Path(path), size_bytes=plain["size_bytes"]
+    )
 
 
 def sink_to_json(sink: Sink) -> Json:

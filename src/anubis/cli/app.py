@@ -57,6 +57,7 @@ SECTIONS = {
     },
     "Service": {
         "serve": "service.serve:serve",
+        "ui": "service.ui:ui",
         "register": "service.connection:register",
         "unregister": "service.connection:unregister",
         "login": "service.login:login",

@@ -10,6 +10,7 @@ import click
 
 from anubis.cli.errors import warned
 from anubis.cli.params import mapping, overlay_option, overrides_option
+from anubis.cli.service.ui import note_page
 from anubis.late import late
 from anubis.model.errors import BadInputError
 from anubis.model.run import Run
@@ -115,7 +116,7 @@ def submit(client: "Client", asked: Asked) -> list[Run]:
             param_type="argument",
             param_hint="FILE... (or a command after --)",
         )
-    return client.runs.submit(
+    runs = client.runs.submit(
         [drafting.of_command(asked.command, Path.cwd(), repeats=asked.repeat or 1)]
         if asked.command
         else asked.files,
@@ -126,3 +127,6 @@ def submit(client: "Client", asked: Asked) -> list[Run]:
         overlays=asked.overlays,
         needs=asked.needs,
     )
+    if client.is_remote:
+        note_page(f"runs/{runs[0].id}" if len(runs) == 1 else f"runs?family={runs[0].family_id}")
+    return runs

@@ -11,11 +11,12 @@ from anubis.model.run import Event
 
 @dataclass(frozen=True, slots=True)
 class Garbage:
-    """A file or folder that garbage collection may delete or compress."""
+    """A file or folder of the home folder, or objects of the bucket, that garbage collection may delete or compress."""
 
     #: One of: record, packing, import, environment, upload, script, script copy.
     kind: str
-    path: Path
+    #: An address in the bucket is a text.
+    path: Path | str
     size_bytes: int
 
 

@@ -71,6 +71,10 @@ class Records(Protocol):
         """The attempts that have a record, in order."""
         ...
 
+    def is_pending(self, run_id: str, attempt: int) -> bool:
+        """Whether bytes of a final attempt are still missing, because another home folder has not copied them yet."""
+        ...
+
     def url(self, key: RecordKey) -> str:
         """The address of the files of one role and rank, shown to users."""
         ...

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
-from anubis.model.access.roles import DEFAULT_PROJECT
+from anubis.model.access.roles import DEFAULT_PROJECT, name_in
 from anubis.model.descriptor import Overlap
 from anubis.model.run import Event, Run
 
@@ -80,6 +80,11 @@ class Schedule:
     project: str = DEFAULT_PROJECT
     #: Counts the changes by clients and schedulers; 0 until stored.
     version: int = 0
+
+    @property
+    def full_name(self) -> str:
+        """Its name, unique in the installation."""
+        return name_in(self.project, self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The tools: each uses the client of the caller, so the rights of the caller apply."""
+"""The tools: each uses a client of the caller, so the rights of the caller apply."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,7 +12,9 @@ from anubis.api.verdicts import comparison_to_json
 from anubis.client import Client
 from anubis.contracts.clock import Clock
 from anubis.contracts.runs import RunQuery
+from anubis.mcp.callers import Caller
 from anubis.mcp.confirming import Confirmations
+from anubis.mcp.descriptions import Descriptions
 from anubis.model.errors import BadInputError
 from anubis.model.status import Status
 
@@ -24,9 +26,13 @@ _EVENTS = 50
 class Tools:
     """Functions with the names, parameters and descriptions that assistants see."""
 
-    def __init__(self, client: Client, clock: Clock) -> None:
-        self._client = client
-        self._confirmations = Confirmations(clock)
+    def __init__(self, caller: Caller, descriptions: Descriptions, clock: Clock) -> None:
+        self._caller = caller
+        self._confirmations = Confirmations(caller, descriptions, clock)
+
+    @property
+    def _client(self) -> Client:
+        return self._caller.reader()
 
     def reading(self) -> Sequence[Callable[..., Json]]:
         """The tools that change nothing."""
@@ -111,7 +117,7 @@ class Tools:
 
     def submit(self, token: str) -> Json:
         """Submit what describe_submission described. Call it only after the user agreed to that description."""
-        runs = self._confirmations.submit(self._client, token)
+        runs = self._confirmations.submit(token)
         return _plain({"runs": [run_to_json(run) for run in runs]})
 
 

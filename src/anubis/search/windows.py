@@ -73,7 +73,7 @@ def window(
         low = 0 if first == 0 else known[0][0] if known else bound
         low = max(low, bound - most_bytes)
         if stream in streams:
-            found, begin, rest = _lines(files, stream, low, bound, is_over=is_over and before is None)
+            found, begin, rest = _lines(files, stream, low, bound, is_over=is_over or before is not None)
             lines += _timed(found, stream, known, modified_ns)
         else:
             begin, rest = low, bound
@@ -114,14 +114,13 @@ def _lines(
     files: Files, stream: str, low: int, bound: int, *, is_over: bool
 ) -> tuple[list[tuple[int, bytes]], int, int]:
     """Offsets and lines between two offsets; where the first of them begins, and where the next line begins."""
-    start = low
-    data = files.read(stream, max(0, low - 1), bound - max(0, low - 1))
+    start, data = low, files.read(stream, max(0, low - 1), bound - max(0, low - 1))
     if (
         low > 0
     ):  # the line in progress at the start belongs to the window before, unless it is longer than this one
         cut = data.find(b"\n") + 1
-        data = data[cut:] if cut else data[1:]
-        start = low - 1 + cut if cut else low
+        is_part = cut and low - 1 + cut < bound
+        data, start = (data[cut:], low - 1 + cut) if is_part else (data[1:], low)
     whole = len(data) if is_over else data.rfind(b"\n") + 1
     found, at = [], start
     for line in _split(data[:whole]):

@@ -11,6 +11,7 @@ from anubis.contracts.runs import RunQuery, Runs
 from anubis.contracts.sweeps import Sweep
 from anubis.model.status import Status
 from anubis.record import layout, packing
+from anubis.store.bucket.manifest import COPIED
 from anubis.submission.environment.handover import FOLDER as ENVIRONMENTS
 from anubis.transfer.run_transfer import INCOMING
 
@@ -33,7 +34,10 @@ def find(
         "record", _unknown_runs(runs, [path for path in records if _touched_s(path) < before_s])
     )
     halves = (
-        path for record in records for path in _children(record) if path.name.startswith(packing.UNFINISHED)
+        path
+        for record in records
+        for path in _children(record)
+        if path.name.startswith(packing.UNFINISHED) and path.name != COPIED
     )
     yield from _found("packing", (path for path in halves if _touched_s(path) < before_s))
     yield from _found("import", (path for path in _children(home / INCOMING) if _touched_s(path) < before_s))
@@ -46,7 +50,7 @@ def find(
     archives = [path for path in objects if _ARCHIVE.fullmatch(path.name)]
     extracted = [path for path in _children(home / "process/scripts") if _touched_s(path) < before_s]
     if archives or extracted:
-        kept, busy = _scripts(runs)
+        kept, busy = scripts_of(runs)
         ours = {script.script for sweep in sweeps if (script := sweep.descriptor.ml.script)}
         kept, busy = kept | ours | set(scripts), busy | ours
         yield from _found("script", (path for path in archives if path.name not in kept))
@@ -66,11 +70,12 @@ def pack(home: Path, runs: Runs, records: Records, *, before_s: float, dry_run: 
 
 
 def remove(garbage: Garbage) -> None:
-    """Delete it; no error if it does not exist."""
-    if garbage.path.is_dir() and not garbage.path.is_symlink():
-        shutil.rmtree(garbage.path, ignore_errors=True)
+    """Delete a file or folder; no error if it does not exist."""
+    path = Path(garbage.path)
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
     else:
-        garbage.path.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
 
 
 def _unknown_runs(runs: Runs, folders: Sequence[Path]) -> Iterator[Path]:
@@ -92,7 +97,7 @@ def _without_unfinished_run(runs: Runs, files: Sequence[Path]) -> Iterator[Path]
         yield from (path for path in batch if path.stem not in unfinished)
 
 
-def _scripts(runs: Runs) -> tuple[set[str], set[str]]:
+def scripts_of(runs: Runs) -> tuple[set[str], set[str]]:
     """Keys of the script archives of all runs, and of those that are not final."""
     kept: set[str] = set()
     busy: set[str] = set()

@@ -121,7 +121,7 @@ def _store(
         sinks=StoredSinks(database),
         holds=StoredHolds(database, dictionaries),
         joined=StoredJoinedWorkers(database),
-        triggers=StoredTriggers(database),
+        triggers=StoredTriggers(database, within),
         database=database,
         narrowed=partial(_store, database, dictionaries, submissions, session_pause_s),
     )

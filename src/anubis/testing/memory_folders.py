@@ -73,6 +73,10 @@ class FakeRecords:
         _check(RecordKey(run_id, 1))
         return sorted({key.attempt for key, _ in self.bytes_by_file if key.run_id == run_id})
 
+    def is_pending(self, run_id: str, attempt: int) -> bool:
+        _check(RecordKey(run_id, attempt))
+        return False
+
     def url(self, key: RecordKey) -> str:
         return f"memory:{_check(key)}"
 

@@ -25,7 +25,7 @@ class FakeSchedules:
 
     def add(self, schedule: Schedule, text: str) -> Schedule:
         with self._shelf.lock:
-            if any(each.name == schedule.name for each in self._stored.values()):
+            if any(each.full_name == schedule.full_name for each in self._stored.values()):
                 raise ConflictError(f"there is a schedule {schedule.name} already", remedy="try again")
             self._stored[schedule.id] = replace(schedule, version=1)
             self._texts[schedule.id] = text
@@ -50,7 +50,8 @@ class FakeSchedules:
 
     def get(self, ref: str) -> Schedule:
         with self._shelf.lock:
-            found = [each for each in self._stored.values() if each.name == ref]
+            found = [each for each in self._stored.values() if each.full_name == ref]
+            found = found or [each for each in self._stored.values() if each.name == ref]
             digits = ref.replace("-", "").lower()
             found = found or [
                 each
@@ -60,12 +61,12 @@ class FakeSchedules:
         if len(found) == 1:
             return found[0]
         if found:
-            raise NotFoundError(f"several schedules begin with {ref}")
+            raise NotFoundError(f"several schedules are meant by {ref}")
         raise NotFoundError(f'no schedule is named "{ref}"', remedy="anubis schedule ls lists the schedules")
 
     def find(self) -> Sequence[Schedule]:
         with self._shelf.lock:
-            return sorted(self._stored.values(), key=lambda each: each.name)
+            return sorted(self._stored.values(), key=lambda each: each.full_name)
 
     def text(self, schedule_id: str) -> str:
         if schedule_id not in self._texts:

@@ -14,9 +14,9 @@ class FakeTriggers:
         self._deliveries: dict[tuple[str, str], TriggerDelivery] = {}
 
     def add(self, trigger: Trigger) -> None:
-        if trigger.name in self._triggers:
+        if trigger.full_name in self._triggers:
             raise ConflictError(f"there is a trigger {trigger.name} already")
-        self._triggers[trigger.name] = trigger
+        self._triggers[trigger.full_name] = trigger
 
     def get(self, name: str) -> Trigger:
         if name not in self._triggers:

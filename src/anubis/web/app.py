@@ -12,7 +12,7 @@ from starlette.routing import Route
 from anubis import __version__
 from anubis.model.errors import AnubisError
 from anubis.store.bucket.watching import Watch
-from anubis.web import answers, joined, measuring, openapi, routes
+from anubis.web import answers, assistants, joined, measuring, openapi, routes
 from anubis.web.access.decision import decided
 from anubis.web.access.peers import Peers
 from anubis.web.access.policy import PREFIX
@@ -65,6 +65,7 @@ def application(service: Service) -> FastAPI:
     app.include_router(legacy.router, dependencies=[Depends(decided)])
     pages.include(app)
     app.router.routes.append(hooks.ROUTE)
+    app.include_router(assistants.router, dependencies=[Depends(decided)])
     app.router.routes.extend(_sign_in_routes(service))
     peers = Peers(service.installation.settings.home_group)
     app.add_middleware(Guard, peers=peers, login=service.access.login)

@@ -33,9 +33,9 @@ class JsonLines(logging.Formatter):
 
 
 def set_up(form: str) -> None:
-    """Write the log of this process to standard error, as ``json`` or ``text``."""
+    """Write the log of this process to standard error, as ``json`` or ``text``; ``quiet``: only warnings, as text."""
     handler = logging.StreamHandler(sys.stderr)
     text = logging.Formatter("%(asctime)s %(levelname)-7s %(message)s")
     handler.setFormatter(JsonLines() if form == "json" else text)
     logging.getLogger().addHandler(handler)
-    logging.getLogger("anubis").setLevel(logging.INFO)
+    logging.getLogger("anubis").setLevel(logging.WARNING if form == "quiet" else logging.INFO)

@@ -40,6 +40,10 @@ def service_of(request: Request) -> Service:
 
 
 async def _installation(request: Request, allowed: Decided) -> Installation:
+    return used_by(request, allowed)
+
+
+def used_by(request: Request, allowed: Allowed) -> Installation:
     """The installation, as the person who asks uses it: with the projects that exist for the request."""
     installation = service_of(request).installation
     if allowed is not EVERYTHING:

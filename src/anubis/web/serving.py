@@ -45,7 +45,7 @@ class Serving:
     listen: str
     #: Number of reconcilers; 0: only the HTTP interface.
     workers: int
-    #: ``json`` or ``text``.
+    #: ``json``, ``text`` or ``quiet``; see ``log_lines``.
     log_format: str
     #: Files in PEM: the certificate with those of its issuers, and its key. None: no TLS.
     tls: tuple[Path, Path] | None = None

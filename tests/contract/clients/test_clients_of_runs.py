@@ -390,6 +390,25 @@ def test_many_submissions_are_stored_together_or_not_at_all(client, bench):
     client.runs.wait([run_id for each in ids for run_id in each])
 
 
+def test_submissions_that_are_stored_together_need_each_other(client, bench):
+    build, test = bench(), bench()
+    first, second = client.runs.submit_all(
+        [SubmitRequest(files=[test], needs=[build.stem]), SubmitRequest(files=[build], rounds=2)]
+    )
+    assert client.runs.get(first[0]).needs == tuple(second)
+    client.runs.wait([*first, *second])
+    waiting, *needed = (client.runs.get(run_id) for run_id in (*first, *second))
+    assert waiting.placed_s >= max(run.ended_s for run in needed)
+    with pytest.raises(BadInputError, match="2 problems") as refused:
+        client.runs.submit_all(
+            [
+                SubmitRequest(files=[test], needs=[build.stem, "unknown"]),
+                SubmitRequest(files=[build], needs=[test.stem]),
+            ]
+        )
+    assert [each.path for each in refused.value.problems] == ["submissions[0].needs"] * 2
+
+
 def test_joined_workers_are_found(client, embedded, kind):
     name = f"machine-{kind}"
     assert embedded.workers.make_token(name).startswith("anubis-worker-")

@@ -75,3 +75,19 @@ def test_the_program_of_an_engine_is_shown_and_one_that_is_missing_is_no_problem
     assert check.state is State.OK
     assert check.found.startswith(found)
     assert check.remedy.startswith(remedy)
+
+
+def test_the_bucket(settings, bucket_environ, bucket_server):
+    assert "bucket" not in checks(settings)
+    with_bucket = replace(
+        settings,
+        bucket=bucket_environ["ANUBIS_BUCKET"],
+        bucket_endpoint=bucket_environ["ANUBIS_BUCKET_ENDPOINT"],
+    )
+    assert checks(with_bucket)["bucket"].state is State.OK
+    missing = checks(replace(with_bucket, bucket="s3://missing-bucket"))["bucket"]
+    assert (missing.state, missing.remedy) == (State.WARN, "create the bucket, or correct ANUBIS_BUCKET")
+    with bucket_server.away():
+        away = checks(replace(with_bucket, bucket="s3://another-bucket"))["bucket"]
+    assert away.state is State.WARN
+    assert "ANUBIS_BUCKET_ENDPOINT" in away.remedy

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.status import Status
-from anubis.submission.needs import with_needs
+from anubis.submission.needs import Submitted, all_with_needs, with_needs
 from anubis.testing.builders import a_descriptor, a_run
 
 
@@ -75,3 +75,61 @@ def test_what_is_accepted_has_an_order(pairs):
         ready = {name for name in found if set(found[name]) <= done} - done
         assert ready
         done |= ready
+
+
+def batch(*submissions, stored=None):
+    """The names that each benchmark needs, by submission; each submission is (names, needs)."""
+    given = [
+        Submitted(runs=[(a_run(a_descriptor(name)), "text") for name in names], needs=needs)
+        for names, needs in submissions
+    ]
+    names = {run.id: (at, run.descriptor.info.name) for at, each in enumerate(given) for run, _ in each.runs}
+
+    def find(ref):
+        if stored is None or ref != stored.id:
+            raise NotFoundError(f"no run has the id {ref}")
+        return stored
+
+    found = all_with_needs(given, find)
+    return [
+        {run.descriptor.info.name: [names.get(each, each) for each in run.needs] for run, _ in runs}
+        for runs in found
+    ]
+
+
+def test_submissions_of_a_batch_need_each_other_by_name():
+    assert batch((["build"], []), (["a", "b"], ["build"]), (["report"], ["a", "b"])) == [
+        {"build": []},
+        {"a": [(0, "build")], "b": [(0, "build")]},
+        {"report": [(1, "a"), (1, "b")]},
+    ]
+
+
+def test_a_benchmark_of_the_same_submission_is_meant_first():
+    assert batch((["a"], []), (["a", "b"], ["b=a"])) == [{"a": []}, {"a": [], "b": [(1, "a")]}]
+
+
+def test_all_submissions_with_a_name_are_needed():
+    assert batch((["a"], []), (["a"], []), (["b"], ["a"]))[2] == {"b": [(0, "a"), (1, "a")]}
+
+
+def test_all_problems_of_a_batch_are_reported_at_once():
+    failed = a_run(a_descriptor("failed"), status=Status.FAILED)
+    with pytest.raises(BadInputError) as caught:
+        batch(
+            (["a"], ["b"]),
+            (["b"], ["a"]),
+            (["c"], ["d"]),
+            (["d"], ["c", "unknown"]),
+            (["e"], [failed.id, "x=a"]),
+            stored=failed,
+        )
+    found = [(each.path, each.message) for each in caught.value.problems]
+    assert [path for path, _ in found[:3]] == ["submissions[3].needs", *["submissions[4].needs"] * 2]
+    assert "no run has the id unknown" in found[0][1]
+    assert "has ended as failed" in found[1][1]
+    assert "no benchmark 'x'" in found[2][1]
+    cycles = sorted(message for _, message in found[3:])
+    assert len(cycles) == 2
+    assert {"a", "b"} <= set(cycles[0].replace(",", "").split())
+    assert {"c", "d"} <= set(cycles[1].replace(",", "").split())

@@ -16,7 +16,7 @@ from anubis.model.status import Status
 from anubis.testing import FakeClock, FakeStore, a_point, a_run, an_event, samples_of
 from anubis.testing.memory_folders import FakeObjects
 from anubis.testing.worlds import a_world
-from anubis.transfer.daily.archive import DAY_S, Archive, day_of, locked
+from anubis.transfer.daily.archive import DAY_S, Archive, Place, day_of, locked
 from anubis.transfer.daily.chore import EVERY_S, Archiving
 
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -27,7 +27,7 @@ class Killed(BaseException):
     """The process ends here."""
 
 
-class Place(FakeObjects):
+class KilledObjects(FakeObjects):
     """Objects whose writer is killed before or after it puts some of them."""
 
     def __init__(self):
@@ -47,7 +47,7 @@ class Place(FakeObjects):
 
 class House:
     def __init__(self):
-        self.store, self.clock, self.place = FakeStore(), FakeClock(), Place()
+        self.store, self.clock, self.place = FakeStore(), FakeClock(), KilledObjects()
         self.world = a_world(self.store, clock=self.clock)
         self.clock.advance(FIRST_DAY_S - self.clock.now_s())
         self.archive = Archive(self.place)
@@ -185,7 +185,8 @@ def test_one_writer_at_a_time_and_once_an_hour(tmp_path):
     house = House()
     house.event(0)
     house.clock.advance(DAY_S)
-    chore = Archiving(house.world, tmp_path / "archive", house.place)
+    folder = tmp_path / "archive"
+    chore = Archiving(house.world, Place("archive", house.place, lambda: locked(folder)))
     with locked(tmp_path / "archive") as first:
         assert first
         assert chore.turn() is None

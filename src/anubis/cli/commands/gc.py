@@ -27,7 +27,7 @@ PACK_AGE_S = 30 * 86_400
 def gc(*, dry_run: bool, older_than: float | None, pack: bool, as_json: bool) -> None:
     """Delete files without an owner, or compress old records.
 
-    Deletes records without a run, unfinished files, and scripts of purged runs.
+    Deletes records without a run, unfinished files, and scripts of purged runs; records and scripts also in the bucket.
 
     A compressed record is decompressed automatically when it is read.
     """

@@ -18,14 +18,16 @@ from anubis.late import late
 from anubis.model.errors import AnubisError, BadInputError
 from anubis.plug_ins import PlugIns
 from anubis.settings import Settings
-from anubis.wiring import engines, make_home, notifiers, sources, surroundings_of
+from anubis.wiring import bucket_of, engines, make_home, notifiers, sources, surroundings_of
 
 if TYPE_CHECKING:
     from anubis.client.joining import spool
     from anubis.client.remote import connection
+    from anubis.store.bucket import probe
 else:  # only for a machine that joined a service
     spool = late("anubis.client.joining.spool")
     connection = late("anubis.client.remote.connection")
+    probe = late("anubis.store.bucket.probe")
 
 OLDEST_PYTHON = (3, 11)
 
@@ -68,6 +70,7 @@ def installation(settings: Settings) -> Iterator[Check]:
     except AnubisError as error:
         yield Check("database", State.FAIL, error.message, error.remedy)
         return
+    yield from _bucket(settings)
     surroundings = surroundings_of(settings)
     installed = engines(surroundings)
     yield from _plug_ins("engines", installed)
@@ -86,6 +89,18 @@ def _plug_ins(group: str, plug_ins: PlugIns[Any]) -> Iterator[Check]:
         yield Check(group, State.FAIL, "none", "install Anubis again: its entry points are missing")
     for name, error in broken.items():
         yield Check(f"{group.removesuffix('s')} {name}", State.WARN, error.message, error.remedy)
+
+
+def _bucket(settings: Settings) -> Iterator[Check]:
+    """The bucket, if there is one: a new key is written, read, listed and deleted. Runs work without it."""
+    if (bucket := bucket_of(settings)) is None:
+        return
+    try:
+        found = probe.check(bucket)
+    except AnubisError as error:
+        yield Check("bucket", State.WARN, error.message, error.remedy)
+    else:
+        yield Check("bucket", State.OK, found)
 
 
 def _programs(installed: PlugIns[Engine]) -> Iterator[Check]:

@@ -12,16 +12,16 @@ from anubis.cli.params import json_option
 from anubis.cli.views import json_output, tables, units
 from anubis.late import late
 from anubis.model.errors import BadInputError
-from anubis.settings import Settings
+from anubis.settings import Settings, archive_place
 
 if TYPE_CHECKING:
-    from anubis.store import folders
+    from anubis.store.bucket import archives
     from anubis.transfer.daily import archive as daily
 else:  # --help does not need them
-    folders = late("anubis.store.folders")
+    archives = late("anubis.store.bucket.archives")
     daily = late("anubis.transfer.daily.archive")
 
-_FOLDER = click.argument("folder", type=click.Path(path_type=Path, file_okay=False), required=False)
+_PLACE = click.argument("place", required=False)
 _COLUMNS = (
     tables.Column(title="DAY"),
     tables.Column(title="STATE"),
@@ -37,35 +37,41 @@ _COLUMNS = (
 def archive() -> None:
     """Write events, runs, points, samples and log lines of each UTC day as Parquet files.
 
-    FOLDER is by default ANUBIS_ARCHIVE, to which anubis serve writes after the end of each day.
+    PLACE is a folder, or s3://BUCKET/PREFIX; by default ANUBIS_ARCHIVE, to which anubis serve writes after the end of each day.
     """
 
 
 @archive.command()
-@_FOLDER
+@_PLACE
 @click.option("--today", is_flag=True, help="Also the day that has not ended; its manifest is not complete.")
 @json_option
-def write(*, folder: Path | None, today: bool, as_json: bool) -> None:
+def write(*, place: str | None, today: bool, as_json: bool) -> None:
     """Write the days that have ended, and late events of days that are written already."""
     with open_client() as client:
-        written = client.storage.archive(_folder(folder), today=today)
+        written = client.storage.archive(_place(place), today=today)
     _show(written, as_json=as_json, empty="nothing new")
 
 
 @archive.command(name="list")
-@_FOLDER
+@_PLACE
 @json_option
-def listed(*, folder: Path | None, as_json: bool) -> None:
+def listed(*, place: str | None, as_json: bool) -> None:
     """List the days of an archive, from their manifests."""
-    found = daily.Archive(folders.FolderObjects(_folder(folder)))
+    endpoint = Settings.from_env(os.environ).bucket_endpoint
+    found = daily.Archive(archives.place_of(_place(place), endpoint).objects)
     manifests = [found.manifest(day) for day in found.index().days]
     _show(manifests, as_json=as_json, empty="no days")
 
 
-def _folder(folder: Path | None) -> Path:
-    found = folder.absolute() if folder else Settings.from_env(os.environ).archive
+def _place(place: str | None) -> Path | str:
+    try:
+        found = archive_place(place) if place else Settings.from_env(os.environ).archive
+    except ValueError as error:
+        raise BadInputError(f"{place} is not {error}", remedy=f"name a folder, or {error}") from error
     if found is None:
         raise BadInputError("no archive is named", remedy="name a folder, or set ANUBIS_ARCHIVE")
+    if isinstance(found, Path) and found.exists() and not found.is_dir():
+        raise BadInputError(f"{found} is not a folder", remedy="name a folder")
     return found
 
 

@@ -44,7 +44,7 @@ def show_one(
         catch_up += f", at most {schedule.catch_up_limit}"
     rows = [
         ("schedule", schedule.id),
-        ("name", schedule.name),
+        ("name", schedule.full_name),
         ("state", _state(schedule)),
         ("when", f"{schedule.scheduling} ({schedule.timezone})"),
         ("overlap", schedule.overlap.value),
@@ -100,7 +100,7 @@ def _row(schedule: Schedule, short: str) -> list[tables.Cell]:
     next_s = None if schedule.paused_s is not None else schedule.next_s
     return [
         short,
-        schedule.name,
+        schedule.full_name,
         schedule.scheduling,
         schedule.timezone,
         "" if next_s is None else units.moment(next_s),

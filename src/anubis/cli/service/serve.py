@@ -3,7 +3,7 @@
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -100,16 +100,21 @@ def serve(
             terminal.line(address)
         sys.stdout.flush()
 
-    settings = Settings.from_env(os.environ)
+    asked = asked_of(
+        listen=listen,
+        workers=workers if ROLES[role] else 0,
+        log_format=log_format,
+        tls=(tls_cert, tls_key) if tls_cert and tls_key else None,
+        without_tls=without_tls,
+        trusted_proxy=trusted_proxy,
+    )
+    serving.serve(Settings.from_env(os.environ), asked, started)
+
+
+def asked_of(**fields: Any) -> "serving.Serving":
+    """How a service is started. Raises PlugInError without the libraries of a service."""
     try:
-        asked = serving.Serving(
-            listen=listen,
-            workers=workers if ROLES[role] else 0,
-            log_format=log_format,
-            tls=(tls_cert, tls_key) if tls_cert and tls_key else None,
-            without_tls=without_tls,
-            trusted_proxy=trusted_proxy,
-        )
+        return serving.Serving(**fields)
     except ModuleNotFoundError as error:
         if error.name not in _EXTRA:
             raise
@@ -117,4 +122,3 @@ def serve(
             f"the service needs {error.name}, which is not installed",
             remedy="pip install 'anubis-bench[service]'",
         ) from error
-    serving.serve(settings, asked, started)

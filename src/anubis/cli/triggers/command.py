@@ -23,7 +23,8 @@ _COLOURS = {DeliveryState.STARTED: "green", DeliveryState.SKIPPED: "yellow", Del
 def trigger() -> None:
     """Submit descriptors when GitHub, GitLab or a registry reports a change to the service.
 
-    The reports go to http://SERVICE/api/v1/hooks/NAME and are signed with a secret. Without a command: list the triggers.
+    The reports go to http://SERVICE/api/v1/hooks/NAME and are signed with a secret. In another project than default, NAME
+    is PROJECT:NAME. Without a command: list the triggers.
     """
 
 
@@ -110,8 +111,8 @@ def create(
     if as_json:
         json_output.show(trigger_to_json(created))
         return
-    terminal.line(created.name)
-    terminal.note(f"send the reports to http://SERVICE/api/v1/hooks/{created.name}")
+    terminal.line(created.full_name)
+    terminal.note(f"send the reports to http://SERVICE/api/v1/hooks/{created.full_name}")
 
 
 @trigger.command(name="list")
@@ -124,7 +125,7 @@ def listed(*, as_json: bool) -> None:
         json_output.show_list(map(trigger_to_json, found))
     elif terminal.preferences.quiet:
         for each in found:
-            terminal.line(each.name)
+            terminal.line(each.full_name)
     elif found:
         columns = (
             tables.Column(title="TRIGGER"),
@@ -140,7 +141,7 @@ def listed(*, as_json: bool) -> None:
 
 def _row(trigger: Trigger) -> list[tables.Cell]:
     names = ", ".join(each.name for each in trigger.descriptors)
-    return [trigger.name, trigger.kind.value, _changes(trigger), ", ".join(trigger.patterns), names]
+    return [trigger.full_name, trigger.kind.value, _changes(trigger), ", ".join(trigger.patterns), names]
 
 
 def _changes(trigger: Trigger) -> str:
@@ -168,7 +169,7 @@ def show(*, name: str, limit: int, as_json: bool) -> None:
         json_output.show({**trigger_to_json(found), "deliveries": list(map(delivery_to_json, reports))})
         return
     rows = [
-        ("trigger", found.name),
+        ("trigger", found.full_name),
         ("from", found.kind.value),
         ("on", _changes(found)),
         ("refs", ", ".join(found.patterns)),
@@ -216,4 +217,4 @@ def delete(*, name: str, as_json: bool) -> None:
     if as_json:
         json_output.show(trigger_to_json(removed))
     else:
-        terminal.line(f"deleted trigger {removed.name}")
+        terminal.line(f"deleted trigger {removed.full_name}")

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Sequence
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anubis.contracts.chores import Chore
@@ -16,7 +15,7 @@ from anubis.pipeline.completion import Waiting
 from anubis.pipeline.held_runs import LOOK_EVERY_S
 from anubis.pipeline.lease_owner import new_owner
 from anubis.pipeline.reconciler import Reconciler
-from anubis.store import FolderObjects
+from anubis.settings import Settings
 from anubis.store.bucket.connection import Bucket
 from anubis.store.bucket.objects import SharedObjects
 from anubis.suites.sweep_chore import SweepChore
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from anubis.pipeline.chores import retention as retention_chore
     from anubis.pipeline.chores import scheduler
     from anubis.search import indexing
+    from anubis.store.bucket import archives
     from anubis.store.bucket import chore as replicating
     from anubis.submission import retention_rules
     from anubis.suites.sweep_state import SweepState
@@ -37,6 +37,7 @@ else:  # only a worker that does not end reads descriptors, and needs numpy for 
     scheduler = late("anubis.pipeline.chores.scheduler")
     indexing = late("anubis.search.indexing")
     retention_chore = late("anubis.pipeline.chores.retention")
+    archives = late("anubis.store.bucket.archives")
     replicating = late("anubis.store.bucket.chore")
     retention_rules = late("anubis.submission.retention_rules")
     archive = late("anubis.transfer.daily.archive")
@@ -100,21 +101,29 @@ def retention(installation: Installation) -> "retention_chore.Retention":
         installation.store.holds,
         lambda: retention_rules.of_installation(installation.settings),
         installation.sealer.note_purged,
-        lambda: archived_before_s(installation.settings.archive),
+        lambda: archived_before_s(installation.settings),
     )
 
 
 def replication(installation: Installation, bucket: Bucket) -> "replicating.Replication":
     """The chore that copies records and objects to the bucket."""
     settings = installation.settings
-    copied = replicating.Copied(home=settings.home, records=settings.records, keep_s=settings.bucket_keep_s)
+    copied = replicating.Copied(
+        home=settings.home,
+        records=settings.records,
+        database_url=settings.database_url,
+        keep_s=settings.bucket_keep_s,
+    )
     objects = SharedObjects(settings.home / "objects", bucket)
     return replicating.Replication(bucket, copied, installation.world.runs, objects, installation.clock)
 
 
-def archived_before_s(folder: Path | None) -> float:
+def archived_before_s(settings: Settings) -> float:
     """What ended before this time (UTC seconds) is in the data sets; infinite if there is no archive."""
-    return math.inf if folder is None else archive.Archive(FolderObjects(folder)).index().before_s
+    if settings.archive is None:
+        return math.inf
+    place = archives.place_of(settings.archive, settings.bucket_endpoint)
+    return archive.Archive(place.objects).index().before_s
 
 
 def reconciler(
@@ -149,8 +158,10 @@ def reconciler(
             )
         )
         chores.append(retention(installation))
-        if (folder := installation.settings.archive) is not None:
-            chores.append(archiving.Archiving(installation.world, folder, FolderObjects(folder)))
+        settings = installation.settings
+        if settings.archive is not None:
+            place = archives.place_of(settings.archive, settings.bucket_endpoint)
+            chores.append(archiving.Archiving(installation.world, place))
 
     def note(run: Run) -> None:
         installation.sealer.note(run)

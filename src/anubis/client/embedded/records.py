@@ -50,6 +50,11 @@ class Records(protocol.Records):
     def folder(self, ref: str) -> Path:
         run = find_run(self._world.runs, ref)
         folder = self.folder_of(run)
+        if folder is None and self.has(run):
+            raise NotFoundError(
+                f"the record of run {run.id} is not in the home folder, but in a bucket",
+                remedy="read it with other commands, such as anubis logs, or write it to a file: anubis record export",
+            )
         if folder is None:
             raise NotFoundError(
                 f"run {run.id} has no record on this machine",
@@ -125,6 +130,11 @@ class Records(protocol.Records):
 
     def export(self, ref: str, out: BinaryIO) -> Run:
         run = find_run(self._world.runs, ref)
+        if run.status.final and self._world.records.is_pending(run.id, run.attempt):
+            raise BadInputError(
+                f"the record of run {run.id} is not complete in the bucket yet",
+                remedy="try again when the service that has it was active for a few seconds",
+            )
         run_transfer.export(run, self._world, out)
         return run
 

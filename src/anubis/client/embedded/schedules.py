@@ -107,12 +107,8 @@ class Schedules(protocol.Schedules):
 
     def _put(self, new: Schedule, text: str) -> protocol.Added:
         for _ in range(_ATTEMPTS):
-            before = next((each for each in self._stored.find() if each.name == new.name), None)
-            if before is not None and before.project != new.project:
-                raise BadInputError(
-                    f"the project {before.project!r} has a schedule {new.name!r}",
-                    remedy="choose another name with --as",
-                )
+            found = self._stored.find()
+            before = next((each for each in found if each.full_name == new.full_name), None)
             try:
                 if before is None:
                     return protocol.Added(schedule=self._stored.add(new, text))

@@ -12,16 +12,20 @@ from anubis.contracts.sweeps import SweepPhase
 from anubis.late import late
 from anubis.model.errors import BadInputError
 from anubis.model.run import Event
-from anubis.store import FolderObjects, garbage
+from anubis.store import garbage
 from anubis.submission.person import person
 from anubis.wiring import Installation
 
 if TYPE_CHECKING:
     from anubis.client.embedded import driving
+    from anubis.store.bucket import archives
+    from anubis.store.bucket import garbage as bucket_garbage
     from anubis.transfer.daily import archive
 else:  # "anubis gc" needs none of them
     archive = late("anubis.transfer.daily.archive")
     driving = late("anubis.client.embedded.driving")
+    archives = late("anubis.store.bucket.archives")
+    bucket_garbage = late("anubis.store.bucket.garbage")
 
 #: More sweeps than an installation has.
 _ALL = 1_000_000
@@ -48,7 +52,24 @@ class Storage(protocol.Storage):
         if not dry_run:
             for each in files:
                 garbage.remove(each)
-        return files
+        ours = {script.script for sweep in sweeps if (script := sweep.descriptor.ml.script)}
+        return files + self._collect_in_bucket(scripts | ours, before_s=before_s, dry_run=dry_run)
+
+    def _collect_in_bucket(self, scripts: set[str], *, before_s: float, dry_run: bool) -> list[Garbage]:
+        """``scripts`` are those that are needed although no run has them."""
+        bucket = self._installation.bucket
+        if bucket is None:
+            return []
+        runs, database = self._world.runs, self._installation.settings.database_url
+
+        def needed() -> set[str]:
+            return garbage.scripts_of(runs)[0] | scripts
+
+        found = list(bucket_garbage.find(bucket, database, runs, needed, before_s=before_s))
+        if not dry_run:
+            for each in found:
+                bucket_garbage.remove(bucket, each)
+        return found
 
     def pack(self, *, before_s: float, dry_run: bool = False) -> Sequence[Garbage]:
         world = self._world
@@ -71,13 +92,14 @@ class Storage(protocol.Storage):
         ids = self._ids(refs)
         return self._holds.remove(ids, self._events(ids, RELEASED_EVENT, ""))
 
-    def archive(self, folder: Path, *, today: bool = False) -> Sequence[Mapping[str, Any]]:
-        with archive.locked(folder) as is_writer:
+    def archive(self, place: Path | str, *, today: bool = False) -> Sequence[Mapping[str, Any]]:
+        found = archives.place_of(place, self._installation.settings.bucket_endpoint)
+        with found.locked() as is_writer:
             if not is_writer:
                 raise BadInputError(
-                    f"another process writes the archive {folder}", remedy="try again when it has ended"
+                    f"another process writes the archive {found.name}", remedy="try again when it has ended"
                 )
-            return archive.Archive(FolderObjects(folder)).write(self._world, today=today)
+            return archive.Archive(found.objects).write(self._world, today=today)
 
     def expire(self, *, dry_run: bool = False) -> Sequence[Expired]:
         pages = driving.retention(self._installation).expire(dry_run=dry_run)

@@ -17,7 +17,7 @@ from anubis.model.run import Event, Run
 from anubis.submission import script_archive, side_by_side
 from anubis.submission.descriptor_files import submissions_of
 from anubis.submission.environment import adding
-from anubis.submission.needs import with_needs
+from anubis.submission.needs import Submitted, all_with_needs, with_needs
 from anubis.submission.person import person
 from anubis.submission.refusals import not_inherited, only_recorded
 from anubis.submission.submit import Submission, as_control, runs_of
@@ -91,6 +91,10 @@ def submit_all(
         raise BadInputError(
             f"{count} of {len(requests)} submissions are refused; nothing was stored", problems=problems
         )
+    submitted = [
+        Submitted(runs=runs, needs=request.needs) for runs, request in zip(stored, requests, strict=True)
+    ]
+    stored = all_with_needs(submitted, lambda ref: find_run(world.runs, ref))
     every = [each for runs in stored for each in runs]
     keyed = key and KeyedSubmission(
         key=key[0],

@@ -14,11 +14,14 @@ from anubis.contracts.service.triggers import (
     TriggerKind,
 )
 from anubis.describe.drafting import DescriptorText
+from anubis.model.access.permits import permits
+from anubis.model.access.roles import DEFAULT_PROJECT
 from anubis.model.errors import BadInputError, NotFoundError
 from anubis.model.labels import is_label
 from anubis.model.problem import Problem
 from anubis.reporting import name_suggestions
 from anubis.submission.descriptor_files import descriptor_of, stored
+from anubis.submission.environment.project_secrets import ProjectSecrets
 from anubis.submission.environment.secrets import Secrets
 from anubis.submission.person import person
 from anubis.wiring import Installation
@@ -52,7 +55,8 @@ class Triggers(protocol.Triggers):
     ) -> Trigger:
         installation, values = self._installation, dict(overrides or {})
         _check(name, kind, changes, files)
-        given = Secrets(installation.settings.secrets, os.environ).value(secret)
+        project = installation.settings.project or DEFAULT_PROJECT
+        given = signing_secret(installation, project, secret)
         if len(given.encode(errors="surrogateescape")) < _SHORTEST:
             raise BadInputError(
                 f"the secret {secret} has fewer than {_SHORTEST} bytes", remedy="use a longer random secret"
@@ -73,6 +77,7 @@ class Triggers(protocol.Triggers):
             script=key,
             owner=person(installation.settings),
             created_s=installation.clock.now_s(),
+            project=project,
         )
         self._stored.add(trigger)
         return trigger
@@ -81,20 +86,42 @@ class Triggers(protocol.Triggers):
         try:
             return self._stored.get(name)
         except NotFoundError as error:
-            known = [trigger.name for trigger in self._stored.find()]
-            error.remedy = name_suggestions.remedy(name, known, otherwise=error.remedy)
+            known = self._stored.find()
+            named = [trigger for trigger in known if trigger.name == name]
+            if len(named) == 1:
+                return named[0]
+            names = [trigger.full_name for trigger in known]
+            error.remedy = name_suggestions.remedy(name, names, otherwise=error.remedy)
             raise
 
     def find(self) -> Sequence[Trigger]:
         return self._stored.find()
 
     def deliveries(self, name: str, *, limit: int = 20) -> Sequence[TriggerDelivery]:
-        return self._stored.deliveries(self.get(name).name, limit=limit)
+        return self._stored.deliveries(self.get(name).full_name, limit=limit)
 
     def remove(self, name: str) -> Trigger:
         trigger = self.get(name)
-        self._stored.remove(trigger.name)
+        self._stored.remove(trigger.full_name)
         return trigger
+
+
+def signing_secret(installation: Installation, project: str, name: str) -> str:
+    """The value with which reports are signed: of a secret of the project, else of one of the installation if permitted.
+
+    Raises BadInputError.
+    """
+    settings = installation.settings
+    own = ProjectSecrets(installation.store.projects, settings.secrets_key).value(project, name)
+    if own is not None:
+        return own
+    permitted = installation.world.projects.permission(project).project.permits
+    if not permits(permitted, "secrets"):
+        raise BadInputError(
+            f"the project {project!r} has no secret {name}, and may not use those of the installation",
+            remedy=f"set it: anubis secret set {name} --project {project}",
+        )
+    return Secrets(settings.secrets, os.environ).value(name)
 
 
 def _check(

@@ -131,7 +131,7 @@ class Machine:
         self.environments.hand_over([run_id], given)
 
     def permit(self, project: str, permitted: Sequence[str], secrets: Iterable[str]) -> None:
-        """Keep what the service sent about a project. It has compared the name of its own engine and the secrets."""
+        """Keep what the service sent about a project. The service has compared the name of its engine and the secrets."""
         after = changed(permitted, permit=("engine:*", "secrets"))
         given = Project(name=project, created_s=0.0, permits=after)
         self.projects.known[project] = Permission(project=given, own_secrets=frozenset(secrets))

@@ -42,6 +42,8 @@ class SubmitRequest:
     script: Path | str | None = None
     rounds: int = 1
     control: bool = False
+    #: As for ``Runs.submit``; RUN may also be a benchmark of another of the submissions.
+    needs: Sequence[str] = ()
 
 
 class Runs(Protocol):

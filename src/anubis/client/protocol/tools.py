@@ -139,8 +139,8 @@ class Storage(Protocol):
         """End holds; the ids of the runs that were held."""
         ...
 
-    def archive(self, folder: Path, *, today: bool = False) -> Sequence[Mapping[str, Any]]:
-        """Write daily data sets to a folder on this machine; the manifests that were written.
+    def archive(self, place: Path | str, *, today: bool = False) -> Sequence[Mapping[str, Any]]:
+        """Write daily data sets to a folder on this machine, or to ``s3://BUCKET/PREFIX``; the manifests that were written.
 
         With ``today`` also those of the day that has not ended. Raises BadInputError if another process writes them.
         """

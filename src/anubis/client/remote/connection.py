@@ -27,10 +27,19 @@ _PIECE = 1 << 20
 _KEPT = 1 << 16
 _JSON = {"Content-Type": "application/json"}
 #: A connection that the service has closed meanwhile: the request is sent again on a new one.
-_AGAIN = urllib3.Retry(total=2, backoff_factor=0.1, allowed_methods=None, raise_on_status=False)
+_AGAIN = urllib3.Retry(
+    total=2, backoff_factor=0.1, allowed_methods=None, raise_on_status=False, respect_retry_after_header=False
+)
 #: A request that must not arrive twice is sent again only if there was no connection.
 _ONCE = urllib3.Retry(
-    total=2, connect=2, read=0, other=0, backoff_factor=0.1, allowed_methods=None, raise_on_status=False
+    total=2,
+    connect=2,
+    read=0,
+    other=0,
+    backoff_factor=0.1,
+    allowed_methods=None,
+    raise_on_status=False,
+    respect_retry_after_header=False,  # the header of a quota may name tomorrow
 )
 
 Params = Sequence[tuple[str, str]]

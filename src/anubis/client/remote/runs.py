@@ -75,6 +75,7 @@ class Runs(protocol.Runs):
                     "script": submission.stored_script(self._connection, request.script),
                     "rounds": request.rounds,
                     "control": request.control,
+                    **({"needs": list(request.needs)} if request.needs else {}),
                 }
                 for request in requests
             ]

@@ -12,12 +12,12 @@ from anubis.client.remote.connection import ServiceConnection
 from anubis.contracts.garbage import Expired, Garbage, Hold
 from anubis.late import late
 from anubis.model.errors import BadInputError
-from anubis.store import FolderObjects
 
 if TYPE_CHECKING:
-    from anubis.transfer.daily import archive, sending
+    from anubis.store.bucket import archives
+    from anubis.transfer.daily import sending
 else:  # "anubis gc" needs none of them
-    archive = late("anubis.transfer.daily.archive")
+    archives = late("anubis.store.bucket.archives")
     sending = late("anubis.transfer.daily.sending")
 
 
@@ -44,13 +44,14 @@ class Storage(protocol.Storage):
         released: list[str] = self._connection.post("holds/release", {"runs": list(refs)})["released"]
         return released
 
-    def archive(self, folder: Path, *, today: bool = False) -> Sequence[Mapping[str, Any]]:
-        with archive.locked(folder) as is_writer:
+    def archive(self, place: Path | str, *, today: bool = False) -> Sequence[Mapping[str, Any]]:
+        found = archives.place_of(place, self._connection.settings.bucket_endpoint)
+        with found.locked() as is_writer:
             if not is_writer:
                 raise BadInputError(
-                    f"another process writes the archive {folder}", remedy="try again when it has ended"
+                    f"another process writes the archive {found.name}", remedy="try again when it has ended"
                 )
-            objects = FolderObjects(folder)
+            objects = found.objects
             known = sending.known_of(objects)
             body = {
                 "through_seq": known.index.through_seq,

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
+from anubis.model.access.roles import DEFAULT_PROJECT, name_in
+
 
 class TriggerKind(StrEnum):
     """Who sends the reports."""
@@ -49,7 +51,7 @@ class TriggerDescriptor:
 class Trigger:
     """Which reports submit which descriptors."""
 
-    #: Unique; part of the address of the trigger.
+    #: Unique in its project; part of the address of the trigger.
     name: str
     kind: TriggerKind
     #: Name of the secret with which reports are signed.
@@ -68,12 +70,20 @@ class Trigger:
     owner: str
     #: UTC seconds.
     created_s: float
+    #: Name of the project of its runs.
+    project: str = DEFAULT_PROJECT
+
+    @property
+    def full_name(self) -> str:
+        """Its name, unique in the installation; the end of its address."""
+        return name_in(self.project, self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriggerDelivery:
     """A report with a valid signature."""
 
+    #: Full name of the trigger.
     trigger: str
     #: Chosen by the sender; a repetition has the same.
     id: str
@@ -90,15 +100,15 @@ class Triggers(Protocol):
     """Stored triggers and their reports."""
 
     def add(self, trigger: Trigger) -> None:
-        """Store a new trigger. Raises ConflictError if its name is taken."""
+        """Store a new trigger. Raises ConflictError if its name is taken in its project."""
         ...
 
     def get(self, name: str) -> Trigger:
-        """The trigger of this name. Raises NotFoundError."""
+        """The trigger of this full name. Raises NotFoundError."""
         ...
 
     def find(self) -> Sequence[Trigger]:
-        """All triggers, by name."""
+        """All triggers, by full name."""
         ...
 
     def remove(self, name: str) -> None:

@@ -22,6 +22,11 @@ EVERYTHING = (*FLAGS, "engine:*", "image:*")
 OF_NEW_PROJECTS = ("engine:container", "engine:joined", "engine:process", "image:*")
 
 
+def name_in(project: str, name: str) -> str:
+    """The name of an object that is unique in its project, in the installation: ``PROJECT:NAME``, or NAME in ``default``."""
+    return name if project == DEFAULT_PROJECT else f"{project}:{name}"
+
+
 class Permission(StrEnum):
     """What a route demands in the project of the object."""
 

@@ -74,6 +74,15 @@ class Copied:
                 return any((self._folder / name).glob("*"))
         return False
 
+    def has(self, name: str) -> bool:
+        """Whether a folder, or the file that it is packed into, is in the backup."""
+        path = self.path(name)
+        return path.exists() or Path(packing.packed(str(path))).exists()
+
+    def path(self, name: str) -> Path:
+        """Where a file or folder of the backup is written."""
+        return self._folder / name
+
     def write_sums(self) -> None:
         """Write the list of all files; the backup is complete then."""
         lines = [f"{digest}  {name}\n" for name, digest in sorted(self.digests.items())]

@@ -22,6 +22,7 @@ from anubis.sealing.chain import FILE as CHAIN
 from anubis.sealing.chain import Addition, Kind, RecordChain
 from anubis.settings import Settings
 from anubis.store.backups import tables
+from anubis.store.backups.bucket_copies import BucketCopies
 from anubis.store.backups.copying import DATABASE, OBJECTS, PRICES, Copied, checked
 from anubis.store.opening import open_store
 from anubis.store.sql.codes import FIRST_FINAL
@@ -68,12 +69,20 @@ def back_up(settings: Settings, folder: Path, *, now_s: float) -> Backup:
         copied = Copied(part)
         _copy_chain(settings.home / CHAIN, copied)
         tables.snapshot(settings.database_url, part / DATABASE)
-        runs = list(_final(part / DATABASE))
-        without = [run_id for run_id in runs if not _copy_record(settings.records, run_id, copied)]
+        bucket = BucketCopies.of(settings)
+        attempts = dict(_final(part / DATABASE))
+        runs = list(attempts)
+        without = [
+            run_id
+            for run_id in runs
+            if not _copy_record(settings.records, run_id, attempts[run_id], copied, bucket)
+        ]
         purged = _purged(settings, without) if without else []
         if purged:
             _forget(part, purged, now_s)
         copied.folder(settings.home / OBJECTS, OBJECTS)
+        if bucket:
+            bucket.copy_objects(copied)
         with contextlib.suppress(FileNotFoundError):
             copied.file(settings.prices, PRICES)
         for name in (DATABASE, *([CHAIN] if (part / CHAIN).exists() else [])):
@@ -101,14 +110,25 @@ def _copy_chain(source: Path, copied: Copied) -> None:
         del copied.digests[CHAIN]  # noted when the backup is complete
 
 
-def _final(database: Path) -> Iterator[str]:
+def _final(database: Path) -> Iterator[tuple[str, int]]:
+    """The ids of the final runs, and the numbers of their last attempts."""
     with contextlib.closing(sqlite3.connect(database)) as connection:
-        rows = connection.execute("SELECT id FROM runs WHERE status >= ? ORDER BY no", (FIRST_FINAL,))
-        yield from [str(UUID(bytes=run_id)) for (run_id,) in rows]
+        rows = connection.execute(
+            "SELECT id, attempt FROM runs WHERE status >= ? ORDER BY no", (FIRST_FINAL,)
+        )
+        yield from [(str(UUID(bytes=run_id)), attempt) for run_id, attempt in rows]
 
 
-def _copy_record(records: Path, run_id: str, copied: Copied) -> bool:
-    return copied.record(records / run_id, f"{layout.RECORDS}/{run_id}")
+def _copy_record(
+    records: Path, run_id: str, attempt: int, copied: Copied, bucket: BucketCopies | None
+) -> bool:
+    """Copy the record of a final run from the home folder, and what is not there from the bucket; whether there is one."""
+    name = f"{layout.RECORDS}/{run_id}"
+    is_here = copied.record(records / run_id, name)
+    folder = layout.attempt_name(attempt)
+    if bucket is None or (is_here and copied.has(f"{name}/{folder}")):
+        return is_here
+    return bucket.copy_record(copied, run_id) or is_here
 
 
 def _purged(settings: Settings, run_ids: list[str]) -> list[str]:

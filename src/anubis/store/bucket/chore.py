@@ -17,7 +17,9 @@ from anubis.record import access, files, layout, packing
 from anubis.record.validation import DamagedError
 from anubis.store.bucket.connection import AWAY_S, Bucket, BucketAwayError
 from anubis.store.bucket.copying import AttemptCopy, Outcome, is_whole
+from anubis.store.bucket.manifest import COPIED
 from anubis.store.bucket.objects import SharedObjects
+from anubis.store.bucket.owner import claim
 from anubis.store.folder_records import FolderRecords
 
 log = logging.getLogger(__name__)
@@ -28,8 +30,6 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S, _SHARE = 2.0, 60.0, 0.02
 _TURN, _BATCH = 50, 500
 #: Interval between looks for objects that are not copied, and for copies here that may be removed; seconds.
 _LOOK_EVERY_S = 60.0
-#: In the folder of the record of a run: the address of the bucket that has all of it.
-COPIED = ".copied"
 #: In the home folder: the identifier of this home folder, and the lock of the process that copies.
 FOLDER, _ID, _LOCK = "bucket", "id", "lock"
 
@@ -40,6 +40,7 @@ class Copied:
 
     home: Path
     records: Path
+    database_url: str
     #: A copy here is removed so long after it was copied, seconds; None: never.
     keep_s: float | None
 
@@ -68,7 +69,7 @@ class Replication:
         self._copies: dict[tuple[str, int], AttemptCopy] = {}
         self._next_s: dict[str, float] = {}
         self._look_s = 0.0
-        self._was_away = False
+        self._was_away = self._has_claimed = False
 
     def turn(self) -> float | None:
         """Copy what is new; None if nothing is left to copy, or another process copies."""
@@ -89,6 +90,9 @@ class Replication:
     def _turn(self) -> float | None:
         now_s = self._clock.monotonic_s()
         if now_s >= self._look_s:
+            if not self._has_claimed:
+                claim(self._bucket, self._place.database_url)
+                self._has_claimed = True
             if copied := self._objects.copy_missing():
                 log.info("copied %d objects to %s", copied, self._bucket.address)
             self._remove_old()

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from functools import cached_property
 from importlib import import_module
 from typing import Any, BinaryIO, Self
@@ -98,6 +99,12 @@ class Bucket:
             return int(self._call("head_object", key)["ContentLength"])
         except NotFoundError:
             return None
+
+    def age(self, key: str) -> tuple[float, str]:
+        """Seconds since a key was written, by the clock of the service, and its version. Raises NotFoundError."""
+        answer = self._call("head_object", key)
+        now = parsedate_to_datetime(answer["ResponseMetadata"]["HTTPHeaders"]["date"])
+        return (now - answer["LastModified"]).total_seconds(), str(answer["ETag"])
 
     def list(self, prefix: str) -> Iterator[Found]:
         """All keys that begin with a prefix, in their order."""

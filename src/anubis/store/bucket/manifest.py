@@ -20,6 +20,8 @@ from anubis.store.bucket.connection import Bucket
 #: Largest part, in bytes: what a reader holds in memory for a byte of it.
 PART_BYTES = 4 << 20
 RECORDS = "records/"
+#: In the folder of the record of a run: the address of the bucket that has all of it.
+COPIED = ".copied"
 _LEVEL = 3
 _VERSION = 1
 _SUFFIX, _PART_SUFFIX = ".json", ".zst"

@@ -212,6 +212,13 @@ class SharedRecords:
             is_there = False
         return self.there.url(key) if is_there else here
 
+    def is_pending(self, run_id: str, attempt: int) -> bool:
+        """See the contract."""
+        if self._is_here(run_id, attempt):
+            return False
+        found = self.there.manifest(run_id, attempt, fresh=True)
+        return found is not None and not found.complete
+
     def pack(self, run_id: str) -> int:
         """See the contract. The parts in the bucket are always compressed."""
         return self.here.pack(run_id)

@@ -16,7 +16,7 @@ def schedule_values(schedule: Schedule) -> dict[str, Any]:
     """Parameters of the statements that write a schedule."""
     return {
         "id": id_bytes(schedule.id),
-        "name": clean(schedule.name),
+        "name": clean(schedule.full_name),
         "body": packed(json_text(to_plain(replace(schedule, version=0)))),
         "ready_s": schedule.ready_s,
         "queued": len(schedule.queued),

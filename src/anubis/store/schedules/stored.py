@@ -59,24 +59,34 @@ class StoredSchedules:
         self._database.write("remove_schedule", id=id_bytes(schedule_id))
 
     def get(self, ref: str) -> Schedule:
-        if found := self._visible(self._database.rows("schedule_named", name=clean(ref))):
-            return found[0]
+        named = self._visible(self._database.rows("schedules_named", name=clean(ref)))
+        if exact := [each for each in named if each.full_name == ref]:
+            return exact[0]
+        if others := [each for each in named if each.name == ref]:
+            return self._only(others, ref)
         digits = ref.replace("-", "").lower()
         rows = []
         if _PREFIX.fullmatch(digits):
             low, high = (bytes.fromhex(digits.ljust(_ID_DIGITS, filler)) for filler in "0f")
             rows = self._database.rows("schedules_between", low=low, high=high, most=_CANDIDATES + 1)
         found = self._visible(rows)
+        if found:
+            return self._only(found, ref)
+        raise NotFoundError(f'no schedule is named "{ref}"', remedy="anubis schedule ls lists the schedules")
+
+    @staticmethod
+    def _only(found: Sequence[Schedule], ref: str) -> Schedule:
         if len(found) == 1:
             return found[0]
-        if found:
-            shown = ", ".join(schedule.name for schedule in found[:_CANDIDATES])
-            raise NotFoundError(f"several schedules begin with {ref}: {shown}", remedy="write a name")
-        raise NotFoundError(f'no schedule is named "{ref}"', remedy="anubis schedule ls lists the schedules")
+        shown = ", ".join(schedule.full_name for schedule in found[:_CANDIDATES])
+        raise NotFoundError(
+            f"several schedules are meant by {ref}: {shown}", remedy="write one of these names"
+        )
 
     def find(self) -> Sequence[Schedule]:
         # Not sorted by the database, whose collation is unknown.
-        return sorted(self._visible(self._database.rows("schedules")), key=lambda schedule: schedule.name)
+        found = self._visible(self._database.rows("schedules"))
+        return sorted(found, key=lambda schedule: schedule.full_name)
 
     def _visible(self, rows: Sequence[Row]) -> list[Schedule]:
         found = map(schedule_of, rows)

@@ -1032,10 +1032,10 @@ UPDATE schedules SET name=%(name)s::VARCHAR, body=%(body)s, ready_s=%(ready_s)s,
 -- name: remove_schedule
 DELETE FROM schedules WHERE schedules.id = %(id)s
 
--- name: schedule_named
+-- name: schedules_named
 SELECT schedules.no, schedules.body, schedules.version 
 FROM schedules 
-WHERE schedules.name = %(name)s::VARCHAR
+WHERE schedules.name = %(name)s::VARCHAR OR schedules.name LIKE ('%%:' || %(name)s)
 
 -- name: schedules_between
 SELECT schedules.no, schedules.body, schedules.version 

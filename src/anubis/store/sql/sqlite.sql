@@ -1033,10 +1033,10 @@ UPDATE schedules SET name=:name, body=:body, ready_s=:ready_s, queued=:queued, v
 -- name: remove_schedule
 DELETE FROM schedules WHERE schedules.id = :id
 
--- name: schedule_named
+-- name: schedules_named
 SELECT schedules.no, schedules.body, schedules.version 
 FROM schedules 
-WHERE schedules.name = :name
+WHERE schedules.name = :name OR schedules.name LIKE ('%:' || :name)
 
 -- name: schedules_between
 SELECT schedules.no, schedules.body, schedules.version 

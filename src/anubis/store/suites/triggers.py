@@ -14,11 +14,13 @@ from anubis.store.text import clean, json_text, packed, unpacked
 class StoredTriggers:
     """``Triggers`` (see the contract) in a database."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, within: Sequence[str] | None = None) -> None:
+        """``within``: names of the projects whose triggers exist for the caller; None: all."""
         self._database = database
+        self._within = within
 
     def add(self, trigger: Trigger) -> None:
-        values = {"name": clean(trigger.name), "body": packed(json_text(to_plain(trigger)))}
+        values = {"name": clean(trigger.full_name), "body": packed(json_text(to_plain(trigger)))}
         if not self._database.transact(lambda session: session.rows("add_trigger", **values)):
             raise ConflictError(
                 f"there is a trigger {trigger.name} already",
@@ -26,13 +28,18 @@ class StoredTriggers:
             )
 
     def get(self, name: str) -> Trigger:
-        rows = self._database.rows("trigger", name=clean(name))
-        if not rows:
+        found = self._visible(self._database.rows("trigger", name=clean(name)))
+        if not found:
             raise _unknown(name)
-        return _trigger_of(rows[0])
+        return found[0]
 
     def find(self) -> Sequence[Trigger]:
-        return sorted(map(_trigger_of, self._database.rows("triggers")), key=lambda each: each.name)
+        found = self._visible(self._database.rows("triggers"))
+        return sorted(found, key=lambda each: each.full_name)
+
+    def _visible(self, rows: Sequence[Row]) -> list[Trigger]:
+        found = map(_trigger_of, rows)
+        return [each for each in found if self._within is None or each.project in self._within]
 
     def remove(self, name: str) -> None:
         self._database.transact(lambda session: session.write("remove_trigger", name=clean(name)))

@@ -84,6 +84,19 @@ class SchedulesContract:
             store.schedules.add(a_schedule(), TEXT)
         assert len(store.schedules.find()) == 1
 
+    def test_a_name_is_unique_in_its_project(self, store: Any) -> None:
+        first, other, third = (a_schedule(project=name) for name in ("default", "team", "lab"))
+        alone = a_schedule("weekly", project="team")
+        for each in (first, other, third, alone):
+            store.schedules.add(each, TEXT)
+        for ref, found in (("nightly", first), ("team:nightly", other), ("weekly", alone)):
+            assert store.schedules.get(ref).id == found.id
+        names = [each.full_name for each in store.schedules.find()]
+        assert names == ["lab:nightly", "nightly", "team:nightly", "team:weekly"]
+        store.schedules.remove(first.id)
+        with pytest.raises(NotFoundError, match="several schedules"):
+            store.schedules.get("nightly")
+
     def test_unknown_schedules_are_not_found(self, store: Any) -> None:
         schedule = a_schedule()
         store.schedules.add(schedule, TEXT)

@@ -42,6 +42,19 @@ def a_report(**changes: Any) -> TriggerDelivery:
 class TriggersContract:
     """Stored triggers."""
 
+    def test_a_name_is_unique_in_its_project(self, store: Any) -> None:
+        first, other = a_trigger(), a_trigger(project="team")
+        for each in (first, other):
+            store.triggers.add(each)
+            with pytest.raises(ConflictError):
+                store.triggers.add(each)
+        assert [store.triggers.get(name) for name in ("main", "team:main")] == [first, other]
+        assert store.triggers.find() == [first, other]
+        store.triggers.note(a_report(trigger="team:main"), forget_before_s=0.0)
+        assert store.triggers.deliveries("main", limit=9) == []
+        store.triggers.remove("team:main")
+        assert store.triggers.find() == [first]
+
     def test_a_trigger_is_read_as_it_was_written(self, store: Any) -> None:
         trigger = a_trigger(overrides={"a": "b"}, patterns=("v*", "main"), script="x.tar")
         store.triggers.add(trigger)

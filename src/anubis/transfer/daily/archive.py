@@ -9,8 +9,8 @@ import io
 import json
 import math
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -52,6 +52,17 @@ class _Touched:
     last: int
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an archive is."""
+
+    #: A folder, or an address; shown to users.
+    name: str
+    objects: Objects
+    #: Locks it for one writer until the end of a block; False if another one has it.
+    locked: Callable[[], AbstractContextManager[bool]]
+
+
 @contextmanager
 def locked(folder: Path) -> Iterator[bool]:
     """Lock the archive in a folder for one writer; False if another one has it. The lock ends with the process."""
@@ -72,7 +83,7 @@ def locked(folder: Path) -> Iterator[bool]:
 
 
 class Archive:
-    """The data sets in one place. Only one writer at a time: see ``locked``."""
+    """The data sets in one place. Only one writer at a time: see ``Place``."""
 
     def __init__(self, objects: Objects) -> None:
         self._objects = objects

@@ -1,12 +1,10 @@
 """Writes the data sets of each day after its end."""
 
 import logging
-from pathlib import Path
 
-from anubis.contracts.objects import Objects
 from anubis.contracts.world import World
 from anubis.model.errors import AnubisError
-from anubis.transfer.daily.archive import Archive, locked
+from anubis.transfer.daily.archive import Archive, Place
 
 log = logging.getLogger(__name__)
 
@@ -19,10 +17,10 @@ class Archiving:
 
     name = "archive"
 
-    def __init__(self, world: World, folder: Path, objects: Objects) -> None:
+    def __init__(self, world: World, place: Place) -> None:
         self._world = world
-        self._folder = folder
-        self._archive = Archive(objects)
+        self._place = place
+        self._archive = Archive(place.objects)
         self._next_s = 0.0
 
     def turn(self) -> float | None:
@@ -32,10 +30,10 @@ class Archiving:
             return None
         self._next_s = now_s + EVERY_S
         try:
-            with locked(self._folder) as is_writer:
+            with self._place.locked() as is_writer:
                 if is_writer:
                     for manifest in self._archive.write(self._world):
                         log.info("wrote the data sets of %s", manifest["day"])
         except AnubisError as error:
-            log.warning("cannot write the archive %s: %s", self._folder, error)
+            log.warning("cannot write the archive %s: %s", self._place.name, error)
         return None

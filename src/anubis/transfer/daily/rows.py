@@ -5,7 +5,7 @@ from typing import Any
 
 from anubis.contracts.records import RecordKey, RoleFiles
 from anubis.contracts.world import World
-from anubis.model.errors import AnubisError, NotFoundError
+from anubis.model.errors import AnubisError, NotFoundError, StoreError
 from anubis.model.points import NO_STEP
 from anubis.model.run import Event, Run
 from anubis.record import layout
@@ -15,6 +15,8 @@ from anubis.transfer.daily.tables import TableFile, text_of
 
 #: Samples that are converted at once.
 _SAMPLES = 65_536
+#: How long after its end a run waits for a record that another home folder copies, seconds.
+_PATIENCE_S = 7 * 86_400.0
 #: Longer lines are cut, characters.
 LONGEST_LINE = 1 << 20
 #: Characters that are not text: lone surrogates.
@@ -39,6 +41,14 @@ def add_run(world: World, run_id: str, files: dict[str, TableFile]) -> None:
         run = world.runs.get(run_id)
     except NotFoundError:
         return
+    if (
+        world.records.is_pending(run.id, run.attempt)
+        and world.clock.now_s() - (run.ended_s or 0) < _PATIENCE_S
+    ):
+        raise StoreError(
+            f"the record of run {run.id} is not complete in the bucket yet",
+            remedy="write the day again when the service that has it was active; after a week it is written as it is",
+        )
     files["runs"].add(_run_row(run))
     for point in world.points.of([run_id]):
         files["points"].add({name: getattr(point, name) for name in _POINT})

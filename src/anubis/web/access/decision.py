@@ -135,6 +135,28 @@ def _decided(access: Access, request: Request, form_token: str) -> Allowed:
     return allowed
 
 
+def further(request: Request, route: str) -> Allowed:
+    """What a request may do as a request to another route; for one whose parts need different rights.
+
+    Raises ForbiddenError and others.
+    """
+    principal: Principal | None = getattr(request.state, "principal", None)
+    if principal is None:  # no login is needed
+        return EVERYTHING
+    access: Access = request.app.state.access
+    action = f"{route_of(request)} as {route}"
+    try:
+        allowed = _allowed(POLICY[route], principal, request)
+    except AnubisError as error:
+        access.trail.note(
+            _decision(request, principal, error.message, allowed=False, action=action), is_read=False
+        )
+        raise
+    is_read = route.startswith("GET ")
+    access.trail.note(_decision(request, principal, "", allowed=True, action=action), is_read=is_read)
+    return allowed
+
+
 def _allowed(rule: Rule, principal: Principal, request: Request) -> Allowed:
     assert rule.permission is not None
     if rule.any_token:
@@ -197,7 +219,9 @@ def _address(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
-def _decision(request: Request, principal: Principal, reason: str, *, allowed: bool) -> Decision:
+def _decision(
+    request: Request, principal: Principal, reason: str, *, allowed: bool, action: str = ""
+) -> Decision:
     now_s = time.time()
     return Decision(
         time_s=now_s,
@@ -205,7 +229,7 @@ def _decision(request: Request, principal: Principal, reason: str, *, allowed: b
         actor=principal.name,
         token=principal.token,
         address=_address(request),
-        action=route_of(request),
+        action=action or route_of(request),
         target=" ".join(str(value) for value in request.path_params.values()),
         allowed=allowed,
         reason=reason,

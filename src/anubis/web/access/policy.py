@@ -34,6 +34,7 @@ READ = Rule(permission=Permission.READ)
 SUBMIT = Rule(permission=Permission.SUBMIT)
 CREATE = Rule(permission=Permission.SUBMIT, creates=True)
 MANAGE = Rule(permission=Permission.MANAGE)
+MANAGE_CREATE = Rule(permission=Permission.MANAGE, creates=True)
 READ_ALL = Rule(permission=Permission.READ, everywhere=True)
 MANAGE_ALL = Rule(permission=Permission.MANAGE, everywhere=True)
 
@@ -113,11 +114,11 @@ POLICY = {
     "DELETE /webhooks/{ref}": MANAGE_ALL,
     "POST /webhooks/{ref}/resume": MANAGE_ALL,
     "POST /webhooks/{ref}/test": MANAGE_ALL,
-    "POST /triggers": MANAGE_ALL,
-    "GET /triggers": MANAGE_ALL,
-    "GET /triggers/{name}": MANAGE_ALL,
-    "GET /triggers/{name}/deliveries": MANAGE_ALL,
-    "DELETE /triggers/{name}": MANAGE_ALL,
+    "POST /triggers": MANAGE_CREATE,
+    "GET /triggers": MANAGE,
+    "GET /triggers/{name}": MANAGE,
+    "GET /triggers/{name}/deliveries": MANAGE,
+    "DELETE /triggers/{name}": MANAGE,
     "GET /workers": READ_ALL,
     "GET /workers/{name}": READ_ALL,
     "POST /alternations": CREATE,
@@ -160,6 +161,8 @@ POLICY = {
     "GET /healthz": OPEN,
     "GET /readyz": OPEN,
     "GET /metrics": READ_ALL,
+    # Each tool needs the rights of another route: GET /runs, or POST /runs to submit.
+    "POST /mcp": LOGIN,
     # Pages for browsers.
     "GET /ui": READ,
     "GET /ui/runs": READ,
@@ -214,7 +217,7 @@ POLICY = {
     },
 }
 #: Routes outside of the versions, besides those below /api.
-_OUTSIDE = ("/", "/healthz", "/readyz", "/metrics", "/ready", "/lively")
+_OUTSIDE = ("/", "/healthz", "/readyz", "/metrics", "/mcp", "/ready", "/lively")
 
 
 def route_name(method: str, path: str) -> str:

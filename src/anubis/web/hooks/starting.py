@@ -1,15 +1,14 @@
 """Submits the descriptors of a trigger for a change, once for each delivery."""
 
 import hashlib
-import os
 from dataclasses import replace
 from pathlib import Path
 
 from anubis.client.embedded import submission
+from anubis.client.embedded.triggers import signing_secret
 from anubis.contracts.service.triggers import DeliveryState, Trigger, TriggerDelivery
 from anubis.describe.drafting import DescriptorText
 from anubis.model.errors import AnubisError, BadInputError, ConflictError, NotFoundError, StoreError
-from anubis.submission.environment.secrets import Secrets
 from anubis.web.hooks import signatures
 from anubis.web.hooks.changes import Change, read, why_not
 from anubis.wiring import Installation
@@ -24,8 +23,7 @@ def signed_trigger(
     """The trigger of this name if the report is signed with its secret; None otherwise, whatever the reason is."""
     try:
         trigger = installation.store.triggers.get(name)
-        settings = installation.settings
-        secret = Secrets(settings.secrets, os.environ).value(trigger.secret)
+        secret = signing_secret(installation, trigger.project, trigger.secret)
     except (NotFoundError, BadInputError):
         return None
     now_s = installation.clock.now_s()
@@ -45,12 +43,12 @@ def deliver(
 
 def _decided(installation: Installation, trigger: Trigger, change: Change) -> TriggerDelivery:
     stored = installation.store.triggers
-    before = stored.delivery(trigger.name, change.delivery)
+    before = stored.delivery(trigger.full_name, change.delivery)
     if before and before.state is not DeliveryState.FAILED:
         return before
     now_s = installation.clock.now_s()
     about = TriggerDelivery(
-        trigger=trigger.name,
+        trigger=trigger.full_name,
         id=change.delivery,
         received_s=now_s,
         state=DeliveryState.SKIPPED,
@@ -71,8 +69,8 @@ def _decided(installation: Installation, trigger: Trigger, change: Change) -> Tr
 
 def _started(installation: Installation, trigger: Trigger, change: Change) -> tuple[str, ...]:
     """The ids of the runs, which are stored with the delivery as their key: a repetition after a crash finds them."""
-    settings = replace(installation.settings, client_id=trigger.owner)
-    key = hashlib.sha256(f"{trigger.name}/{trigger.created_s!r}/{change.delivery}".encode()).hexdigest()
+    settings = replace(installation.settings, client_id=trigger.owner, project=trigger.project)
+    key = hashlib.sha256(f"{trigger.full_name}/{trigger.created_s!r}/{change.delivery}".encode()).hexdigest()
     key = f"trigger/{key}"
     runs = installation.world.runs
     try:

@@ -44,7 +44,7 @@ class SubmitBody(Strict):
         [],
         max_length=1000,
         description="RUN or BENCHMARK=RUN: the runs start only after these have succeeded. RUN is a reference or a benchmark "
-        "of this submission.",
+        "of this submission; in a batch, also a benchmark of another submission.",
     )
 
 
@@ -136,6 +136,7 @@ def submit_batch(
             script=descriptors.script_of(submitted.script, installation),
             rounds=submitted.rounds,
             control=submitted.control,
+            needs=submitted.needs,
         )
         for submitted in body.submissions
     ]

@@ -27,7 +27,7 @@ from anubis.web.sign_in.settings import SignInSettings
 #: A person has so long to sign in at the provider, and a command line to use a code, seconds.
 STEP_S, CODE_S = 600.0, 120.0
 #: Where people go without a page to return to.
-START = "/ui/"
+START = "/ui"
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 _LONGEST_NEXT = 2000
 #: Characters that names of users cannot have.

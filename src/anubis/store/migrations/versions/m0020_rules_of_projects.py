@@ -63,5 +63,5 @@ def _name_schedules_in_projects() -> None:
         plain: Any = json.loads(unpacked(bytes(row.body)))
         if (project := plain.get("project", "default")) != "default":
             connection.execute(
-                sa.update(schedules).where(schedules.c.no == row.no).values(name=f"{project}/{row.name}")
+                sa.update(schedules).where(schedules.c.no == row.no).values(name=f"{project}:{row.name}")
             )

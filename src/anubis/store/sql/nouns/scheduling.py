@@ -50,7 +50,13 @@ def _schedules(upsert: Callable[..., Any]) -> dict[str, Executable]:
         .values(changed)
         .returning(schedules.c.no),
         "remove_schedule": delete(schedules).where(schedules.c.id == given("id")),
-        "schedule_named": _rows.where(schedules.c.name == given("name")),
+        # Those of other projects have the name of the project before them.
+        "schedules_named": _rows.where(
+            or_(
+                schedules.c.name == given("name"),
+                schedules.c.name.like(literal_column("'%:'").concat(given("name"))),
+            )
+        ),
         "schedules_between": _rows.where(schedules.c.id.between(given("low"), given("high")))
         .order_by(schedules.c.id)
         .limit(given("most")),
