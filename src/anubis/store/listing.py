@@ -11,7 +11,6 @@ from anubis.store.sql.codes import STATUS_CODES, STATUSES
 from anubis.store.sql.database import Database, Row, Session, chunked, statements_of
 from anubis.store.text import clean
 
-
 #: A metric of more runs is common: they are found sooner by looking at one run after the other.
 _MOST_RARE = 2000
 
