@@ -280,6 +280,7 @@ def test_a_stream_ends_when_its_role_is_taken_away(service, identities):
         access = Access(Login(installation.store.identities, is_required=True), None)
         state = SimpleNamespace()
         request = SimpleNamespace(
+            cookies={},
             app=SimpleNamespace(state=SimpleNamespace(access=access)),
             client=None,
             headers={"Authorization": f"Bearer {token}"},

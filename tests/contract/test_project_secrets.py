@@ -1,4 +1,4 @@
-"""Secrets of projects in each database: nobody reads them without the key, and no key is replaced by mistake."""
+"""Secrets of projects in each database: they cannot be read without the key, and no key is replaced by mistake."""
 
 import base64
 import os
