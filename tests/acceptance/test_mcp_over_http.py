@@ -46,7 +46,7 @@ def conversation(url, talk, token=None):
 
 
 def once(url, tool, user=None, **arguments):
-    """The answer of one tool in a conversation of its own."""
+    """The answer of one tool in a separate conversation."""
 
     async def talk(call):
         return await call(tool, **arguments)

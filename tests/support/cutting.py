@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 class Cutting:
     """A proxy on a loopback port that ends connections after so many bytes of answers, once for each number of ``after``.
 
-    Every request has a connection of its own, because the proxy announces that it closes them.
+    Every request has a separate connection, because the proxy announces that it closes them.
     """
 
     def __init__(self, url, *after):

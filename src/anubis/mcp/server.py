@@ -36,9 +36,9 @@ async def answer(
     """Answer one HTTP request ("streamable HTTP" without sessions): any process can answer the next one."""
     # The lowlevel server is what the documented application of the SDK wraps; a new one for each request has its caller.
     server = server_of(caller, descriptions, clock)._lowlevel_server  # noqa: SLF001
-    manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
-    async with manager.run():
-        await manager.handle_request(scope, receive, send)
+    sessions = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
+    async with sessions.run():
+        await sessions.handle_request(scope, receive, send)
 
 
 def server_of(caller: Caller, descriptions: Descriptions, clock: Clock) -> "MCPServer[Any]":

@@ -16,7 +16,7 @@ _names = itertools.count()
 
 @pytest.fixture
 def csv(tmp_path):
-    """Writes a history in a file of its own benchmark."""
+    """Writes a history in a file, with a new benchmark."""
     name = f"history-{next(_names)}"
 
     def write(*rows):
