@@ -145,6 +145,7 @@ LOCAL = {
     "backup": "copies the database of the home folder of this machine",
     "restore": "replaces the database of the home folder of this machine",
     "record sign": "signs an archive file with a key of this machine",
+    "ui": "opens a browser; the tests of pages use a registered service too",
     "token admin": "makes the first administrator, on the machine of the service",
 }
 

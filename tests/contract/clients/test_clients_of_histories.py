@@ -16,7 +16,7 @@ _names = itertools.count()
 
 @pytest.fixture
 def csv(tmp_path):
-    """Writes a history of a new benchmark into a file."""
+    """Writes a history in a file, with a new benchmark."""
     name = f"history-{next(_names)}"
 
     def write(*rows):
