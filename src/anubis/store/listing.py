@@ -11,8 +11,8 @@ from anubis.store.sql.codes import STATUS_CODES, STATUSES
 from anubis.store.sql.database import Database, Row, Session, chunked, statements_of
 from anubis.store.text import clean
 
-#: A metric with more points is common: its runs are found sooner by looking at one run after the other.
-_MOST_RARE = 5000
+#: A metric of more runs is common: they are found sooner by looking at one run after the other.
+_MOST_RARE = 2000
 
 
 def find(database: Database, query: RunQuery) -> list[RunRow]:
@@ -20,7 +20,7 @@ def find(database: Database, query: RunQuery) -> list[RunRow]:
     sql = statements_of(database.driver.name)
     newest = query.newest_first
     with database.session() as session:
-        where, values = _conditions(query, sql, is_rare=_is_rare(session, query.metric))
+        where, values = _conditions(query, sql, _rare(session, query.metric))
         values["most"] = query.limit
         if query.after is not None:
             follows = "after_newest" if newest else "after_oldest"
@@ -34,12 +34,12 @@ def find(database: Database, query: RunQuery) -> list[RunRow]:
     return [_row(row, found[row.no]) for row in rows]
 
 
-def _is_rare(session: Session, metric: str | None) -> bool:
-    """Whether so few runs have a metric that they are looked up."""
+def _rare(session: Session, metric: str | None) -> list[int] | None:
+    """The numbers of the runs with a metric, if they are few."""
     if metric is None:
-        return False
-    counted = session.row("count_of_metric", metric=clean(metric), most=_MOST_RARE + 1).points
-    return bool(counted <= _MOST_RARE)
+        return None
+    rows = session.rows("runs_of_metric", metric=clean(metric), most=_MOST_RARE + 1)
+    return None if len(rows) > _MOST_RARE else [row.run for row in rows]
 
 
 def _place(session: Session, run_id: str) -> dict[str, Any]:
@@ -61,9 +61,9 @@ def narrowed(sql: str, where: Sequence[str]) -> str:
 
 
 def _conditions(
-    query: RunQuery, sql: Mapping[str, str], *, is_rare: bool
+    query: RunQuery, sql: Mapping[str, str], numbers: Sequence[int] | None
 ) -> tuple[list[str], dict[str, Any]]:
-    """The conditions that are set, and their parameters. ``is_rare``: few runs have the metric."""
+    """The conditions that are set, and their parameters. ``numbers``: of the runs with the metric; None: there are too many."""
     names: list[str] = []
     values: dict[str, Any] = {}
     for name, value in (
@@ -75,13 +75,16 @@ def _conditions(
         ("family", query.family_id and clean(query.family_id)),
         ("parent", query.parent_id and id_bytes(query.parent_id)),
         ("owner", query.owner and clean(query.owner)),
-        ("metric", query.metric and clean(query.metric)),
+        ("metric", clean(query.metric) if query.metric is not None and numbers is None else None),
         ("since_s", query.since_s),
         ("until_s", query.until_s),
     ):
         if value is not None and value != []:
-            names.append("rare_metric" if name == "metric" and is_rare else name)
+            names.append(name)
             values[name] = value
+    if numbers is not None:
+        names.append("numbers")
+        values["numbers"] = numbers
     where = [sql[f"where_{name}"] for name in names]
     for i, (name, value) in enumerate(query.labels.items()):
         where.append(sql["where_label"].replace("_name_0", f"_name_{i}").replace("_value_0", f"_value_{i}"))

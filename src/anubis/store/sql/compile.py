@@ -18,10 +18,10 @@ from anubis.store.sql.queries import (
     alert_conditions,
     alert_listing,
     conditions,
-    count_of_metric,
     listed_place,
     listed_values,
     listing,
+    runs_of_metric,
 )
 from anubis.store.sql.schema import alerts, metadata, runs, stamp
 from anubis.store.sql.statements import statements
@@ -58,7 +58,7 @@ def compiled(database: str) -> str:
     found |= {
         "listed_place": text(listed_place),
         "listed_values": text(listed_values),
-        "count_of_metric": text(count_of_metric),
+        "runs_of_metric": text(runs_of_metric),
         "list_alerts": text(alert_listing()),
     }
     for name, condition in alert_conditions().items():

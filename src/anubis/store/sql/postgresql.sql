@@ -1600,16 +1600,13 @@ WHERE words.word = %(owner)s::VARCHAR)
 -- name: where_metric
 EXISTS (SELECT points.run 
 FROM points 
-WHERE points.metric IN (SELECT metrics.id 
+WHERE points.run = runs.no AND points.metric IN (SELECT metrics.id 
 FROM metrics 
-WHERE metrics.name = %(metric)s::VARCHAR) AND points.run = runs.no)
+WHERE metrics.name = %(metric)s::VARCHAR)
+ LIMIT ALL OFFSET 0)
 
--- name: where_rare_metric
-runs.no IN (SELECT points.run 
-FROM points 
-WHERE points.metric IN (SELECT metrics.id 
-FROM metrics 
-WHERE metrics.name = %(metric)s::VARCHAR))
+-- name: where_numbers
+runs.no IN ({numbers})
 
 -- name: where_since_s
 runs.created_s >= %(since_s)s
@@ -1633,14 +1630,13 @@ SELECT points.run, metrics.name, metrics.units, points.value
 FROM points JOIN metrics ON metrics.id = points.metric 
 WHERE points.run IN ({numbers})
 
--- name: count_of_metric
-SELECT count(*) AS points 
-FROM (SELECT points.run AS run 
+-- name: runs_of_metric
+SELECT points.run 
 FROM points 
 WHERE points.metric IN (SELECT metrics.id 
 FROM metrics 
 WHERE metrics.name = %(metric)s::VARCHAR) 
- LIMIT %(most)s) AS some_points
+ LIMIT %(most)s
 
 -- name: list_alerts
 SELECT alerts.body, alerts.version 

@@ -1601,16 +1601,13 @@ WHERE words.word = :owner)
 -- name: where_metric
 EXISTS (SELECT points.run 
 FROM points 
-WHERE points.metric IN (SELECT metrics.id 
+WHERE points.run = runs.no AND points.metric IN (SELECT metrics.id 
 FROM metrics 
-WHERE metrics.name = :metric) AND points.run = runs.no)
+WHERE metrics.name = :metric)
+ LIMIT -1 OFFSET 0)
 
--- name: where_rare_metric
-runs.no IN (SELECT points.run 
-FROM points 
-WHERE points.metric IN (SELECT metrics.id 
-FROM metrics 
-WHERE metrics.name = :metric))
+-- name: where_numbers
+runs.no IN ({numbers})
 
 -- name: where_since_s
 runs.created_s >= :since_s
@@ -1634,14 +1631,13 @@ SELECT points.run, metrics.name, metrics.units, points.value
 FROM points JOIN metrics ON metrics.id = points.metric 
 WHERE points.run IN ({numbers})
 
--- name: count_of_metric
-SELECT count(*) AS points 
-FROM (SELECT points.run AS run 
+-- name: runs_of_metric
+SELECT points.run 
 FROM points 
 WHERE points.metric IN (SELECT metrics.id 
 FROM metrics 
 WHERE metrics.name = :metric)
- LIMIT :most OFFSET 0) AS some_points
+ LIMIT :most OFFSET 0
 
 -- name: list_alerts
 SELECT alerts.body, alerts.version 
