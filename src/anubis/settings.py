@@ -193,6 +193,8 @@ class Settings:
     prices: Path = setting("ANUBIS_PRICES")
     #: File of the rules that say how long runs are kept; path; `retention.toml` in the home folder
     retention: Path = setting("ANUBIS_RETENTION")
+    #: File that says who receives which report, and when; path; `reports.toml` in the home folder
+    reports: Path = setting("ANUBIS_REPORTS")
     #: Folder, or `s3://BUCKET/PREFIX`, to which a service writes data sets of each day; path or address; none: they are not written
     archive: Path | str | None = setting("ANUBIS_ARCHIVE", default=None, read=archive_place)
     #: Bucket for [copies of records and objects](../howto/use-a-bucket.md): `s3://BUCKET/PREFIX`; address; none
@@ -221,6 +223,8 @@ class Settings:
     session_pause_s: float = setting("ANUBIS_SESSION_PAUSE_S", default=SESSION_PAUSE_S)
     #: Most bytes of the record of one attempt that a joined worker may ship; bytes
     record_bytes: int = setting("ANUBIS_RECORD_BYTES", default=64 << 30)
+    #: Most connections of clients that a service has at the same time
+    connections: int = setting("ANUBIS_CONNECTIONS", default=10_000)
     #: Free space under the home folder below which no run is placed; bytes
     min_free_bytes: int = setting("ANUBIS_MIN_FREE_BYTES", default=256 << 20)
 
@@ -247,6 +251,7 @@ class Settings:
         values.setdefault("secrets_key", values["home"] / "secrets.key")
         values.setdefault("data", values["home"] / "data")
         values.setdefault("retention", values["home"] / "retention.toml")
+        values.setdefault("reports", values["home"] / "reports.toml")
         values.setdefault("prices", values["home"] / "prices.toml")
         return cls(**values)
 

@@ -6,6 +6,7 @@ import shutil
 import urllib.request
 
 import pytest
+import zstandard
 
 from anubis.store.bucket.connection import Bucket
 from anubis.store.bucket.records import BucketRecords
@@ -159,6 +160,19 @@ def test_commands_use_the_bucket(anubis, bucket_environ, bucket, monkeypatch):
     assert anubis("archive", "list", "s3://").returncode == 2
     shutil.rmtree(anubis.home / "records" / row["id"])
     assert anubis("logs").stdout == "score=1\n"
+    (part,) = [
+        each
+        for each in bucket.list(f"records/{row['id']}/a1/")
+        if b"score=1" in zstandard.decompress(bucket.get(each.key))[:8]
+    ]
+    content = bucket.get(part.key)
+    for damage in (content[:-1], b""):
+        bucket.put(part.key, damage)
+        damaged = anubis("logs")
+        assert damaged.returncode not in (0, 70), damaged
+        assert "is damaged" in damaged.stderr
+        assert "Traceback" not in damaged.stderr
+    bucket.put(part.key, content)
     refused = anubis("record", "path", row["id"])
     assert refused.returncode == 2
     assert "in a bucket" in refused.stderr

@@ -7,6 +7,8 @@ import zipfile
 
 import pytest
 
+from support.mail import Mailbox, Server
+from support.processes import until
 from support.service import Service
 
 
@@ -87,3 +89,30 @@ def test_a_service_makes_the_same_report_and_site(anubis, imported, tmp_path):
         for root in (tmp_path / "remote-site", tmp_path / "site")
     ]
     assert pages[0] == pages[1] != {}
+
+
+def test_two_services_send_a_scheduled_report_once(tmp_path):
+    mailbox = Mailbox()
+    mails = Server(mailbox)
+    mails.start()
+    home = tmp_path / "served"
+    home.mkdir()
+    (home / "reports.toml").write_text(
+        '[[report]]\nto = ["mailto:team@example.org"]\nschedule = "0 0 * * *"\n'
+    )
+    environment = {
+        "ANUBIS_SMTP_URL": f"smtp://127.0.0.1:{mails.port}",
+        "ANUBIS_SMTP_FROM": "anubis@example.org",
+    }
+    services = [Service(home, name=name, **environment) for name in ("one", "two")]
+    try:
+        for each in services:
+            each.start()
+        until(lambda: mailbox.mails, "the report arrives")
+    finally:
+        for each in services:
+            each.stop()
+        mails.stop()
+    ((recipients, mail),) = mailbox.mails
+    assert recipients == ["team@example.org"]
+    assert mail["Subject"] == "Anubis: nothing was measured"

@@ -106,7 +106,7 @@ def attempt(site, hostile):
 
 def test_bytes_are_appended_at_their_offset_and_nowhere_else(hostile, attempt):
     stdout = f"{attempt}/stdout"
-    assert hostile.ship("GET", attempt) == (200, {"files": {}})
+    assert hostile.ship("GET", attempt) == (200, {"files": {}, "parts": True})
     assert hostile.ship("PUT", f"{stdout}?offset=0", b"abc") == (200, {"size": 3})
     assert hostile.ship("PUT", f"{stdout}?offset=0", b"abcdef") == (200, {"size": 6}), "an overlap"
     status, answer = hostile.ship("PUT", f"{stdout}?offset=9", b"x")
@@ -114,7 +114,7 @@ def test_bytes_are_appended_at_their_offset_and_nowhere_else(hostile, attempt):
     assert hostile.ship("PUT", f"{stdout}?offset=3", b"xyz")[0] == 422, "other bytes"
     assert hostile.ship("PUT", f"{stdout}?offset=-1", b"x")[0] == 400
     assert hostile.ship("PUT", f"{attempt}/facts.json", b"{}") == (200, {"size": 2})
-    assert hostile.ship("GET", attempt) == (200, {"files": {"stdout": 6}})
+    assert hostile.ship("GET", attempt) == (200, {"files": {"stdout": 6}, "parts": True})
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_sizes_are_limited(hostile, attempt):
     assert hostile.ship("PUT", f"{stdout}{2 * len(piece)}", piece)[0] == 200
     status, answer = hostile.ship("PUT", f"{stdout}{3 * len(piece)}", b"x")
     assert (status, "ANUBIS_RECORD_BYTES" in answer["error"]) == (413, True)
-    assert hostile.ship("GET", attempt) == (200, {"files": {"stdout": 3 * len(piece)}})
+    assert hostile.ship("GET", attempt) == (200, {"files": {"stdout": 3 * len(piece)}, "parts": True})
 
 
 def test_a_cut_body_is_not_stored(site, hostile, attempt):
@@ -204,7 +204,7 @@ def test_a_cut_body_is_not_stored(site, hostile, attempt):
             )
     for headers in ({"Transfer_Encoding": "chunked"},):
         assert hostile.ship("PUT", f"{attempt}/stdout?offset=0", iter([b"abc"]), **headers)[0] == 411
-    assert hostile.ship("GET", attempt) == (200, {"files": {}})
+    assert hostile.ship("GET", attempt) == (200, {"files": {}, "parts": True})
     assert not (site.record(attempt.partition("/")[0]) / layout.FACTS).exists()
 
 

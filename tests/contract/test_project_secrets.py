@@ -89,7 +89,7 @@ def test_the_key_is_made_once_for_the_owner_only(secrets, key):
 
 
 def test_a_value_in_the_row_of_another_secret_is_refused(secrets, store):
-    """Somebody with access to the database cannot move a secret to a project that they may use."""
+    """A person with access to the database cannot move a secret to a project that they may use."""
     secrets.put("one", "TOKEN", VALUE, by=BY)
     for project, name in (("two", "TOKEN"), ("one", "OTHER")):
         store.projects.put_sealed(project, name, store.projects.sealed("one", "TOKEN"), by=BY)

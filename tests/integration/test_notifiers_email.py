@@ -7,6 +7,7 @@ import subprocess
 import pytest
 from aiosmtpd.smtp import AuthResult
 
+from anubis.contracts.notifier import Letter
 from anubis.model.alert import AlertState
 from anubis.model.errors import NotifyError
 from anubis.notifiers.email import Email, EmailSettings
@@ -73,6 +74,20 @@ def test_a_mail_arrives_as_text_and_html(mailbox, start):
     assert mail["Subject"] == "resnet50-train: regression at 3f2a91c04d1e: throughput -4.4 %"
     assert "-4.4 % [-5.8, -3.1]" in mail.get_body(("plain",)).get_content()
     assert "-4.4 % [-5.8, -3.1]" in mail.get_body(("html",)).get_content()
+
+
+def test_a_report_arrives_as_text_with_its_file(mailbox, start):
+    letter = Letter(key="report-1", subject="Anubis: 1 worse", text="# worse\n", html="<p>ü</p>", made_s=1.0)
+    sender = email(start(mailbox))
+    sender.send("mailto:team@example.org", letter)
+    sender.send("mailto:team@example.org", letter)
+    (recipients, mail), (_, again) = mailbox.mails
+    assert recipients == ["team@example.org"]
+    assert mail["Subject"] == "Anubis: 1 worse"
+    assert mail["Message-ID"] == again["Message-ID"] == "<report-1@lab.example>"
+    assert mail.get_body(("plain",)).get_content().splitlines() == ["# worse"]
+    (attached,) = mail.iter_attachments()
+    assert (attached.get_filename(), attached.get_content().strip()) == ("report.html", "<p>ü</p>")
 
 
 def test_the_life_of_an_alert_is_one_thread_and_a_repetition_is_the_same_mail(mailbox, start):

@@ -1,12 +1,16 @@
 """People sign in with Dex, a real OpenID provider, and a browser without scripts."""
 
+import os
+import shutil
 import socket
+import subprocess
 
 import pytest
 
 from anubis.model.access.roles import Role
 from support.access import Identities, ask
 from support.browsing import Browser
+from support.command import BIN
 from support.dex_server import CLIENT, SECRET, dex
 from support.processes import until
 from support.service import Service
@@ -115,3 +119,44 @@ def test_the_service_works_with_tokens_while_the_provider_is_away(started, provi
     browser.submit(form, token=token)
     assert '"name":"ann"' in browser.open(f"{service.url}/api/v1/whoami").text
     browser.close()
+
+
+@pytest.fixture
+def chromium():
+    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if program is None:
+        pytest.skip("Chromium is not installed")
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+def test_a_person_with_chromium_signs_in_logs_in_the_command_line_and_signs_out(started, chromium, tmp_path):
+    """A real browser applies the policies of the pages, also to the redirects of their forms."""
+    service, _ = started(ANUBIS_OIDC_CREATE_USERS="on")
+    environ = {**os.environ, "ANUBIS_HOME": str(tmp_path / "client"), "BROWSER": "true"}
+    login = subprocess.Popen(
+        [BIN / "anubis", "login", service.url],
+        env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    page = chromium.new_page()
+    violations = []
+    page.on("console", lambda message: violations.append(message.text) if message.type == "error" else None)
+    page.goto(login.stderr.readline().strip().rpartition(" ")[2])
+    page.get_by_text("Sign in with your company").click()
+    page.fill("input[name=login]", "bob@example.org")
+    page.fill("input[name=password]", "bob's password")
+    page.click("button[type=submit]")
+    page.get_by_text("Allow", exact=True).click()
+    page.get_by_text("You are logged in").wait_for()
+    out, err = login.communicate(timeout=100)
+    assert (login.returncode, out) == (0, f"logged in to {service.url} as bob\n"), err
+    page.goto(f"{service.url}/sign-in")
+    (cookie,) = [each for each in page.context.cookies() if each["name"].startswith("anubis-")]
+    assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Lax")
+    page.get_by_text("Sign out").click()
+    page.get_by_text("You are signed out.").wait_for()
+    assert page.context.cookies() == []
+    assert [text for text in violations if "Content Security Policy" in text] == []

@@ -1,6 +1,7 @@
-"""Delivery of alerts."""
+"""Delivery of alerts, and of reports."""
 
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from anubis.model.alert import Alert
 
@@ -17,4 +18,28 @@ class Notifier(Protocol):
         Called from several threads at the same time, but never concurrently for one address. Raises NotifyError;
         it is ``permanent`` if the delivery must not be retried.
         """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Letter:
+    """A report as a message."""
+
+    #: The same for a repetition, so that it is shown once; letters, digits and ``-``.
+    key: str
+    #: On one line.
+    subject: str
+    text: str
+    #: A complete HTML file, to be attached.
+    html: str
+    #: UTC seconds.
+    made_s: float
+
+
+@runtime_checkable
+class SendsLetters(Protocol):
+    """A notifier that can also send reports."""
+
+    def send(self, to: str, letter: Letter) -> None:
+        """Send a report. Raises NotifyError; it is ``permanent`` if it must not be retried."""
         ...

@@ -34,6 +34,18 @@ class RecordFile:
     modified_s: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Append:
+    """Bytes for a file, as in ``Records.append``."""
+
+    key: RecordKey
+    file: str
+    offset: int
+    data: bytes
+    #: Not stored, with the same error, if the append before it is not.
+    follows: bool = False
+
+
 class Records(Protocol):
     """The records of runs. Methods raise ValueError for a name that no record can have, StoreError if the store fails.
 
@@ -43,8 +55,15 @@ class Records(Protocol):
     def append(self, key: RecordKey, file: str, offset: int, data: bytes) -> int:
         """Append bytes to a file; returns the new size. Bytes that are stored already are compared and skipped.
 
-        Raises GapError, with the expected offset, when bytes before ``offset`` are missing, ConflictError when other
+        The bytes are on the disk when it returns. Raises GapError, with the expected offset, when bytes before ``offset`` are missing, ConflictError when other
         bytes are stored there, and FullError when the disk is full.
+        """
+        ...
+
+    def append_all(self, appends: Sequence[Append]) -> "Sequence[int | Exception]":
+        """Append to several files, in order: the new size of each, or the error of ``append``.
+
+        Writing them to the disk together takes little longer than writing one.
         """
         ...
 

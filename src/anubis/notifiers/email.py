@@ -5,6 +5,7 @@ import os
 import re
 import smtplib
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.headerregistry import Address
@@ -12,6 +13,7 @@ from email.message import EmailMessage
 from email.utils import format_datetime
 from urllib.parse import unquote, urlsplit
 
+from anubis.contracts.notifier import Letter
 from anubis.contracts.world import Surroundings
 from anubis.model.alert import Alert, AlertState
 from anubis.model.errors import NotifyError
@@ -96,6 +98,13 @@ class Email:
         self._context = context
 
     def notify(self, to: str, alert: Alert) -> None:
+        self._send(lambda: message(alert, self._settings.sender, recipients(to)))
+
+    def send(self, to: str, letter: Letter) -> None:
+        """See ``SendsLetters``."""
+        self._send(lambda: report_message(letter, self._settings.sender, recipients(to)))
+
+    def _send(self, made: Callable[[], EmailMessage]) -> None:
         server = self._settings.server
         if server is None:
             raise NotifyError(
@@ -103,7 +112,7 @@ class Email:
                 permanent=True,
                 remedy="set ANUBIS_SMTP_URL",
             )
-        content = message(alert, self._settings.sender, recipients(to))
+        content = made()
         try:
             with self._connection(server) as connection:
                 refused = connection.send_message(content)
@@ -189,6 +198,20 @@ def message(alert: Alert, sender: str, to: list[str]) -> EmailMessage:
     content["Auto-Submitted"] = "auto-generated"  # RFC 3834: suppresses automatic replies
     content.set_content(alert_text.text(alert))
     content.add_alternative(_html(alert), subtype="html")
+    return content
+
+
+def report_message(letter: Letter, sender: str, to: list[str]) -> EmailMessage:
+    """A report as text, with the HTML file as an attachment."""
+    content = EmailMessage()
+    content["Subject"] = letter.subject
+    content["From"] = Address("Anubis", addr_spec=sender)
+    content["To"] = [Address(addr_spec=address) for address in to]
+    content["Date"] = format_datetime(datetime.fromtimestamp(letter.made_s, UTC))
+    content["Message-ID"] = f"<{letter.key}@{sender.rpartition('@')[2]}>"
+    content["Auto-Submitted"] = "auto-generated"
+    content.set_content(letter.text)
+    content.add_attachment(letter.html, subtype="html", filename="report.html")
     return content
 
 

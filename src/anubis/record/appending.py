@@ -38,14 +38,17 @@ def unstored(size: int, offset: int, data: bytes, read: Callable[[int, int], byt
 def append(opened: int, offset: int, data: bytes) -> int:
     """Append to a file descriptor that is open for reading and writing; returns the new size.
 
-    Locks the file against other appenders. If a write fails, the bytes written before stay, and the sender continues
-    after them.
+    Locks the file against other appenders meanwhile. If a write fails, the bytes written before stay, and the sender
+    continues after them.
     """
     fcntl.flock(opened, fcntl.LOCK_EX)
-    size = os.fstat(opened).st_size
-    rest = memoryview(unstored(size, offset, data, lambda at, length: os.pread(opened, length, at)))
-    while rest:
-        written = os.pwrite(opened, rest, size)
-        size += written
-        rest = rest[written:]
-    return size
+    try:
+        size = os.fstat(opened).st_size
+        rest = memoryview(unstored(size, offset, data, lambda at, length: os.pread(opened, length, at)))
+        while rest:
+            written = os.pwrite(opened, rest, size)
+            size += written
+            rest = rest[written:]
+        return size
+    finally:
+        fcntl.flock(opened, fcntl.LOCK_UN)

@@ -1,9 +1,12 @@
 """Replicates the record of one role and rank to a receiver over HTTP, by byte offset.
 
 ============================= =================================================================================
-``GET <url>``                 200 ``{"files": {name: size}}``: the stored sizes of the growing files
+``GET <url>``                 200 ``{"files": {name: size}, "parts": true}``: the stored sizes of the growing files
 ``PUT <url>/<file>?offset=N`` appends to a file that grows; 200 ``{"size": n}``. Stored bytes are compared and
                               skipped. Bytes beyond the end are refused: 409 ``{"error": ..., "expected": n}``
+``POST <url>``                appends to several files: a line ``<file> <offset> <length>`` and the bytes, for each;
+                              what follows a part that is refused is not stored. 200 ``{"sizes": {file: n}}``, 409
+                              with ``file``. Only where the first answer has ``"parts": true``
 ``PUT <url>/<file>``          replaces a file of ``layout.REPLACED`` atomically
 ============================= =================================================================================
 
@@ -25,7 +28,7 @@ from anubis.record.files import FolderFiles, read_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Mapping
+    from typing import Any, Callable, Mapping, Sequence
 
     from anubis.record.files import Files, FileState
 
@@ -96,21 +99,26 @@ class Sender:
         """Send the new bytes of the files; returns whether there were any."""
         ends = self._ends.all(over)
         moved = False
-        for file in layout.GROWING:
-            end = ends[file]
-            if end is not None and (file not in self._sent or self._sent[file] < end):
-                self._send(file, end)
-                moved = True
+        while parts := self._parts(ends):
+            moved = True
+            self._sent.update(self._receiver.append(parts))
         return moved
 
-    def _send(self, file: str, end: int) -> None:
-        at = self._sent.get(file, 0)
-        while True:
-            data = self._files.read(file, at, min(MOST_APPENDED_BYTES, end - at)) if at < end else b""
-            at = self._receiver.append(file, at, data)
-            self._sent[file] = at
-            if at >= end or not data:
-                return
+    def _parts(self, ends: Mapping[str, int | None]) -> list[tuple[str, int, bytes]]:
+        """The next bytes: file, offset, data; of a file only if those before it are complete, of all in one request."""
+        parts, left = [], MOST_APPENDED_BYTES
+        for file in layout.GROWING:
+            end, at = ends[file], self._sent.get(file, 0)
+            if end is None or (file in self._sent and at >= end):
+                continue
+            data = self._files.read(file, at, min(left, end - at)) if at < end else b""
+            if not data and file in self._sent:  # it was truncated meanwhile
+                continue
+            parts.append((file, at, data))
+            left -= len(data)
+            if left <= 0 or at + len(data) < end:
+                break
+        return parts
 
     def _send_replaced(self, file: str) -> bool:
         """Send a file that is replaced atomically if it has changed; returns whether it has."""
@@ -167,6 +175,8 @@ class Receiver:
         self._report = report
         self._failure = ""
         self._pause_s = SHORTEST_PAUSE_S
+        #: Whether it accepts several files in one request. A receiver of an earlier version does not.
+        self._takes_parts = False
         self._connection: http.client.HTTPConnection
         if parts.scheme == "https":
             context = ssl.create_default_context()
@@ -182,16 +192,27 @@ class Receiver:
         stored = reply.get("files")
         if not isinstance(stored, dict):
             raise RefusedError("the answer of the receiver does not contain the sizes of files")
+        self._takes_parts = reply.get("parts") is True
         return {file: stored[file] for file in layout.GROWING if isinstance(stored.get(file), int)}
 
-    def append(self, file: str, offset: int, data: bytes) -> int:
-        """Append bytes; returns the offset at which to continue."""
-        status, reply = self._ask("PUT", f"{self._path}/{file}?offset={offset}", data)
-        if status == _GAP and 0 <= reply["expected"] < offset:
-            return int(reply["expected"])
-        if status == _GAP:
-            raise RefusedError(f"the receiver does not accept {file} at offset {offset}")
-        return offset + len(data)
+    def append(self, parts: Sequence[tuple[str, int, bytes]]) -> dict[str, int]:
+        """Append to files (file, offset, data), in one request if the receiver can; the offsets at which to continue."""
+        if self._takes_parts and len(parts) > 1:
+            body = b"".join(
+                b"%s %d %d\n%s" % (file.encode(), at, len(data), data) for file, at, data in parts
+            )
+            status, reply = self._ask("POST", self._path, body)
+        else:
+            parts = parts[:1]
+            file, at, data = parts[0]
+            status, reply = self._ask("PUT", f"{self._path}/{file}?offset={at}", data)
+        if status != _GAP:
+            return {file: at + len(data) for file, at, data in parts}
+        offsets = {file: at for file, at, _ in parts}
+        file = reply.get("file", parts[0][0])
+        if 0 <= reply["expected"] < offsets.get(file, 0):
+            return {file: int(reply["expected"])}
+        raise RefusedError(f"the receiver does not accept {file} at offset {offsets.get(file)}")
 
     def replace(self, file: str, data: bytes) -> None:
         """Replace a file."""

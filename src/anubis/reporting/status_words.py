@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from anubis.model.status import Status
+from anubis.model.run import Run
+from anubis.model.status import Phase, Status
 
 WORDS: Mapping[Status, str] = {
     Status.FETCH: "fetching",
@@ -20,6 +21,16 @@ _EVENT_WORDS = {
     "cancel_requested": "cancelling",
     "contaminated": "disturbed",
 }
+
+
+def is_waiting(run: Run) -> bool:
+    """Whether a run was handed to its engine and has no machine yet; its reason says what it waits for."""
+    return run.status is Status.WATCH and run.phase is Phase.QUEUE
+
+
+def word_of(run: Run) -> str:
+    """The word for what a run does now."""
+    return "waiting" if is_waiting(run) else WORDS[run.status]
 
 
 def event_word(kind: str) -> str:

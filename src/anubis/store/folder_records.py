@@ -4,19 +4,23 @@ import contextlib
 import os
 import shutil
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import zstandard
 
-from anubis.contracts.records import RecordFile, RecordKey
-from anubis.model.errors import disk_error
+from anubis.contracts.records import Append, RecordFile, RecordKey
+from anubis.model.errors import AnubisError, disk_error
 from anubis.record import access, appending, files, layout, packing
 from anubis.record.files import FileState, FolderFiles
 from anubis.record.validation import DamagedError
 
 _LEVEL = 9
+#: Files that are synced at the same time.
+_SYNCED_AT_ONCE = 16
 
 
 class FolderRecords:
@@ -27,18 +31,91 @@ class FolderRecords:
 
     def append(self, key: RecordKey, file: str, offset: int, data: bytes) -> int:
         """See the contract. Appenders of a file wait for one another."""
-        folder = self._writable(key, file)
-        if file in layout.REPLACED or offset < 0:
-            raise ValueError(f"{file} cannot be appended to at offset {offset}")
-        with self._failures(key.run_id):
-            access.make_folder(str((folder / file).parent))
-            opened = files.open_below(str(folder), file, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK)
-            try:
-                if not stat.S_ISREG(os.fstat(opened).st_mode):
-                    raise ValueError(f"{file!r} is not a regular file")
-                return appending.append(opened, offset, data)
-            finally:
-                os.close(opened)
+        (size,) = self.append_all([Append(key=key, file=file, offset=offset, data=data)])
+        if isinstance(size, Exception):
+            raise size
+        return size
+
+    def append_all(self, appends: Sequence[Append]) -> Sequence[int | Exception]:
+        """See the contract. Files that are synced at the same time share the writes to the journal of the file system."""
+        opened: dict[tuple[RecordKey, str], int] = {}
+        try:
+            sizes: list[int | Exception] = []
+            for each in appends:
+                if each.follows and isinstance(sizes[-1], Exception):
+                    sizes.append(sizes[-1])
+                else:
+                    sizes.append(self._caught(self._append, opened, each))
+            written = [
+                (opened[each.key, each.file], each)
+                for each, size in zip(appends, sizes, strict=True)
+                if not isinstance(size, Exception)
+            ]
+            failed = self._synced(dict(written))
+            return [
+                failed.get((each.key, each.file), size) if not isinstance(size, Exception) else size
+                for each, size in zip(appends, sizes, strict=True)
+            ]
+        finally:
+            for file in opened.values():
+                os.close(file)
+
+    @staticmethod
+    def _caught(call: Callable[..., int], *words: Any) -> int | Exception:
+        try:
+            return call(*words)
+        except (appending.GapError, appending.ConflictError, ValueError, AnubisError) as error:
+            return error
+
+    def _append(self, opened: dict[tuple[RecordKey, str], int], each: Append) -> int:
+        """Write without syncing; ``opened`` gets the descriptor of the file."""
+        folder = self._writable(each.key, each.file)
+        if each.file in layout.REPLACED or each.offset < 0:
+            raise ValueError(f"{each.file} cannot be appended to at offset {each.offset}")
+        with self._failures(each.key.run_id):
+            file = opened.get((each.key, each.file))
+            if file is None:
+                access.make_folder(str((folder / each.file).parent))
+                file = files.open_below(str(folder), each.file, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK)
+                opened[each.key, each.file] = file
+            if not stat.S_ISREG(os.fstat(file).st_mode):
+                raise ValueError(f"{each.file!r} is not a regular file")
+            return appending.append(file, each.offset, each.data)
+
+    def _synced(self, written: Mapping[int, Append]) -> dict[tuple[RecordKey, str], Exception]:
+        """Wait until these files, and the folders of new ones, are on the disk; the errors."""
+        folders = {
+            parent: each for each in written.values() if each.offset == 0 for parent in self._folders(each)
+        }
+        work: list[tuple[Callable[[Any], None], Any, Append]] = [
+            *((os.fdatasync, file, each) for file, each in written.items()),
+            *((files.sync, str(folder), each) for folder, each in folders.items()),
+        ]
+        failed: dict[tuple[RecordKey, str], Exception] = {}
+
+        def sync(part: Sequence[tuple[Callable[[Any], None], Any, Append]]) -> None:
+            for call, file, each in part:
+                try:
+                    with self._failures(each.key.run_id):
+                        call(file)
+                except AnubisError as error:
+                    failed[each.key, each.file] = error
+
+        parts = [part for at in range(_SYNCED_AT_ONCE) if (part := work[at::_SYNCED_AT_ONCE])]
+        list(self._syncing.map(sync, parts)) if len(parts) > 1 else sync(work)
+        return failed
+
+    @cached_property
+    def _syncing(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(_SYNCED_AT_ONCE, "sync records")
+
+    def _folders(self, each: Append) -> Iterator[Path]:
+        """The folders from that of a file up to that of all records."""
+        folder = (Path(self._role_folder(self._folder, each.key)) / each.file).parent
+        while folder != self._folder:
+            yield folder
+            folder = folder.parent
+        yield folder
 
     def replace(self, key: RecordKey, file: str, data: bytes) -> None:
         """See the contract."""

@@ -4,8 +4,8 @@ import io
 from collections.abc import Sequence
 from typing import BinaryIO
 
-from anubis.contracts.records import RecordFile, RecordKey
-from anubis.model.errors import NotFoundError
+from anubis.contracts.records import Append, RecordFile, RecordKey
+from anubis.model.errors import AnubisError, NotFoundError
 from anubis.record import appending, layout
 from anubis.record.files import FileState
 
@@ -45,6 +45,18 @@ class FakeRecords:
         rest = appending.unstored(len(stored), offset, data, lambda at, length: stored[at : at + length])
         self.bytes_by_file[key, file] = stored + rest
         return len(stored) + len(rest)
+
+    def append_all(self, appends: Sequence[Append]) -> Sequence[int | Exception]:
+        sizes: list[int | Exception] = []
+        for each in appends:
+            if each.follows and isinstance(sizes[-1], Exception):
+                sizes.append(sizes[-1])
+                continue
+            try:
+                sizes.append(self.append(each.key, each.file, each.offset, each.data))
+            except (appending.GapError, appending.ConflictError, ValueError, AnubisError) as error:
+                sizes.append(error)
+        return sizes
 
     def replace(self, key: RecordKey, file: str, data: bytes) -> None:
         _check(key, file)

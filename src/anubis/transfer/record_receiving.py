@@ -4,12 +4,12 @@ It needs no web framework. The caller has authenticated the token and authorised
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, unquote
 
-from anubis.contracts.records import RecordKey, Records
+from anubis.contracts.records import Append, RecordKey, Records
 from anubis.model.errors import FullError, StoreError
 from anubis.model.run import Run
 from anubis.record import layout
@@ -18,6 +18,13 @@ from anubis.record.replication import MOST_APPENDED_BYTES, MOST_REPLACED_BYTES
 
 _PIECE = 1 << 16
 _LONGEST_TARGET = 1000
+#: Parts of one request, and the longest line before a part.
+_MOST_PARTS, _LONGEST_HEAD = 64, 100
+#: Largest body of a request that appends.
+MOST_BYTES = MOST_APPENDED_BYTES + _MOST_PARTS * _LONGEST_HEAD
+_STATUSES: dict[type[Exception], int] = {ConflictError: 422, ValueError: 400, FullError: 507, StoreError: 503}
+#: What ``Records`` raises when it does not store something.
+FAILURES: tuple[type[Exception], ...] = (GapError, *_STATUSES)
 
 
 class Body(Protocol):
@@ -59,20 +66,72 @@ class _RefusalError(Exception):
 
 def respond(records: Records, run: Run, request: Request) -> Response:
     """Answer a request for the record of this run."""
+    appends = appends_of(run, request)
+    if isinstance(appends, Response):
+        return appends
+    if appends is not None:
+        return appended(request.method, appends, records.append_all(appends))
     try:
         return _json(200, _answer(records, run, request))
-    except _RefusalError as refusal:
-        return _json(refusal.status, {"error": str(refusal)}, close=refusal.close)
-    except GapError as gap:
-        return _json(409, {"error": str(gap), "expected": gap.expected})
-    except ConflictError as conflict:
-        return _json(422, {"error": str(conflict)})
+    except _RefusalError as error:
+        return _json(error.status, {"error": str(error)}, close=error.close)
+    except FAILURES as error:
+        return failure(error)
+
+
+def appends_of(run: Run, request: Request) -> "Sequence[Append] | Response | None":
+    """The appends that a request asks for, or its refusal; None if it asks for something else."""
+    try:
+        key, file, offset = _parsed(run, request.target)
+        if request.method == "POST" and file is None:
+            return _parts(key, _read(request, MOST_BYTES))
+        if request.method != "PUT" or file not in layout.GROWING or offset is None:
+            return None
+        return [Append(key=key, file=file, offset=offset, data=_read(request, MOST_APPENDED_BYTES))]
+    except _RefusalError as error:
+        return _json(error.status, {"error": str(error)}, close=error.close)
     except ValueError as error:
-        return _json(400, {"error": str(error)})
-    except FullError as error:
-        return _json(507, {"error": str(error)})
-    except StoreError as error:
-        return _json(503, {"error": str(error)})
+        return failure(error)
+
+
+def appended(method: str, appends: Sequence[Append], sizes: "Sequence[int | Exception]") -> Response:
+    """The answer to a request with these appends and results. Raises those that are none of ``FAILURES``."""
+    known: dict[str, int] = {}
+    for each, size in zip(appends, sizes, strict=True):
+        if isinstance(size, Exception):
+            if not isinstance(size, FAILURES):
+                raise size
+            return failure(size) if method == "PUT" else failure(size, file=each.file)
+        known[each.file] = size
+    return _json(200, {"size": sizes[0]} if method == "PUT" else {"sizes": known})
+
+
+def _parts(key: RecordKey, body: bytes) -> Sequence[Append]:
+    """The parts of a request with several: a line ``FILE OFFSET LENGTH`` and the bytes, for each of them."""
+    found: list[Append] = []
+    at = 0
+    while at < len(body):
+        end = body.find(b"\n", at, at + _LONGEST_HEAD)
+        words = body[at : max(end, at)].decode("ascii", "replace").split(" ")
+        if len(words) != 3 or len(found) >= _MOST_PARTS:
+            raise ValueError(f"expected a line FILE OFFSET LENGTH at byte {at}, {_MOST_PARTS} at most")
+        file, offset, length = words[0], _number(words[1], "offset"), _number(words[2], "length")
+        if file not in layout.GROWING:
+            raise ValueError(f"{file!r} is not a file that is appended to")
+        at = end + 1 + length
+        if at > len(body):
+            raise ValueError(f"the part of {file} has {len(body) - end - 1} of {length} bytes")
+        data = body[end + 1 : at]
+        found.append(Append(key=key, file=file, offset=offset, data=data, follows=bool(found)))
+    return found
+
+
+def failure(error: Exception, **about: str) -> Response:
+    """The answer to a request that ended in one of ``FAILURES``."""
+    if isinstance(error, GapError):
+        return _json(409, {"error": str(error), "expected": error.expected, **about})
+    status = next(status for kind, status in _STATUSES.items() if isinstance(error, kind))
+    return _json(status, {"error": str(error), **about})
 
 
 def refusal(status: int, message: str) -> Response:
@@ -84,16 +143,14 @@ def _answer(records: Records, run: Run, request: Request) -> dict[str, Any]:
     key, file, offset = _parsed(run, request.target)
     if request.method == "GET" and file is None:
         stored = [each for each in records.list(key.run_id, key.attempt) if each.key == key]
-        return {"files": {each.file: each.size_bytes for each in stored if each.file in layout.GROWING}}
+        sizes = {each.file: each.size_bytes for each in stored if each.file in layout.GROWING}
+        return {"files": sizes, "parts": True}
     if request.method != "PUT" or file is None:
         raise _RefusalError(405, f"{request.method} is not possible here")
     if file in layout.REPLACED and offset is None:
         data = _read(request, MOST_REPLACED_BYTES)
         records.replace(key, file, data)
         return {"size": len(data)}
-    if file in layout.GROWING and offset is not None:
-        data = _read(request, MOST_APPENDED_BYTES)
-        return {"size": records.append(key, file, offset, data)}
     raise _RefusalError(
         400, f"{file!r} is not a file that is {'replaced' if offset is None else 'appended to'}"
     )

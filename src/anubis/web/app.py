@@ -20,13 +20,14 @@ from anubis.web.answers import Answer
 from anubis.web.guard import Guard
 from anubis.web.hooks import routes as hooks
 from anubis.web.legacy import routes as legacy
+from anubis.web.live.watching import Watches
 from anubis.web.pages import routes as pages
+from anubis.web.records_shipped import Receiving
 from anubis.web.service import Service
 from anubis.web.sign_in.flow import SignIns
 from anubis.web.sign_in.provider import Provider
 from anubis.web.sign_in.routes import Pages
 from anubis.web.sign_in.settings import SignInSettings
-from anubis.web.watching import Watches
 
 _ABOUT = """The interface of the command line and of `anubis.Client`: the same verbs with the same words.
 
@@ -58,9 +59,12 @@ def application(service: Service) -> FastAPI:
     app.state.service = service
     app.state.access = service.access
     app.state.watches = Watches(service.changes)
+    app.state.receiving = Receiving()
     for kind in answers.ERRORS:
         app.add_exception_handler(kind, answers.of_error)
-    app.router.routes.extend(joined.routes())
+    app.router.routes[:0] = joined.routes(
+        app.state.receiving
+    )  # the most frequent requests of a service with joined workers
     _add_operations(app, service, lambda: measuring.text_of(registry))
     app.include_router(legacy.router, dependencies=[Depends(decided)])
     pages.include(app)

@@ -8,6 +8,7 @@ from starlette.concurrency import run_in_threadpool
 
 from anubis.api.errors import BLANK
 from anubis.record.replication import MOST_REPLACED_BYTES
+from anubis.web import connections
 from anubis.web.access.login import Login
 from anubis.web.access.peers import Peers
 from anubis.web.answers import ProblemAnswer
@@ -51,6 +52,10 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        connection = connections.of_scope(scope)
+        if connection is not None and connection.is_surplus:
+            await _busy(scope, receive, send)
+            return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         most = _most(scope["path"])
         is_signed = scope["path"].startswith(HOOKS)
@@ -61,17 +66,29 @@ class Guard:
         refusal = None if is_proven else self._stranger(scope) or _other_host(headers)
         refusal = refusal or (None if is_signed else _site(headers)) or _size(headers, most)
         if refusal:
-            status, message, remedy = refusal
-            details = {"type": BLANK, "title": message, "status": status, "detail": message, "remedy": remedy}
-            await ProblemAnswer(details, status, headers={"Connection": "close"})(scope, receive, send)
+            await _refused(*refusal)(scope, receive, send)
             return
         await self._app(scope, _limited(receive, most), send)
 
     def _stranger(self, scope: Scope) -> tuple[int, str, str] | None:
-        client, server = scope.get("client"), scope.get("server")
-        if client and server and self._peers.may_use(tuple(client), tuple(server)):
+        connection = connections.of_scope(scope) or connections.Connection(is_surplus=False)
+        if connection.may_use is None:  # the socket at the other end keeps its user
+            client, server = scope.get("client"), scope.get("server")
+            connection.may_use = bool(client and server and self._peers.may_use(tuple(client), tuple(server)))
+        if connection.may_use:
             return None
         return 403, "the service does not answer programs of other users", "use the user who started it"
+
+
+def _refused(status: int, message: str, remedy: str, **headers: str) -> ProblemAnswer:
+    details = {"type": BLANK, "title": message, "status": status, "detail": message, "remedy": remedy}
+    return ProblemAnswer(details, status, headers={"Connection": "close", **headers})
+
+
+async def _busy(scope: Scope, receive: Receive, send: Send) -> None:
+    again_after = {"Retry-After": str(connections.AGAIN_AFTER_S)}
+    refusal = "the service has too many connections", "try again later, or raise ANUBIS_CONNECTIONS"
+    await _refused(503, *refusal, **again_after)(scope, receive, send)
 
 
 def _other_host(headers: dict[str, str]) -> tuple[int, str, str] | None:

@@ -10,12 +10,12 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from anubis import __version__
-from anubis.web.guard import Receive, Scope, Send
+from anubis.web.guard import RECORD, Receive, Scope, Send
 from anubis.web.service import Service
 
 log = logging.getLogger("anubis.web.requests")
 
-#: Paths that programs request every few seconds; they are not logged.
+#: Paths that programs request every few seconds; they are not logged. Neither are the parts of records, unless refused.
 _QUIET = {"/healthz", "/readyz", "/metrics"}
 
 
@@ -57,7 +57,8 @@ class Measuring:
         )  # paths of clients are not labels: there is no end of them
         self._count.labels(scope["method"], route, status).inc()
         self._seconds.labels(scope["method"], route).observe(took_s)
-        if scope["path"] not in _QUIET:
+        is_shipped = status < 400 and scope["method"] != "GET" and RECORD in scope["path"]
+        if scope["path"] not in _QUIET and not is_shipped:
             about = {
                 "method": scope["method"],
                 "path": scope["path"],

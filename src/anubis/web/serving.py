@@ -1,6 +1,7 @@
 """``anubis serve``: the HTTP interface and the reconcilers in one process."""
 
 import contextlib
+import gc
 import ipaddress
 import os
 import signal
@@ -20,7 +21,7 @@ from anubis.pipeline import held_runs
 from anubis.settings import Settings
 from anubis.store.access.identities import StoredIdentities
 from anubis.submission.person import person
-from anubis.web import log_lines
+from anubis.web import connections, log_lines
 from anubis.web.access.decision import Access
 from anubis.web.access.login import Login
 from anubis.web.access.trail import Trail
@@ -94,6 +95,7 @@ def serve(settings: Settings, asked: Serving, started: Callable[[str], None]) ->
         server = _Server(
             uvicorn.Config(
                 app,
+                http=connections.protocol(connections.most_connections(settings.connections)),
                 log_config=None,
                 access_log=False,
                 server_header=False,
@@ -113,6 +115,8 @@ def serve(settings: Settings, asked: Serving, started: Callable[[str], None]) ->
             writing,
         ):
             started(address_of(listener, "https" if asked.tls else "http"))
+            gc.collect()
+            gc.freeze()  # what lives as long as the service is not looked through again while requests wait
             server.run(sockets=[listener])
             changes.close()
     if drivers.error is not None:

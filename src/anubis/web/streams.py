@@ -16,6 +16,7 @@ MEDIA_TYPE = "text/event-stream"
 #: After this time without an event a comment is sent, by which a client knows that the connection works; seconds.
 ALIVE_EVERY_S = 5.0
 ALIVE = ": alive\n\n"
+ALIVE_BYTES = ALIVE.encode()
 #: What a route that also answers with a stream documents.
 DOCUMENTED: dict[int | str, dict[str, Any]] = {
     200: {"content": {MEDIA_TYPE: {"schema": {"type": "string", "description": "Server-sent events."}}}}
@@ -38,14 +39,14 @@ def event(number: int | str, kind: str, data: Any) -> str:
     return f"id: {number}\nevent: {kind}\ndata: {json.dumps(finite(data), separators=(',', ':'))}\n\n"
 
 
-def answer(request: Request, events: AsyncIterator[str]) -> StreamingResponse:
+def answer(request: Request, events: AsyncIterator[Any]) -> StreamingResponse:
     """The answer that sends these events while the token of the request is valid."""
     return StreamingResponse(
         _while_valid(events, still_valid(request)), media_type=MEDIA_TYPE, headers=_HEADERS
     )
 
 
-async def _while_valid(events: AsyncIterator[str], is_valid: Callable[[], bool]) -> AsyncIterator[str]:
+async def _while_valid(events: AsyncIterator[Any], is_valid: Callable[[], bool]) -> AsyncIterator[Any]:
     verified_s = time.monotonic()
     async for each in events:
         if time.monotonic() - verified_s > VERIFY_EVERY_S:

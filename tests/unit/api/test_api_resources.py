@@ -26,11 +26,22 @@ from anubis.api import (
     verdicts,
 )
 from anubis.api.json_values import finite
+from anubis.api.publishing.reports import document_to_json
 from anubis.bisection.bisection import BisectResult, CommitResult
 from anubis.bisection.commit_search import Side
 from anubis.contracts.garbage import Garbage
 from anubis.describe import Cell
 from anubis.model.run import Run
+from anubis.reporting.charts.data import ChangeMark, ChartPoint, LevelMark, SeriesChart, Tone
+from anubis.reporting.documents.document import (
+    Block,
+    Column,
+    Document,
+    Section,
+    Table,
+    number_cell,
+    text_cell,
+)
 from anubis.transfer.histories import Added, ImportResult
 from anubis.transfer.measurements import History
 from support import resources
@@ -39,6 +50,35 @@ from support.tree import ROOT
 RECORDED = ROOT / "tests" / "recorded" / "json"
 #: Sentences for people, which may change in any release.
 SENTENCES = {"text", "next_step", "title", "to_decide"}
+DOCUMENT = Document(
+    title="Run 1",
+    verdict="succeeded",
+    tone=Tone.WORSE,
+    made_s=1.5,
+    sections=(
+        Section(
+            title="Values",
+            blocks=(
+                Block(
+                    table=Table(
+                        columns=(Column(title="Metric"), Column(title="Value", is_number=True)),
+                        rows=((text_cell("rate", link="#run"), number_cell(2.5, "2.5 s")),),
+                    )
+                ),
+                Block(
+                    series=SeriesChart(
+                        title="rate",
+                        units="s",
+                        better="lower",
+                        points=(ChartPoint(x=1.0, value=2.5), ChartPoint(x=2.0, value=None, disturbed=True)),
+                        levels=(LevelMark(start=1.0, end=2.0, value=2.5, low=2.0, high=3.0),),
+                        changes=(ChangeMark(x=2.0, earliest=1.0, latest=2.0, tone=Tone.WORSE, text="+1 %"),),
+                    )
+                ),
+            ),
+        ),
+    ),
+)
 GARBAGE = Garbage("record", Path("/home/x"), 512)
 
 
@@ -79,6 +119,7 @@ FORMS = {
     "problem": lambda: problems.problem_to_json(resources.PROBLEM),
     "due_time": lambda: schedules.due_time_to_json(resources.DUE_TIME),
     "schedule": lambda: schedules.schedule_to_json(resources.SCHEDULE),
+    "report": lambda: document_to_json(DOCUMENT),
     "row": lambda: runs.row_to_json(resources.ROW),
     "run": lambda: runs.run_to_json(resources.RUN, [resources.POINT]),
     "samples": lambda: list(points.samples_to_json(resources.SAMPLES)),

@@ -1,4 +1,5 @@
 import contextlib
+import os
 import re
 from html.parser import HTMLParser
 from pathlib import PurePosixPath
@@ -7,7 +8,6 @@ import pytest
 
 from anubis.judging.series_overview import series_overviews
 from anubis.model.errors import BadInputError
-from anubis.publishing.site import folder as site_folder
 from anubis.publishing.site.folder import MANIFEST, write_site
 from anubis.publishing.site.pages import INDEX, Site, page_of
 
@@ -104,19 +104,19 @@ def test_an_interrupted_call_leaves_a_site_that_works(house, bench, tmp_path, mo
     write(house, tmp_path)
     bench.add(2.0)
     bench.add(1.0, name="new")
-    replace, calls = site_folder.os.replace, iter(range(100))
+    replace, calls = os.replace, iter(range(100))
 
     def interrupted(old, new):
         if next(calls) == at:
             raise KeyboardInterrupt
         replace(old, new)
 
-    monkeypatch.setattr(site_folder.os, "replace", interrupted)
+    monkeypatch.setattr(os, "replace", interrupted)
     with contextlib.suppress(KeyboardInterrupt):
         write(house, tmp_path)
     assert (tmp_path / INDEX).is_file()
     assert broken_links(tmp_path) == []
-    monkeypatch.setattr(site_folder.os, "replace", replace)
+    monkeypatch.setattr(os, "replace", replace)
     write(house, tmp_path)
     assert broken_links(tmp_path) == []
     assert list(tmp_path.rglob("*.unfinished")) == []

@@ -31,10 +31,11 @@ class KilledError(BaseException):
 class FailingReceiver(Receiver):
     """Calls the receiving side directly, and fails as the list says; without an entry left, it works."""
 
-    def __init__(self, records, faults, sleep):
+    def __init__(self, records, faults, sleep, *, takes_parts=True):
         super().__init__(URL, "token", sleep, lambda _: None)
         self.records = records
         self.faults = faults
+        self.takes_parts = takes_parts
 
     def _try(self, method, target, body):
         fault = self.faults.pop(0) if self.faults else "ok"
@@ -52,13 +53,24 @@ class FailingReceiver(Receiver):
         response = respond(self.records, RUN, request)
         if fault == "lose":
             raise TimeoutError
-        return response.status, json.loads(response.body)
+        reply = json.loads(response.body)
+        assert self.takes_parts or method != "POST"
+        if not self.takes_parts:
+            reply.pop("parts", None)
+        return response.status, reply
 
     def _full(self, target, body):
         """A part of the body is stored, then the disk is full."""
         name, _, offset = target.rpartition("/")[2].partition("?offset=")
         if offset:
             self.records.append(KEY, name, int(offset), body[: len(body) // 2])
+        elif body[:1].isalpha():  # several files: the first one, and half of the second
+            head, _, rest = body.partition(b"\n")
+            name, offset, length = head.decode().split()
+            self.records.append(KEY, name, int(offset), rest[: int(length)])
+            head, _, rest = rest[int(length) :].partition(b"\n")
+            name, offset, length = head.decode().split()
+            self.records.append(KEY, name, int(offset), rest[: int(length) // 2])
         return 507, {"error": str(FullError("full"))}
 
 
@@ -105,12 +117,13 @@ def replica(records):
     return {file: data for (key, file), data in records.bytes_by_file.items() if key == KEY}
 
 
-def ship(record, records, faults=()):
+def ship(record, records, faults=(), **options):
     """Send until the sender ends by itself; how often it was killed."""
     faults, kills = list(faults), 0
     while True:
         try:
-            Sender(str(record.folder), FailingReceiver(records, faults, record.sleep), record.sleep).run()
+            receiver = FailingReceiver(records, faults, record.sleep, **options)
+            Sender(str(record.folder), receiver, record.sleep).run()
         except KilledError:
             kills += 1
         else:
@@ -127,8 +140,13 @@ GROWTH = st.lists(
 
 
 @settings(max_examples=200, deadline=None)
-@given(steps=GROWTH, faults=st.lists(st.sampled_from(FAULTS), max_size=40), ends=st.booleans())
-def test_whatever_fails_the_replica_is_the_record(steps, faults, ends, tmp_path_factory):
+@given(
+    steps=GROWTH,
+    faults=st.lists(st.sampled_from(FAULTS), max_size=40),
+    ends=st.booleans(),
+    takes_parts=st.booleans(),
+)
+def test_whatever_fails_the_replica_is_the_record(steps, faults, ends, takes_parts, tmp_path_factory):
     record, records = Growing(tmp_path_factory.mktemp("record"), steps, ends=ends), FakeRecords()
     store = records.replace
 
@@ -139,7 +157,7 @@ def test_whatever_fails_the_replica_is_the_record(steps, faults, ends, tmp_path_
         store(key, file, data)
 
     records.replace = replace
-    ship(record, records, faults)
+    ship(record, records, faults, takes_parts=takes_parts)
     assert replica(records) == record.contents()
     assert (layout.EXIT in replica(records)) == ends
 
@@ -162,6 +180,22 @@ def test_a_file_larger_than_a_request_is_sent_in_parts(tmp_path):
     record, records = Growing(tmp_path, []), FakeRecords()
     record.grow("stdout", bytes(range(256)) * 13_000)
     ship(record, records)
+    assert replica(records) == record.contents()
+
+
+def test_several_files_are_sent_in_one_request(tmp_path):
+    record, records = Growing(tmp_path, []), FakeRecords()
+    for file in (layout.STDOUT, layout.STDERR, layout.EVENTS, layout.LINES):
+        record.grow(file, b"some bytes")
+    sizes, asked = [], FakeRecords.append_all
+
+    def note(appends):
+        sizes.append(len(appends))
+        return asked(records, appends)
+
+    records.append_all = note
+    ship(record, records)
+    assert sizes == [4]
     assert replica(records) == record.contents()
 
 
@@ -265,17 +299,17 @@ def answers(monkeypatch, *replies):
 def test_only_the_receiver_itself_can_refuse_for_good(monkeypatch):
     """A proxy answers 404 while the service restarts; its answer has no error of ours."""
     with answers(monkeypatch, (404, {}), (403, {}), (200, {"size": 1})) as receiver:
-        assert receiver.append("stdout", 0, b"x") == 1
+        assert receiver.append([("stdout", 0, b"x")]) == {"stdout": 1}
     with (
         answers(monkeypatch, (403, {"error": "revoked"})) as receiver,
         pytest.raises(RefusedError, match="revoked"),
     ):
-        receiver.append("stdout", 0, b"x")
+        receiver.append([("stdout", 0, b"x")])
 
 
 def test_a_receiver_that_expects_bytes_beyond_the_offset_is_not_believed(monkeypatch):
     with answers(monkeypatch, (409, {"expected": 99})) as receiver, pytest.raises(RefusedError):
-        receiver.append("stdout", 5, b"x")
+        receiver.append([("stdout", 5, b"x")])
 
 
 def test_a_failure_is_reported_once(monkeypatch):

@@ -30,12 +30,12 @@ def ask(records, method, target, body=b"", **headers):
 
 
 def test_bytes_are_appended_and_sizes_are_reported(records):
-    assert ask(records, "GET", "1/benchmark/0")[:2] == (200, {"files": {}})
+    assert ask(records, "GET", "1/benchmark/0")[:2] == (200, {"files": {}, "parts": True})
     assert ask(records, "PUT", "1/benchmark/0/stdout?offset=0", b"one ")[:2] == (200, {"size": 4})
     assert ask(records, "PUT", "1/benchmark/0/stdout?offset=2", b"e two")[:2] == (200, {"size": 7})
     assert ask(records, "PUT", "2/server/3/stdout?offset=0", b"x")[:2] == (200, {"size": 1})
     assert ask(records, "PUT", "1/benchmark/0/facts.json", b"{}")[:2] == (200, {"size": 2})
-    assert ask(records, "GET", "1/benchmark/0")[:2] == (200, {"files": {"stdout": 7}})
+    assert ask(records, "GET", "1/benchmark/0")[:2] == (200, {"files": {"stdout": 7}, "parts": True})
     assert records.read(KEY, "stdout", 0, 10) == b"one two"
     assert records.read(KEY, "facts.json", 0, 10) == b"{}"
 
@@ -43,6 +43,37 @@ def test_bytes_are_appended_and_sizes_are_reported(records):
 def test_a_gap_names_the_expected_offset(records):
     status, answer, _ = ask(records, "PUT", "1/benchmark/0/stdout?offset=5", b"x")
     assert (status, answer["expected"]) == (409, 0)
+
+
+def test_parts_are_appended_in_order_up_to_one_that_is_refused(records):
+    body = b"stdout 0 4\none\nlines 0 2\nabsamples 3 1\nxemit 0 1\ny"
+    status, answer, _ = ask(records, "POST", "1/benchmark/0", body)
+    assert (status, answer["expected"], answer["file"]) == (409, 0, "samples")
+    assert records.bytes_by_file == {(KEY, "stdout"): b"one\n", (KEY, "lines"): b"ab"}
+    body = b"stdout 0 6\none\ntwlines 2 0\n"
+    assert ask(records, "POST", "1/benchmark/0", body)[:2] == (200, {"sizes": {"stdout": 6, "lines": 2}})
+    assert ask(records, "POST", "1/benchmark/0")[:2] == (200, {"sizes": {}})
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"stdout 0 5\none",
+        b"stdout 0\none",
+        b"stdout 0 3",
+        b"stdout 0 3 3\none",
+        b"stdout -1 3\none",
+        b"stdout 0 3\none\n",
+        b"exit.json 0 2\n{}",
+        b"../out 0 1\nx",
+        b"\xff 0 1\nx",
+        b"stdout 0 1\nx" * 65,
+        b"x" * 1000,
+    ],
+)
+def test_parts_that_are_not_valid_store_nothing(records, body):
+    assert ask(records, "POST", "1/benchmark/0", body)[0] == 400
+    assert records.bytes_by_file == {}
 
 
 def test_other_bytes_are_refused_for_good(records):

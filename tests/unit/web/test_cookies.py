@@ -1,9 +1,14 @@
+import asyncio
+
 import pytest
 from fastapi import Request, Response
 
+from anubis.model.errors import ForbiddenError, StoreError, TooManyRequestsError
 from anubis.web.access import cookies, pages
 from anubis.web.answers import is_page
 from anubis.web.sign_in.flow import START, local_path
+from anubis.web.sign_in.refusal import SignInError
+from anubis.web.sign_in.routes import Pages
 
 
 def request(url="https://bench.example.org/ui", **headers):
@@ -88,3 +93,27 @@ def test_the_page_of_an_error_tells_nothing(status):
     assert page.status_code == status
     assert b"secret" not in page.body
     assert page.headers["content-security-policy"].startswith("default-src 'none'")
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "shown"),
+    [
+        (StoreError("the disk of secret-1 is full"), 503, b"cannot do this now"),
+        (SignInError(403, "You cannot sign in.", why="secret-1"), 403, b"You cannot sign in."),
+        (TooManyRequestsError("secret-1", again_after_s=1.5), 429, b"Wait a moment"),
+        (ForbiddenError("secret-1", remedy="load the page again"), 403, b"load the page again"),
+    ],
+)
+def test_an_error_of_a_sign_in_is_a_page_without_details(error, status, shown):
+    class Failing:
+        def is_needed(self):
+            raise error
+
+    (route,) = (
+        each for each in Pages(Failing()).routes() if each.path == "/sign-in" and "GET" in each.methods
+    )
+    page = asyncio.run(route.endpoint(request("https://h/sign-in")))
+    assert page.status_code == status
+    assert shown in page.body
+    assert b"secret" not in page.body
+    assert page.media_type == "text/html"

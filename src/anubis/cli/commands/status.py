@@ -15,7 +15,7 @@ from anubis.cli.views.outcome import show_outcome
 from anubis.cli.views.overrides_view import overrides_text
 from anubis.model.run import Run
 from anubis.reporting.markup import person
-from anubis.reporting.status_words import WORDS
+from anubis.reporting.status_words import word_of
 
 
 @click.command()
@@ -35,7 +35,7 @@ def status(*, ref: str, as_json: bool) -> None:
 
 def about(run: Run) -> list[tuple[str, str]]:
     """Names and values that describe a run."""
-    state = terminal.style(WORDS[run.status], fg=status_text.status_cell(run.status).colour)
+    state = terminal.style(word_of(run), fg=status_text.status_cell(run.status).colour)
     meaning = status_text.MEANINGS.get(run.status)
     remedy = f"{run.cause.value}: {run.cause.remedy}" if run.cause else ""
     return [

@@ -18,7 +18,7 @@ from anubis.record import layout, tailing
 from anubis.record.files import Files
 from anubis.record.samples import SampleFile
 from anubis.reporting.markup import visible_line
-from anubis.reporting.status_words import WORDS
+from anubis.reporting.status_words import is_waiting, word_of
 
 if TYPE_CHECKING:
     from anubis.client import Client
@@ -88,10 +88,10 @@ class LiveView:
 
     def _detail(self, run: Run, width: int) -> Iterator[str]:
         now_s = time.time()
-        head = [self._short[run.id], run.descriptor.info.name, self._labels[run.id], WORDS[run.status]]
+        head = [self._short[run.id], run.descriptor.info.name, self._labels[run.id], word_of(run)]
         if took := status_text.took(run.placed_s, run.ended_s, now_s=now_s):
             head.append(took)
-        if run.status is not Status.WATCH:
+        if run.status is not Status.WATCH or is_waiting(run):
             head.append(run.reason or status_text.MEANINGS.get(run.status, ""))
             yield "  ".join(part for part in head if part)
             return

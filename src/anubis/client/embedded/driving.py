@@ -6,6 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from anubis.contracts.chores import Chore
+from anubis.contracts.world import World
 from anubis.late import late
 from anubis.model.errors import FullError, ReadOnlyError
 from anubis.model.run import Run
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
     from anubis.notifiers import event_webhook
     from anubis.pipeline.chores import retention as retention_chore
     from anubis.pipeline.chores import scheduler
+    from anubis.publishing import reports
+    from anubis.publishing.mail import chore as mail_chore
+    from anubis.publishing.mail import rules as mail_rules
+    from anubis.publishing.request import ReportRequest
+    from anubis.reporting.documents.document import Document
     from anubis.search import indexing
     from anubis.store.bucket import archives
     from anubis.store.bucket import chore as replicating
@@ -36,6 +42,9 @@ else:  # only a worker that does not end reads descriptors, and needs numpy for 
     event_webhook = late("anubis.notifiers.event_webhook")
     scheduler = late("anubis.pipeline.chores.scheduler")
     indexing = late("anubis.search.indexing")
+    reports = late("anubis.publishing.reports")
+    mail_chore = late("anubis.publishing.mail.chore")
+    mail_rules = late("anubis.publishing.mail.rules")
     retention_chore = late("anubis.pipeline.chores.retention")
     archives = late("anubis.store.bucket.archives")
     replicating = late("anubis.store.bucket.chore")
@@ -105,6 +114,18 @@ def retention(installation: Installation) -> "retention_chore.Retention":
     )
 
 
+def scheduled_reports(installation: Installation) -> Chore:
+    """The chore that sends reports at due times; it loads what makes them when one is due."""
+
+    def rules() -> "Sequence[mail_rules.ScheduledReport]":
+        return mail_rules.of_installation(installation.settings)
+
+    def make(world: World, request: "ReportRequest") -> "Document":
+        return reports.report(world, request)
+
+    return mail_chore.ScheduledReports(installation.world, new_owner(), rules, make)
+
+
 def replication(installation: Installation, bucket: Bucket) -> "replicating.Replication":
     """The chore that copies records and objects to the bucket."""
     settings = installation.settings
@@ -158,6 +179,7 @@ def reconciler(
             )
         )
         chores.append(retention(installation))
+        chores.append(scheduled_reports(installation))
         settings = installation.settings
         if settings.archive is not None:
             place = archives.place_of(settings.archive, settings.bucket_endpoint)

@@ -71,7 +71,8 @@ class Records(protocol.Records):
         return Path(os.fsdecode(unquote_to_bytes(address.path)))
 
     def has(self, run: Run) -> bool:
-        if run.attempt not in self._world.records.attempts(run.id):
+        is_here = run.attempt in self._here.attempts(run.id)
+        if not is_here and run.attempt not in self._world.records.attempts(run.id):
             return False
         return run.placed_s is not None or not liveness.was_revoked(self.files(run))
 

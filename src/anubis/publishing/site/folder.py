@@ -6,7 +6,6 @@ interrupted one.
 """
 
 import json
-import os
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,5 +81,5 @@ def _put(folder: Path, name: str, text: str) -> bool:
     unfinished.unlink(missing_ok=True)
     with unfinished.open("xb") as stream:
         stream.write(content)
-    os.replace(unfinished, path)
+    unfinished.replace(path)
     return True

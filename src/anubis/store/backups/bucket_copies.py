@@ -5,9 +5,7 @@ import shutil
 from dataclasses import dataclass
 from typing import Self
 
-from anubis.model.errors import StoreError
 from anubis.record import access, layout
-from anubis.record.validation import DamagedError
 from anubis.settings import Settings
 from anubis.store.backups.copying import OBJECTS, Copied
 from anubis.store.bucket.connection import Bucket
@@ -44,10 +42,7 @@ class BucketCopies:
                 continue
             folder = copied.path(name)
             access.make_folder(str(folder.parent))
-            try:
-                self.records.copy_to(folder, run_id, attempt)
-            except DamagedError as error:
-                raise StoreError(str(error), remedy="restore the object, or purge the run") from error
+            self.records.copy_to(folder, run_id, attempt)
             for stored in manifest.files.values():
                 copied.note(f"{name}/{stored.key.role}/{stored.key.rank}/{stored.file}")
             found = True

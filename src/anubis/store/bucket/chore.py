@@ -5,10 +5,12 @@ import fcntl
 import logging
 import os
 import shutil
+import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Empty, SimpleQueue
 
 from anubis.contracts.clock import Clock
 from anubis.contracts.runs import RunQuery, RunReader, RunRow
@@ -28,6 +30,8 @@ log = logging.getLogger(__name__)
 FIRST_PAUSE_S, LONGEST_PAUSE_S, _SHARE = 2.0, 60.0, 0.02
 #: Runs of one turn, and of one query.
 _TURN, _BATCH = 50, 500
+#: Records that are copied at the same time.
+_THREADS = 8
 #: Interval between looks for objects that are not copied, and for copies here that may be removed; seconds.
 _LOOK_EVERY_S = 60.0
 #: In the home folder: the identifier of this home folder, and the lock of the process that copies.
@@ -97,21 +101,38 @@ class Replication:
                 log.info("copied %d objects to %s", copied, self._bucket.address)
             self._remove_old()
             self._look_s = now_s + _LOOK_EVERY_S
-        left, count, failure = False, 0, None
-        for row in self._waiting():
-            if count == _TURN:
-                return 0.0
-            count += row.status.final
-            try:
-                left |= self._copy(row, now_s)
-            except BucketAwayError:
-                raise
-            except (StoreError, DamagedError) as error:  # of one record; the others are copied
-                failure = failure or error
-                log.warning("the record of run %s is not copied yet: %s", row.id, error)
-        if failure:
+        rows, is_rest = self._some_waiting()
+        outcomes = _for_each(rows, lambda row: self._try_copy(row, now_s))
+        for outcome in outcomes:
+            if isinstance(outcome, BucketAwayError):
+                raise outcome
+        if is_rest:
+            return 0.0
+        if any(isinstance(outcome, Exception) for outcome in outcomes):
             return AWAY_S
-        return FIRST_PAUSE_S if left else None
+        return FIRST_PAUSE_S if any(outcomes) else None
+
+    def _try_copy(self, row: RunRow, now_s: float) -> bool | Exception:
+        """Whether something of a run is left, or why it was not copied; the others are copied nevertheless."""
+        try:
+            return self._copy(row, now_s)
+        except BucketAwayError as error:
+            return error
+        except Exception as error:
+            is_known = isinstance(error, StoreError | DamagedError)
+            log.warning("the record of run %s is not copied yet: %s", row.id, error, exc_info=not is_known)
+            return error
+
+    def _some_waiting(self) -> tuple[Sequence[RunRow], bool]:
+        """Those of ``_waiting`` that are not final, and some that are; whether there are more."""
+        rows: list[RunRow] = []
+        count = 0
+        for row in self._waiting():
+            count += row.status.final
+            if count > _TURN:
+                return rows, True
+            rows.append(row)
+        return rows, False
 
     def _waiting(self) -> Iterator[RunRow]:
         """The runs with a record here that is not copied. Those that are not stored are left out."""
@@ -238,6 +259,29 @@ class Replication:
         except OSError as error:
             raise disk_error(f"the folder {folder} cannot be written", error) from error
         return True
+
+
+def _for_each(rows: Sequence[RunRow], copy: Callable[[RunRow], bool | Exception]) -> list[bool | Exception]:
+    """The results of a function for these rows, in a few threads, which do not delay the end of the process."""
+    waiting: SimpleQueue[RunRow] = SimpleQueue()
+    for row in rows:
+        waiting.put(row)
+    outcomes: list[bool | Exception] = []
+
+    def work() -> None:
+        with contextlib.suppress(Empty):
+            while True:
+                outcomes.append(copy(waiting.get_nowait()))
+
+    threads = [
+        threading.Thread(target=work, name="replication", daemon=True)
+        for _ in range(min(_THREADS, len(rows)))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return outcomes
 
 
 def _identifier(folder: Path) -> str:

@@ -38,6 +38,16 @@ class BucketAwayError(StoreError):
     """The bucket cannot be reached now; the call may be repeated."""
 
 
+class DamagedObjectError(StoreError):
+    """An object of the bucket has not the content that was written, or is missing."""
+
+    exit_code = 2
+
+    def __init__(self, message: str) -> None:
+        remedy = "copy the record again: anubis worker in its home folder, or restore the object"
+        super().__init__(message, remedy=remedy)
+
+
 class Bucket:
     """The objects below a prefix of one bucket. May be used from several threads."""
 

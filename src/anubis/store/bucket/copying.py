@@ -9,7 +9,7 @@ from anubis.record import layout
 from anubis.record.replication import Ends
 from anubis.record.validation import DamagedError
 from anubis.store.bucket import manifest as manifests
-from anubis.store.bucket.connection import Bucket
+from anubis.store.bucket.connection import Bucket, DamagedObjectError
 from anubis.store.bucket.manifest import PART_BYTES, Manifest, Part, StoredFile
 from anubis.store.folder_records import FolderRecords
 
@@ -75,7 +75,7 @@ class AttemptCopy:
             found = manifests.decoded(self._run_id, self._attempt, data)
         except NotFoundError:
             found = Manifest(run_id=self._run_id, attempt=self._attempt)
-        except DamagedError as error:
+        except DamagedObjectError as error:
             log.warning("%s; it is written again", error)
             found = Manifest(run_id=self._run_id, attempt=self._attempt)
         differing = [stored for stored in found.files.values() if not self._begins_with(stored)]
@@ -223,7 +223,7 @@ class AttemptCopy:
         assert self._manifest is not None
         try:
             manifests.read_part(self._bucket, self._manifest, part)
-        except (DamagedError, NotFoundError):
+        except (DamagedObjectError, NotFoundError):
             return False
         return True
 
@@ -250,7 +250,7 @@ def is_whole(bucket: Bucket, here: FolderRecords, run_id: str) -> bool:
         try:
             data = bucket.get(manifests.manifest_key(run_id, attempt))
             found = manifests.decoded(run_id, attempt, data)
-        except (NotFoundError, DamagedError):
+        except (NotFoundError, DamagedObjectError):
             return False
         if not found.complete or any(found.part_key(part) not in stored for part in found.parts()):
             return False

@@ -14,8 +14,7 @@ import zstandard
 
 from anubis.contracts.records import RecordFile, RecordKey
 from anubis.record import layout
-from anubis.record.validation import DamagedError
-from anubis.store.bucket.connection import Bucket
+from anubis.store.bucket.connection import Bucket, DamagedObjectError
 
 #: Largest part, in bytes: what a reader holds in memory for a byte of it.
 PART_BYTES = 4 << 20
@@ -106,11 +105,11 @@ class Manifest:
 
 
 def decoded(run_id: str, attempt: int, data: bytes) -> Manifest:
-    """The manifest in these bytes. Raises DamagedError."""
+    """The manifest in these bytes. Raises DamagedObjectError."""
     try:
         plain = json.loads(data)
         if plain["version"] != _VERSION:
-            raise DamagedError(f"the manifest of attempt {attempt} of run {run_id} has another version")
+            raise DamagedObjectError(f"the manifest of attempt {attempt} of run {run_id} has another version")
         manifest = Manifest(
             run_id=run_id, attempt=attempt, home=str(plain["home"]), complete=plain["complete"] is True
         )
@@ -122,7 +121,7 @@ def decoded(run_id: str, attempt: int, data: bytes) -> Manifest:
             modified_s = float(row["modified_s"])
             manifest.put(StoredFile(key=key, file=row["file"], modified_s=modified_s, parts=parts))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise DamagedError(
+        raise DamagedObjectError(
             f"the manifest of attempt {attempt} of run {run_id} is damaged: {error}"
         ) from error
     return manifest
@@ -159,7 +158,7 @@ def packed(data: bytes) -> bytes:
 
 
 def read_part(bucket: Bucket, manifest: Manifest, part: Part) -> bytes:
-    """The content of a part, compared with its digest. Raises DamagedError for another content, NotFoundError."""
+    """The content of a part, compared with its digest. Raises DamagedObjectError for another content, NotFoundError."""
     key = manifest.part_key(part)
     stored = bucket.get(key)
     try:
@@ -168,5 +167,7 @@ def read_part(bucket: Bucket, manifest: Manifest, part: Part) -> bytes:
     except zstandard.ZstdError:
         data = b""
     if part_of(data) != part:
-        raise DamagedError(f"{bucket.url(key)} is damaged: its content differs from the digest in its name")
+        raise DamagedObjectError(
+            f"{bucket.url(key)} is damaged: its content differs from the digest in its name"
+        )
     return data

@@ -10,13 +10,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from anubis.contracts.records import RecordFile, RecordKey
-from anubis.model.errors import NotFoundError, StoreError, disk_error
+from anubis.contracts.records import Append, RecordFile, RecordKey
+from anubis.model.errors import AnubisError, NotFoundError, disk_error
 from anubis.record import access, layout
 from anubis.record.files import FileState
-from anubis.record.validation import DamagedError
 from anubis.store.bucket import manifest as manifests
-from anubis.store.bucket.connection import Bucket, BucketAwayError
+from anubis.store.bucket.connection import Bucket, BucketAwayError, DamagedObjectError
 from anubis.store.bucket.manifest import Manifest, Part, StoredFile
 from anubis.store.folder_records import FolderRecords
 
@@ -31,7 +30,7 @@ _PARTS, _MANIFESTS = 4, 64
 class BucketRecords:
     """The methods of ``Records`` (see the contract) that read, and ``remove``, on the copies in a bucket.
 
-    Every byte is compared with the digest of its part: a damaged object raises DamagedError.
+    Every byte is compared with the digest of its part: a damaged object raises DamagedObjectError.
     """
 
     def __init__(self, bucket: Bucket, monotonic_s: Callable[[], float] = time.monotonic) -> None:
@@ -87,7 +86,7 @@ class BucketRecords:
                 return self._read(found, stored, offset, length)
             except NotFoundError:
                 continue
-        raise DamagedError(f"{self.url(key)}/{file} is damaged: a part of it is missing in the bucket")
+        raise DamagedObjectError(f"{self.url(key)}/{file} is damaged: a part of it is missing in the bucket")
 
     def url(self, key: RecordKey) -> str:
         """``s3://``, the bucket, and the prefix of the parts."""
@@ -107,7 +106,7 @@ class BucketRecords:
     def copy_to(self, folder: Path, run_id: str, attempt: int) -> Manifest | None:
         """Write the files of an attempt to a folder, which must not exist; None if the bucket has none.
 
-        Raises DamagedError, and OSError.
+        Raises DamagedObjectError, and OSError.
         """
         found = self.manifest(run_id, attempt, fresh=True)
         if found is None:
@@ -167,6 +166,20 @@ class SharedRecords:
         self._bring_back(key, file)
         return self.here.append(key, file, offset, data)
 
+    def append_all(self, appends: Sequence[Append]) -> Sequence[int | Exception]:
+        """See the contract and ``append``."""
+        errors: list[Exception | None] = []
+        for each in appends:
+            error = errors[-1] if each.follows else None
+            try:
+                self._bring_back(each.key, each.file)
+            except (ValueError, AnubisError) as failure:
+                error = error or failure
+            errors.append(error)
+        wanted = [each for each, error in zip(appends, errors, strict=True) if error is None]
+        sizes = iter(self.here.append_all(wanted))
+        return [error or next(sizes) for error in errors]
+
     def replace(self, key: RecordKey, file: str, data: bytes) -> None:
         """See the contract."""
         self._bring_back(key, file)
@@ -224,9 +237,12 @@ class SharedRecords:
         return self.here.pack(run_id)
 
     def remove(self, run_id: str) -> None:
-        """Delete the record in the bucket and in the folder. If the bucket is away, nothing is deleted."""
-        self.there.remove(run_id)
+        """Delete the record in the folder and in the bucket. If that is away, garbage collection deletes it there later."""
         self.here.remove(run_id)
+        try:
+            self.there.remove(run_id)
+        except BucketAwayError as error:
+            log.warning("the record of run %s remains in the bucket until anubis gc: %s", run_id, error)
 
     def _is_here(self, run_id: str, attempt: int) -> bool:
         return attempt in self.here.attempts(run_id)
@@ -243,8 +259,6 @@ class SharedRecords:
                 new.rename(run / layout.attempt_name(key.attempt))
         except BucketAwayError as error:  # a new attempt is written while the bucket is away
             log.warning("it is not known whether the bucket has a record of run %s: %s", key.run_id, error)
-        except DamagedError as error:
-            raise StoreError(str(error), remedy="restore the object from a backup of the bucket") from error
         except OSError as error:
             with contextlib.suppress(FileExistsError, NotADirectoryError):
                 if not self._is_here(key.run_id, key.attempt):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from anubis.contracts.records import RecordKey, RoleFiles
+from anubis.contracts.records import Append, RecordKey, RoleFiles
 from anubis.model.ids import new_run_id
 from anubis.record import layout
 from anubis.record.appending import ConflictError, GapError
@@ -51,6 +51,42 @@ class RecordsContract:
         with pytest.raises(ConflictError):
             records.append(key, OUT, 4, b"twelve")
         assert content(records, key) == b"one two"
+
+    def test_several_appends_at_once_are_those_one_after_the_other(
+        self, records: Any, key: RecordKey
+    ) -> None:
+        other = RecordKey(key.run_id, 1, "server", 2)
+        appends = [
+            Append(key=key, file=OUT, offset=0, data=b"one "),
+            Append(key=other, file=OUT, offset=0, data=b"ready"),
+            Append(key=key, file=OUT, offset=4, data=b"two"),
+            Append(key=key, file=OUT, offset=0, data=b"one"),
+            Append(key=key, file=OUT, offset=8, data=b"x"),
+            Append(key=key, file=OUT, offset=0, data=b"other"),
+            Append(key=key, file=layout.EXIT, offset=0, data=b"{"),
+            Append(key=key, file="../out", offset=0, data=b"x"),
+            Append(key=key, file=layout.LINES, offset=0, data=b""),
+        ]
+        sizes = records.append_all(appends)
+        assert [*sizes[:4], sizes[8]] == [4, 5, 7, 7, 0]
+        assert [type(error) for error in sizes[4:8]] == [GapError, ConflictError, ValueError, ValueError]
+        assert sizes[4].expected == 7
+        assert (content(records, key), content(records, other)) == (b"one two", b"ready")
+        assert records.append_all([]) == []
+
+    def test_what_follows_an_append_that_fails_is_not_stored(self, records: Any, key: RecordKey) -> None:
+        appends = [
+            Append(key=key, file=OUT, offset=0, data=b"one"),
+            Append(key=key, file=layout.STDERR, offset=1, data=b"x", follows=True),
+            Append(key=key, file=layout.LINES, offset=0, data=b"x", follows=True),
+            Append(key=key, file=layout.EMIT, offset=0, data=b"x"),
+        ]
+        first, gap, skipped, last = records.append_all(appends)
+        assert (first, last) == (3, 1)
+        assert isinstance(gap, GapError)
+        assert skipped is gap
+        assert (content(records, key), content(records, key, layout.EMIT)) == (b"one", b"x")
+        assert records.state(key, layout.LINES) is None
 
     def test_an_empty_file_exists(self, records: Any, key: RecordKey) -> None:
         assert records.state(key, OUT) is None

@@ -1,6 +1,5 @@
 """One request for a page: on whose behalf it is made, and how it is answered, errors included."""
 
-import json
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -10,16 +9,15 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse
 from fastapi.routing import APIRoute
-from starlette.exceptions import HTTPException
 
 from anubis.api.errors import problem_details
-from anubis.api.json_values import Json, finite
+from anubis.api.json_values import Json
 from anubis.client import Client
 from anubis.contracts.alerts import Alerts
 from anubis.judging.alert_rules import OPEN, unmute_expired
 from anubis.model.access.roles import Permission
 from anubis.model.alert import AlertState
-from anubis.model.errors import AnubisError, BadInputError, ConflictError, NotFoundError, UnauthorizedError
+from anubis.model.errors import AnubisError, BadInputError, NotFoundError, UnauthorizedError
 from anubis.web.access.decision import EVERYTHING, Decided, note_hidden
 from anubis.web.answers import Answer
 from anubis.web.pages import forms
@@ -137,7 +135,6 @@ def error_page(request: Request, error: AnubisError) -> Response:
         "remedy": error.remedy,
         "problems": problems,
         "status": status,
-        "is_conflict": isinstance(error, ConflictError),
     }
     return html("error.html", context, status)
 
@@ -150,11 +147,3 @@ async def not_found(request: Request) -> Response:
 def router() -> APIRouter:
     """A router for the views of one module."""
     return APIRouter(prefix="/ui", route_class=PageRoute, include_in_schema=False)
-
-
-def as_json_text(value: Any) -> str:
-    """JSON in an attribute of an element, for scripts."""
-    return json.dumps(finite(value), separators=(",", ":"))
-
-
-__all__ = ["HTTPException", "PageRoute", "Visit", "Visiting", "as_json_text", "error_page", "router"]

@@ -19,9 +19,11 @@ from anubis.record.log_stream import LogStream
 from anubis.search.following import Place, RunFollower, line_to_json
 from anubis.search.matchers import LONGEST_PATTERN
 from anubis.search.query import MOST_CONTEXT, MOST_LINES, LogQuery
-from anubis.web import following, streams
+from anubis.web import streams
 from anubis.web.answers import Answer, NounRoute
 from anubis.web.descriptors import MOST_NUMBER
+from anubis.web.live import following
+from anubis.web.live.reading import Wanted
 from anubis.web.routes.runs import label_of
 from anubis.web.service import Asked, Asking
 
@@ -63,13 +65,16 @@ def logs(
     if streams.is_wanted(request):
         last_id = streams.resumed_at(request)
         place = Place.of(last_id) if last_id else None
-        wanted = following.Wanted(
+        wanted = Wanted(
             installation=installation,
             run_id=run.id,
             role=role,
             rank=rank,
+            chosen=frozenset(stream),
             start=lambda files, attempt: RunFollower(files, Place(attempt), stream),
-            resume=(lambda files: RunFollower(files, place, stream)) if place else None,
+            resume=lambda files, place: RunFollower(files, place, stream),
+            place_of=Place.of,
+            place=place,
             kind="lines",
             to_json=line_to_json,
         )

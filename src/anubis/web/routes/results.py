@@ -6,8 +6,10 @@ from fastapi import APIRouter, Query, Request, Response
 
 from anubis.api.points import columns_to_json, point_to_json, summary_to_json
 from anubis.search.samples import SampleFollower, SamplePlace
-from anubis.web import following, streams
+from anubis.web import streams
 from anubis.web.answers import Answer, NounRoute
+from anubis.web.live import following
+from anubis.web.live.reading import Wanted
 from anubis.web.service import Asked, Asking
 
 router = APIRouter(route_class=NounRoute, tags=["results"])
@@ -51,13 +53,16 @@ def all_samples(
         return Answer({"run_id": run.id, "samples": list(map(columns_to_json, blocks))})
     last_id = streams.resumed_at(request)
     place = SamplePlace.of(last_id) if last_id else None
-    wanted = following.Wanted(
+    wanted = Wanted(
         installation=installation,
         run_id=run.id,
         role=role,
         rank=rank,
+        chosen=frozenset(metric),
         start=lambda files, attempt: SampleFollower(files, SamplePlace(attempt), metric),
-        resume=(lambda files: SampleFollower(files, place, metric)) if place else None,
+        resume=lambda files, place: SampleFollower(files, place, metric),
+        place_of=SamplePlace.of,
+        place=place,
         kind="samples",
         to_json=lambda new: {"role": new.role, "rank": new.rank, **columns_to_json(new.samples)},
     )

@@ -21,9 +21,10 @@ from anubis.model.problem import Problem
 from anubis.model.run import Run
 from anubis.model.status import Status
 from anubis.record.layout import is_run_id
-from anubis.web import descriptors, keyed
+from anubis.web import descriptors
 from anubis.web.answers import Answer, NounRoute
 from anubis.web.descriptors import MOST_NUMBER, DescriptorBody, Strict
+from anubis.web.routes import keyed
 from anubis.web.service import Asked, Asking, service_of
 
 router = APIRouter(route_class=NounRoute, tags=["runs"])

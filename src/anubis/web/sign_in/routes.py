@@ -1,10 +1,12 @@
 """The routes of sign-ins. They authorise themselves: by a state, by the cookie of a sign-in, or by a code."""
 
+import logging
 import math
 import re
 import secrets
 import time
 from collections.abc import Callable, Mapping
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlencode
 
@@ -23,6 +25,7 @@ from anubis.web.answers import Answer, ProblemAnswer, headers_of
 from anubis.web.sign_in.flow import STEP_S, Asker, SignIns, local_path
 from anubis.web.sign_in.refusal import SignInError
 
+log = logging.getLogger(__name__)
 #: Requests of one address that begin a sign-in or use a code: at most so many at once, and so many per second.
 BURST, PER_S = 30, 0.5
 _STATE = re.compile(r"[A-Za-z0-9_-]{1,200}")
@@ -195,7 +198,11 @@ class Pages:
                 page.headers["Retry-After"] = str(math.ceil(error.again_after_s))
                 return page
             except AnubisError as error:
-                return pages.message("Not signed in", "The request was refused.", 403, remedy=error.remedy)
+                status = int(problem_details(error)["status"])
+                if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                    log.warning("a sign-in failed: %s", error)
+                    return pages.message("Not signed in", "The service cannot do this now.", status)
+                return pages.message("Not signed in", "The request was refused.", status, remedy=error.remedy)
 
         return answered
 

@@ -9,10 +9,9 @@ from anubis.model.errors import StoreError
 from anubis.model.ids import new_run_id
 from anubis.record import layout
 from anubis.record.files import reader
-from anubis.record.validation import DamagedError
 from anubis.store import FolderRecords
 from anubis.store.bucket import manifest as manifests
-from anubis.store.bucket.connection import BucketAwayError
+from anubis.store.bucket.connection import BucketAwayError, DamagedObjectError
 from anubis.store.bucket.copying import AttemptCopy, Outcome
 from anubis.store.bucket.records import BucketRecords
 
@@ -134,7 +133,7 @@ def test_a_damaged_object_is_never_read_and_is_sent_again(bucket, here, key):
         bucket.delete(part_key)
         if damage is not None:
             bucket.put(part_key, damage)
-        with pytest.raises(DamagedError):
+        with pytest.raises(DamagedObjectError):
             of_bucket(bucket, key)
         assert copied(bucket, here, key) is Outcome.COMPLETE
         assert of_bucket(bucket, key) == {(key, OUT): b"these thirty bytes are correct"}
@@ -160,7 +159,7 @@ def test_a_damaged_manifest_is_noticed_and_written_again(bucket, here, key, dama
     here.append(key, OUT, 0, b"output")
     copied(bucket, here, key)
     bucket.put(manifests.manifest_key(key.run_id, 1), damage)
-    with pytest.raises(DamagedError):
+    with pytest.raises(DamagedObjectError):
         of_bucket(bucket, key)
     assert copied(bucket, here, key) is Outcome.COMPLETE
     assert of_bucket(bucket, key) == {(key, OUT): b"output"}

@@ -183,3 +183,33 @@ def test_a_pending_record_is_known_as_such(home, bucket, tmp_path):
     home.chore().turn()
     assert other.is_pending(key.run_id, 1)
     assert not home.records.is_pending(key.run_id, 1)
+
+
+def test_a_record_that_cannot_be_copied_does_not_delay_others(home, bucket):
+    keys = [home.a_run(content=b"%d" % number) for number in range(20)]
+    path = home.folder / "records" / keys[3].run_id / "a1/benchmark/0/stdout"
+    path.chmod(0)
+    chore = home.chore()
+    failing, put = keys[5].run_id, bucket.put
+
+    def refuse(place, data):
+        if failing in place:
+            raise StoreError("refused", remedy="none")
+        put(place, data)
+
+    bucket.put = refuse
+    assert chore.turn() > 0
+    assert [number for number, key in enumerate(keys) if not home.is_copied(key) and number != 3] == [5]
+    bucket.put = put
+    assert chore.turn() is None
+    assert home.is_copied(keys[5])
+
+
+def test_a_record_is_purged_while_the_bucket_is_away(home, bucket, bucket_server):
+    key = home.a_run()
+    home.chore().turn()
+    with bucket_server.away():
+        home.records.remove(key.run_id)
+        assert not home.is_here(key)
+    home.clock.advance(60)
+    assert home.is_copied(key), "until garbage is collected"

@@ -12,8 +12,10 @@ from anubis.reporting.status_words import WORDS
 from anubis.search.following import Place, RunFollower
 from anubis.search.query import LogQuery
 from anubis.search.windows import window
-from anubis.web import following, streams
+from anubis.web import streams
 from anubis.web.descriptors import MOST_NUMBER
+from anubis.web.live import following
+from anubis.web.live.reading import Wanted
 from anubis.web.pages import visit as visits
 from anubis.web.pages.parts import output
 from anubis.web.pages.parts.formats import link
@@ -96,13 +98,16 @@ def stream(
     run = visit.client.runs.get(ref)
     known = Place.of(streams.resumed_at(request) or place)
     role, rank = next(iter(known.replicas), (BENCHMARK, FIRST_RANK))
-    wanted = following.Wanted(
+    wanted = Wanted(
         installation=installation,
         run_id=run.id,
         role=role,
         rank=rank,
+        chosen="page",
         start=lambda files, attempt: RunFollower(files, Place(attempt), (STDOUT, STDERR)),
-        resume=lambda files: RunFollower(files, known, (STDOUT, STDERR)),
+        resume=lambda files, place: RunFollower(files, place, (STDOUT, STDERR)),
+        place_of=Place.of,
+        place=known,
         kind="lines",
         to_json=output.line_to_plain,
     )

@@ -8,9 +8,10 @@ from anubis.late import late
 from anubis.model.errors import BadInputError
 from anubis.model.problem import Problem
 from anubis.model.run import Run
-from anubis.web import descriptors, keyed
+from anubis.web import descriptors
 from anubis.web.pages import visit as visits
 from anubis.web.pages.visit import Visit, Visiting
+from anubis.web.routes import keyed
 from anubis.web.service import service_of
 
 if TYPE_CHECKING:

@@ -8,9 +8,10 @@ from pydantic import Field
 from anubis.api.json_values import Json
 from anubis.contracts.runs import KeyedSubmission
 from anubis.late import late
-from anubis.web import descriptors, keyed
+from anubis.web import descriptors
 from anubis.web.answers import Answer, NounRoute
 from anubis.web.descriptors import DescriptorBody, Strict
+from anubis.web.routes import keyed
 from anubis.web.routes.runs import warning
 from anubis.web.service import Asked, Asking, service_of
 

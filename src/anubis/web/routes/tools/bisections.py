@@ -12,9 +12,10 @@ from anubis.contracts.runs import KeyedSubmission
 from anubis.late import late
 from anubis.model.errors import BadInputError
 from anubis.model.run import Run
-from anubis.web import descriptors, keyed
+from anubis.web import descriptors
 from anubis.web.answers import Answer, NounRoute
 from anubis.web.descriptors import Strict
+from anubis.web.routes import keyed
 from anubis.web.service import Asked, service_of
 
 if TYPE_CHECKING:

@@ -2,7 +2,8 @@
 
 import asyncio
 import contextlib
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 
 from starlette.concurrency import run_in_threadpool
@@ -13,23 +14,15 @@ from anubis.model.run import Run
 from anubis.record import layout
 from anubis.record.validation import DamagedError
 from anubis.web.changes import Changes
+from anubis.web.live.feeds import Feed
+from anubis.web.live.seen import Seen
+from anubis.web.streams import ALIVE_EVERY_S
 from anubis.wiring import Installation
 
 #: How often a record that is followed is looked at, and after how many looks new replicas are looked for; seconds.
 LOOK_EVERY_S, LOOKS_PER_LISTING = 0.25, 4
 #: The files whose growth wakes clients.
 _FILES = (layout.LINES, layout.STDOUT, layout.STDERR, layout.SAMPLES)
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What was seen of a run at one look."""
-
-    #: Counts the looks at which something had changed.
-    version: int
-    run: Run
-    #: Role and rank of the replicas of its current attempt.
-    replicas: tuple[tuple[str, int], ...]
 
 
 @dataclass(eq=False)
@@ -41,17 +34,34 @@ class Watch:
     changes: Changes
     clients: int = 0
     seen: Seen | None = None
+    #: What several clients follow, by what they have chosen.
+    feeds: dict[Hashable, Feed] = field(default_factory=dict)
     _signature: object = None
     _looks: int = 0
+    _looked_s: float = 0.0
+    #: Version that the feeds have read, and when they gave a sign of life; monotonic seconds.
+    _fed: int = 0
+    _woken_s: float = 0.0
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
     _looking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def first(self) -> Seen:
-        """What is seen now. Raises AnubisError."""
+        """What is seen now, or was a moment ago. Raises AnubisError."""
         async with self._looking:
-            await self._look()
-            assert self.seen is not None
-            return self.seen
+            if self.seen is None or time.monotonic() - self._looked_s > LOOK_EVERY_S:
+                await self._look()
+            return self.newest()
+
+    def newest(self) -> Seen:
+        """What was seen last, after ``first``."""
+        assert self.seen is not None
+        return self.seen
+
+    def feed(self, key: Hashable, new: Callable[[], Feed]) -> Feed:
+        """The feed of clients with this choice."""
+        if key not in self.feeds or self.feeds[key].is_over:
+            self.feeds[key] = new()
+        return self.feeds[key]
 
     async def after(self, version: int, seconds: float) -> Seen | None:
         """What is seen when it is newer than this version; None after this time without a change."""
@@ -67,6 +77,7 @@ class Watch:
         while self.clients:
             if self.changes.closed:
                 self._changed.set()
+                self._close_feeds()
                 return
             await asyncio.sleep(LOOK_EVERY_S)
             async with self._looking:
@@ -74,10 +85,34 @@ class Watch:
                     AnubisError, DamagedError
                 ):  # a database that does not answer is asked again
                     await self._look()
+            await self._advance()
+
+    async def _advance(self) -> None:
+        """Let the feeds read what is new, and give signs of life."""
+        if self.seen is None:
+            return
+        is_new, self._fed = self.seen.version != self._fed, self.seen.version
+        is_due = time.monotonic() - self._woken_s >= ALIVE_EVERY_S
+        if is_due:
+            self._woken_s = time.monotonic()
+        try:
+            for feed in list(self.feeds.values()):
+                if is_new:
+                    await feed.advance(self.seen)
+                if is_due:
+                    feed.wake()
+        except (AnubisError, DamagedError):
+            self._close_feeds()
+
+    def _close_feeds(self) -> None:
+        for feed in self.feeds.values():
+            feed.close()
+        self.feeds.clear()
 
     async def _look(self) -> None:
         lists = self.seen is None or self._looks % LOOKS_PER_LISTING == 0
         self._looks += 1
+        self._looked_s = time.monotonic()
         run, replicas, signature = await run_in_threadpool(self._read, lists)
         if signature != self._signature:
             self._signature = signature
