@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from types import SimpleNamespace
 
 import pytest
+from starlette.requests import Request
 
 from anubis.model.access.roles import Role
 from anubis.model.access.tokens import parts_of
@@ -278,19 +279,22 @@ def test_a_stream_ends_when_its_role_is_taken_away(service, identities):
     installation = build(Settings.from_env({"ANUBIS_HOME": str(service.home)}))
     with closing(installation):
         access = Access(Login(installation.store.identities, is_required=True), None)
-        state = SimpleNamespace()
-        request = SimpleNamespace(
-            cookies={},
-            app=SimpleNamespace(state=SimpleNamespace(access=access)),
-            client=None,
-            headers={"Authorization": f"Bearer {token}"},
-            method="GET",
-            path_params={},
-            scope={"route": SimpleNamespace(path="/api/v1/events")},
-            state=state,
+        request = Request(
+            {
+                "type": "http",
+                "app": SimpleNamespace(state=SimpleNamespace(access=access)),
+                "method": "GET",
+                "scheme": "http",
+                "server": ("127.0.0.1", 80),
+                "path": "/api/v1/events",
+                "query_string": b"",
+                "headers": [(b"authorization", f"Bearer {token}".encode())],
+                "path_params": {},
+                "route": SimpleNamespace(path="/api/v1/events"),
+            }
         )
         principal = access.login.principal(request.headers["Authorization"], "")
-        state.allowed = Allowed(principal=principal, projects=frozenset({"one"}))
+        request.state.allowed = Allowed(principal=principal, projects=frozenset({"one"}))
         assert still_valid(request)()
         identities.change(lambda rights: rights.grant("one", "bob", Role.ADMIN))
         assert still_valid(request)(), "a higher role sees the same"

@@ -77,7 +77,7 @@ def test_a_lost_answer_to_the_commit_of_a_group_loses_and_repeats_nothing(databa
 
     runs = [a_run() for _ in range(5)]
     before = a_run()
-    store.runs.add([(before, "")], [an_event(before)])  # the names in the other runs are stored then
+    store.runs.add([(before, "")], [an_event(before)])  # so their words have numbers already
     monkeypatch.setattr(store.database, "transact", lost_once)
     with ThreadPoolExecutor(5) as threads:
         results = []
