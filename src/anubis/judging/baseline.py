@@ -11,14 +11,13 @@ from anubis.analysis.changes.detection import find_changes
 from anubis.analysis.samples.repeats import repeat_errors
 from anubis.analysis.samples.spread import ROBUST_FROM, median
 from anubis.judging.alert_rules import is_level_shift
+from anubis.judging.baseline_size import LOOKBACK_POINTS
 from anubis.judging.series import names_one_code
 from anubis.model.alert import Alert, AlertState
 from anubis.model.points import Point, PointBlock
 from anubis.model.series import Series
 
-#: Newest sessions of a subject in which the level is searched, and newest ones of the level that are used: older ones
-#: come from other machines and toolchains.
-LOOKBACK_POINTS = 25
+#: Newest sessions of the level that are used: older ones come from other machines and toolchains.
 LEVEL_POINTS = 20
 T = TypeVar("T")
 #: Series key, fingerprint, metric, unit.

@@ -3,11 +3,10 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from anubis.contracts.world import World
-from anubis.judging.baseline import LOOKBACK_POINTS, ContenderRuns, runs_needed
+from anubis.judging.baseline import ContenderRuns, runs_needed
+from anubis.judging.baseline_size import LOOKBACK_POINTS, MOST_RUNS
 from anubis.model.points import PointBlock
 
-#: Runs in each session of the history for which the history is read, if the contender has as many.
-MOST_RUNS = 8
 #: Series key and fingerprint -> the contender's runs.
 Contenders = Mapping[tuple[str, str], ContenderRuns]
 

@@ -8,8 +8,7 @@ from anubis.contracts.events import EXPIRED_EVENT, PURGED_EVENT
 from anubis.contracts.garbage import Expired, Holds
 from anubis.contracts.runs import Part, RunQuery, RunRow
 from anubis.contracts.world import World
-from anubis.judging.baseline import LOOKBACK_POINTS
-from anubis.judging.gate_history import MOST_RUNS
+from anubis.judging.baseline_size import LOOKBACK_POINTS, MOST_RUNS
 from anubis.model.alert import AlertState
 from anubis.model.errors import AnubisError
 from anubis.model.run import Event
