@@ -178,18 +178,28 @@ def test_the_theme_is_kept(opened, addresses):
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
-def test_output_appears_while_it_is_written_and_after_a_restart(opened, addresses, service, tmp_path):
-    gate = tmp_path / "gate"
+def running(service, gate, code):
+    """A run that is being measured; its command waits for files in the folder ``gate``."""
     gate.mkdir()
-    code = (
-        "sh -c 'echo first; while [ ! -e one ]; do sleep 0.1; done; seq 1 3000; echo OSError: broken >&2;"
-        " while [ ! -e two ]; do sleep 0.1; done; echo score=1; echo last'"
-    )
     body = shown_home.HELLO.format(name="live", code=code).replace("repeats = 3", "repeats = 1")
     with service.client() as client:
         (run,) = client.runs.submit([shown_home.DescriptorText(text=body, folder=gate, name="live.toml")])
         until(lambda: client.runs.get(run.id).status is Status.WATCH, "the run is running")
-    page = opened(f"{service.url}/ui/runs/{run.id}/output")
+    return f"{service.url}/ui/runs/{run.id}/output"
+
+
+def numbers_on(page):
+    texts = page.locator("[data-log] > div > span:last-child").all_inner_texts()
+    return [int(text) for text in texts if text.isdigit()]
+
+
+def test_output_appears_while_it_is_written(opened, addresses, service, tmp_path):
+    gate = tmp_path / "gate"
+    code = (
+        "sh -c 'echo first; while [ ! -e one ]; do sleep 0.1; done; seq 1 3000; echo OSError: broken >&2;"
+        " while [ ! -e two ]; do sleep 0.1; done; echo score=1; echo last'"
+    )
+    page = opened(running(service, gate, code))
     page.locator("[data-log] >> text=first").wait_for()
     (gate / "one").touch()
     page.locator("[data-log] >> text=3000").wait_for()
@@ -198,6 +208,24 @@ def test_output_appears_while_it_is_written_and_after_a_restart(opened, addresse
     (gate / "two").touch()
     page.locator("[data-log] >> text=last").wait_for()
     page.locator("[data-log-state][data-state=ended]").wait_for()
-    texts = page.locator("[data-log] > div > span:last-child").all_inner_texts()
-    numbers = [int(text) for text in texts if text.isdigit()]
+    numbers = numbers_on(page)
     assert numbers == list(range(numbers[0], 3001)), "no line is missing or repeated"
+
+
+def test_output_continues_when_the_service_was_killed_and_starts_again(browser, addresses, service, tmp_path):
+    gate = tmp_path / "gate"
+    code = "sh -c 'seq 1 500; while [ ! -e one ]; do sleep 0.1; done; seq 501 900; echo score=1; echo last'"
+    address = running(service, gate, code)
+    context = browser.new_context()
+    try:
+        page = context.new_page()
+        page.goto(address, wait_until="load")
+        page.locator("[data-log] >> text=500").wait_for()
+        service.kill()
+        (gate / "one").touch()
+        service.start()
+        page.locator("[data-log] >> text=last").wait_for(timeout=60_000)
+        numbers = numbers_on(page)
+        assert numbers == list(range(numbers[0], 901)), "no line is missing or repeated"
+    finally:
+        context.close()
