@@ -50,10 +50,10 @@ def chart_of(
         points.append(
             ChartPoint(x=x, value=point.value, label=subject, disturbed=point.contaminated, run=point.run_id)
         )
-    last = one.points[-1]
+    last, words = one.points[-1], words_of(one)
     return SeriesChart(
         title=last.metric,
-        description=words_of(one).sentence,
+        description=f"{words.word}: {words.sentence}",
         units=last.units,
         better=last.better,
         points=tuple(points),

@@ -54,7 +54,7 @@ def words_of(one: SeriesOverview) -> SeriesWords:
         return SeriesWords(
             word="new", tone=Tone.NEUTRAL, sentence=f"{len(one.points)} points are too few to find a change"
         )
-    text = f"stable at {value_text(verdict.level, last.units)}"
+    text = f"at {value_text(verdict.level, last.units)}"
     if verdict.detectable is not None:
         text += f"; ten more points find a change of {percent(verdict.detectable)} %"
     return SeriesWords(word="stable", tone=Tone.NEUTRAL, sentence=text)

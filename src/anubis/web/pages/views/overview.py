@@ -45,6 +45,7 @@ def overview(visit: Visiting, request: Request) -> Response:
             "succeeded": list(map(row_to_json, newest)),
         },
         since_s=before_s,
+        is_first=COOKIE not in request.cookies,
         alerts=alerts[:_SHOWN],
         more_alerts=max(0, len(alerts) - _SHOWN),
         fresh=len(fresh),
