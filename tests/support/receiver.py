@@ -36,7 +36,7 @@ class Receiving:
             def answer(self):
                 receiving.answer(self)
 
-            do_GET = do_PUT = answer  # noqa: N815  the standard library's names
+            do_GET = do_PUT = do_POST = answer  # noqa: N815  the standard library's names
 
             def log_message(self, *_):
                 pass
