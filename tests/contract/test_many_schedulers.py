@@ -26,7 +26,7 @@ START_S = NOW_S - NOW_S % 300
 class Environments:
     """Environments of runs are not the subject."""
 
-    def current(self, descriptor):
+    def current(self, descriptor, project):
         return None
 
     def hand_over(self, run_ids, environment):

@@ -22,6 +22,7 @@ EXAMPLES = [
     errors.UnauthorizedError("the service needs a token", remedy="register with a token"),
     errors.ForbiddenError("not allowed", remedy="ask an administrator"),
     errors.TooManyRequestsError("too many", again_after_s=2.5),
+    errors.QuotaError("the project vision has 10 waiting runs", remedy="wait", again_after_s=2.5),
     errors.NotFoundError("no run @last", remedy="see anubis history"),
     errors.CancelledError("a run was cancelled"),
     errors.UndecidedError("they do not differ"),

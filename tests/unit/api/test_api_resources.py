@@ -88,7 +88,9 @@ def bisection():
     skipped = CommitResult(
         commit="s", side=Side.SKIPPED, verdict=None, why="it failed", suspects=2, steps_left=1
     )
-    found = BisectResult(suspects=("b",), last_good="g", verdict=resources.VERDICT, commits=(bad, skipped))
+    found = BisectResult(
+        suspects=("b",), last_good="g", verdict=resources.VERDICT, commits=(bad, skipped), family_id="fam"
+    )
     return bisections.bisection_to_json(asked, found)
 
 

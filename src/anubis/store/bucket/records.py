@@ -41,11 +41,11 @@ class BucketRecords:
         self._parts: OrderedDict[str, bytes] = OrderedDict()
 
     def manifest(self, run_id: str, attempt: int, *, fresh: bool = False) -> Manifest | None:
-        """What the bucket has of an attempt; ``fresh``: it is read again."""
+        """What the bucket has of an attempt; ``fresh``: it is read again. That it has nothing is not remembered."""
         place, now_s = (run_id, attempt), self._monotonic_s()
         with self._lock:
             until_s, known = self._manifests.get(place, (-1.0, None))
-        if now_s < until_s and not fresh:
+        if known and now_s < until_s and not fresh:
             return known
         try:
             data = self._bucket.get(manifests.manifest_key(run_id, attempt))
