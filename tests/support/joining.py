@@ -1,5 +1,6 @@
 """A service, real workers that joined it, each with a separate home folder, and a benchmark that waits for the test."""
 
+import contextlib
 import json
 import os
 import signal
@@ -200,7 +201,8 @@ class Site:
         self.service.stop()
         os.close(self._gate)
         for pid in left_in(self.folder):
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it ended meanwhile
+                os.kill(pid, signal.SIGKILL)
 
     def found(self, name):
         return self.client.workers.get(name)

@@ -1,6 +1,7 @@
 """Axes: from values to positions, and the values at which an axis is labelled."""
 
 import math
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -50,15 +51,16 @@ def value_axis(values: Sequence[float], start: float, end: float, *, log: bool |
     positive = low > 0
     if positive and (high / low >= LOG_FROM if log is None else log) and high > low:
         margin = (high / low) ** 0.05
-        if low / margin > 0 and math.isfinite(high * margin) and math.isfinite(high / low):
-            return Axis(low / margin, high * margin, start, end, log=True)
+        least, most = low / margin, high * margin
+        if least > 0 and math.isfinite(most) and math.isfinite(most / least):
+            return Axis(least, most, start, end, log=True)
     margin = (high / 2 - low / 2) * 0.12 or abs(low) * 0.05 or 1.0
     if low - margin == low or high + margin == high:  # fewer digits than a float has between them
         margin = max(abs(low), abs(high)) * 1e-9 or 1.0
     bounds = [low - margin, high + margin]
     if positive and bounds[0] < 0:
         bounds[0] = 0.0
-    limit = 1e308
+    limit = sys.float_info.max
     return Axis(max(bounds[0], -limit), min(bounds[1], limit), start, end)
 
 
