@@ -175,3 +175,9 @@ def _problem(error: Any) -> Problem:
 
 #: Errors that become problem details.
 ERRORS = (AnubisError, RequestValidationError, HTTPException, Exception)
+
+
+def also_200(about: str) -> dict[int | str, dict[str, Any]]:
+    """For the documentation of a route that answers 201: when it answers 200 with the same form."""
+    content = {"application/json": {"schema": {"type": "object"}}}
+    return {200: {"description": about, "content": content}}

@@ -25,6 +25,8 @@ ARCHIVES, MOST_ARCHIVE_BYTES = ("/api/v1/scripts/", "/api/v1/archives"), 64 << 3
 HISTORIES, MOST_HISTORY_BYTES = "/api/v1/histories", 256 << 20
 #: Path of submissions by old clients, whose script archives are not read into memory, and the largest of these bodies.
 OLD_SUBMISSIONS, MOST_SUBMISSION_BYTES = "/api/job/descriptor", 3 << 30
+#: Path that answers also while the database does not.
+HEALTH = "/healthz"
 #: In the paths of the routes that receive records, whose replaced files have a separate limit.
 RECORD = "/record/"
 #: Paths of signed reports, which proxies forward from other machines, and the largest of these bodies.
@@ -59,10 +61,10 @@ class Guard:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         most = _most(scope["path"])
         is_signed = scope["path"].startswith(HOOKS)
-        if not self._login.is_fresh:
+        if not self._login.is_fresh and scope["path"] != HEALTH:
             await run_in_threadpool(self._login.is_needed)
         # With a login or a signature, neither the user of the other program nor the name of the service proves anything.
-        is_proven = is_signed or self._login.is_needed()
+        is_proven = is_signed or self._login.was_needed
         refusal = None if is_proven else self._stranger(scope) or _other_host(headers)
         refusal = refusal or (None if is_signed else _site(headers)) or _size(headers, most)
         if refusal:

@@ -41,6 +41,11 @@ class Login:
         """Whether ``is_needed`` answers without the database."""
         return self._is_required or time.monotonic() - self._looked_s < _LOOK_EVERY_S
 
+    @property
+    def was_needed(self) -> bool:
+        """What ``is_needed`` answered last; it never waits for the database."""
+        return self._is_required
+
     def is_needed(self) -> bool:
         """Whether requests need a token: other machines reach the service, or there are users."""
         if not self.is_fresh:

@@ -22,7 +22,7 @@ from anubis.model.run import Run
 from anubis.model.status import Status
 from anubis.record.layout import is_run_id
 from anubis.web import descriptors
-from anubis.web.answers import Answer, NounRoute
+from anubis.web.answers import Answer, NounRoute, also_200
 from anubis.web.descriptors import MOST_NUMBER, DescriptorBody, Strict
 from anubis.web.routes import keyed
 from anubis.web.service import Asked, Asking, service_of
@@ -82,7 +82,9 @@ class IdsBody(Strict):
     ids: list[str] = Field(max_length=100_000)
 
 
-@router.post("/runs", summary="Submit descriptors", status_code=201)
+@router.post(
+    "/runs", summary="Submit descriptors", status_code=201, responses=also_200("The key is stored already.")
+)
 def submit(
     body: SubmitBody,
     request: Request,
@@ -117,7 +119,12 @@ def submit(
     )
 
 
-@router.post("/runs/batches", summary="Submit many descriptors and families", status_code=201)
+@router.post(
+    "/runs/batches",
+    summary="Submit many descriptors and families",
+    status_code=201,
+    responses=also_200("The key is stored already."),
+)
 def submit_batch(
     body: BatchBody,
     request: Request,

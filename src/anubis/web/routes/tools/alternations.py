@@ -9,7 +9,7 @@ from anubis.api.json_values import Json
 from anubis.contracts.runs import KeyedSubmission
 from anubis.late import late
 from anubis.web import descriptors
-from anubis.web.answers import Answer, NounRoute
+from anubis.web.answers import Answer, NounRoute, also_200
 from anubis.web.descriptors import DescriptorBody, Strict
 from anubis.web.routes import keyed
 from anubis.web.routes.runs import warning
@@ -46,7 +46,12 @@ class RoundsBody(Strict):
     after: int = Field(ge=1, le=1000, description="Number of the rounds that they follow.")
 
 
-@router.post("/alternations", summary="Begin an alternation", status_code=201)
+@router.post(
+    "/alternations",
+    summary="Begin an alternation",
+    status_code=201,
+    responses=also_200("The key is stored already."),
+)
 def begin(
     body: AlternationBody, request: Request, installation: Asked, idempotency_key: keyed.Key = None
 ) -> Response:

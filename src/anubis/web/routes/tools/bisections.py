@@ -13,7 +13,7 @@ from anubis.late import late
 from anubis.model.errors import BadInputError
 from anubis.model.run import Run
 from anubis.web import descriptors
-from anubis.web.answers import Answer, NounRoute
+from anubis.web.answers import Answer, NounRoute, also_200
 from anubis.web.descriptors import Strict
 from anubis.web.routes import keyed
 from anubis.web.service import Asked, service_of
@@ -74,7 +74,12 @@ def values(
     return Answer({"values": None if found is None else asdict(found)})
 
 
-@router.post("/bisections/{key}/runs", summary="Measure commits", status_code=201)
+@router.post(
+    "/bisections/{key}/runs",
+    summary="Measure commits",
+    status_code=201,
+    responses=also_200("The key is stored already."),
+)
 def submit_runs(
     key: str,
     body: CommitRunsBody,

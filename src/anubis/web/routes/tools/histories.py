@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from anubis.late import late
 from anubis.model.errors import BadInputError
 from anubis.model.problem import Severity
-from anubis.web.answers import Answer, NounRoute
+from anubis.web.answers import Answer, NounRoute, also_200
 from anubis.web.routes.records import saved
 from anubis.web.service import Asking, service_of
 
@@ -32,7 +32,12 @@ MOST_BYTES = 1 << 30
 _PIECE = 1 << 20
 
 
-@router.post("/histories", summary="Import values of another tool", status_code=201)
+@router.post(
+    "/histories",
+    summary="Import values of another tool",
+    status_code=201,
+    responses=also_200("Nothing is stored."),
+)
 async def import_values(
     request: Request,
     client: Asking,
