@@ -56,6 +56,8 @@ def window(
 ) -> Window:
     """The last lines (of about ``most_bytes``) before a place; without one, the last lines that have arrived.
 
+    Of a line in progress that is longer than a window, ``end`` is within the line: a follower shows the rest.
+
     ``is_over``: the replica writes no more, so that bytes without an entry and an incomplete line at the end are lines too.
     """
     number = before.entry if before else _entries(files)
