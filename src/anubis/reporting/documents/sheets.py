@@ -13,6 +13,8 @@ from anubis.reporting.markup import visible
 #: Programs for sheets take text that begins so for a formula.
 _FORMULA = re.compile(r"[=+\-@\t\r]")
 _NOT_IN_NAMES = re.compile(r"[\[\]:*?/\\']")
+#: The largest number that Excel stores (Microsoft, "Excel specifications and limits"); larger ones are texts.
+LARGEST = 9.99999999999999e307
 #: Longest name of a sheet, and longest text of a cell, in Excel.
 _NAME, _TEXT = 31, 32_767
 
@@ -78,7 +80,7 @@ def _fill(sheet: Any, table: Table, bold: Any) -> None:
         sheet.set_column(at, at, min(60, max(widest, len(column.title)) + 2))
     for down, row in enumerate(table.rows, 1):
         for at, cell in enumerate(row):
-            if cell.value is not None:
+            if cell.value is not None and abs(cell.value) <= LARGEST:
                 sheet.write_number(down, at, cell.value)
             elif cell.spark:
                 sheet.write_string(down, at, _field(cell)[:_TEXT])
