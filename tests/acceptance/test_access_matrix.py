@@ -12,7 +12,6 @@ from anubis.web.hooks import routes as hooks
 from anubis.web.legacy import routes as legacy
 from anubis.web.pages import assets
 from anubis.web.pages import routes as pages
-from anubis.web.records_shipped import Receiving
 from support.access import Identities, ask, client_with
 from support.processes import until
 from support.service import Service
@@ -268,7 +267,7 @@ def test_routes_that_authorise_themselves_accept_no_token_of_a_user(served):
     url, tokens, _ = served
     values = {"run_id": UNKNOWN, "attempt:int": "1", "attempt": "1", "name": "unknown", "role": "benchmark"}
     found = []
-    for route in [*joined.routes(Receiving()), hooks.ROUTE]:
+    for route in [*joined.routes(), hooks.ROUTE]:
         path = filled(route.path, {**values, "rank": "0", "file": "stdout"})
         for who in ("none", "garbage", "admin-all"):
             status, _, _ = ask(url, min(route.methods - {"HEAD"}), path, b"{}", token=tokens[who])

@@ -22,7 +22,6 @@ from anubis.web.hooks import routes as hooks
 from anubis.web.legacy import routes as legacy
 from anubis.web.live.watching import Watches
 from anubis.web.pages import routes as pages
-from anubis.web.records_shipped import Receiving
 from anubis.web.service import Service
 from anubis.web.sign_in.flow import SignIns
 from anubis.web.sign_in.provider import Provider
@@ -59,12 +58,9 @@ def application(service: Service) -> FastAPI:
     app.state.service = service
     app.state.access = service.access
     app.state.watches = Watches(service.changes)
-    app.state.receiving = Receiving()
     for kind in answers.ERRORS:
         app.add_exception_handler(kind, answers.of_error)
-    app.router.routes[:0] = joined.routes(
-        app.state.receiving
-    )  # the most frequent requests of a service with joined workers
+    app.router.routes[:0] = joined.routes()  # the most frequent requests of a service with joined workers
     _add_operations(app, service, lambda: measuring.text_of(registry))
     app.include_router(legacy.router, dependencies=[Depends(decided)])
     pages.include(app)

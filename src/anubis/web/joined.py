@@ -37,14 +37,14 @@ MOST_TURN_BYTES = 4 << 20
 _PIECE = 1 << 20
 
 
-def routes(receiving: Receiving) -> list[Route]:
+def routes() -> list[Route]:
     """The routes."""
     attempt = f"{PREFIX}/{messages.ATTEMPTS}/{{run_id}}/{{attempt:int}}"
     return [
         Route(f"{PREFIX}/{messages.TURN}", _turn, methods=["POST"]),
         Route(attempt, _work, methods=["GET"]),
         Route(f"{attempt}/script", _script, methods=["GET"]),
-        *receiving.routes(),
+        *Receiving().routes(),
     ]
 
 
@@ -60,8 +60,6 @@ async def _turn(request: Request) -> Response:
         return Response(status_code=408)
     turn = messages.turn_from_json(_json(body))
     begun, orders = await run_in_threadpool(_begin, service, worker, turn)
-    for report in turn.reports:
-        request.app.state.receiving.forget(report.run_id, report.attempt)
     longest_s = service.installation.settings.lease_s / 3
     until_s = time.monotonic() + min(max(turn.wait_s, 0.0), longest_s)
     while orders.tag == turn.tag and not service.changes.closed and not await request.is_disconnected():

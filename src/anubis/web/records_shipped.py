@@ -8,7 +8,6 @@ import asyncio
 import io
 import itertools
 import re
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +24,6 @@ from anubis.model.descriptor import Descriptor
 from anubis.model.errors import AnubisError
 from anubis.model.machines import token as machine_token
 from anubis.model.run import Run
-from anubis.record import layout
 from anubis.record.replication import MOST_REPLACED_BYTES
 from anubis.submission.bundle import bundle_of
 from anubis.transfer import record_receiving
@@ -38,8 +36,6 @@ from anubis.wiring import Installation
 PATIENCE_S = 60.0
 #: Most attempts whose descriptor and size are remembered.
 _MOST_KNOWN = 10_000
-#: An attempt that was found open counts as open for so long where bytes are appended, seconds.
-KNOWN_S = 2.0
 #: Most appends that are written together: their files are open at the same time.
 _MOST_IN_GROUP = 256
 _RANK = re.compile(r"0|[1-9][0-9]{0,9}")
@@ -50,14 +46,10 @@ class _Known:
     """An attempt whose record is received."""
 
     run: Run
-    #: Digest of its token.
-    token: str
     #: Role -> number of its ranks.
     ranks: dict[str, int]
     #: Upper bound of the bytes of its record.
     size_bytes: int = 0
-    #: Until when it counts as open without a look into the database, monotonic seconds.
-    until_s: float = 0.0
 
     def has(self, request: Request) -> bool:
         """Whether the role and the rank of a request exist."""
@@ -120,7 +112,7 @@ def _called(call: Callable[[], Any]) -> Any:
 
 
 class Receiving:
-    """The routes, with what they remember of open attempts. Threads may share it."""
+    """The routes, with what they remember of attempts: never whether they are open. Threads may share it."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, int], _Known] = {}
@@ -133,22 +125,14 @@ class Receiving:
             Route(f"{record}/{{file}}", self._receive, methods=["PUT"]),
         ]
 
-    def forget(self, run_id: str, attempt: int) -> None:
-        """The attempt may be closed: it is looked up at the next request."""
-        if known := self._known.get((run_id, attempt)):
-            known.until_s = 0.0
-
     async def _receive(self, request: Request) -> Response:
         service: Service = request.app.state.service
         installation = service.installation
         records = installation.world.records
         try:
-            known = self._remembered(request)
-            if known is None:
-                found = await self._groups.do(records, partial(self._authorised, installation, request))
-                if isinstance(found, record_receiving.Response):
-                    return _answer(found)
-                known = found
+            known = await self._groups.do(records, partial(self._authorised, installation, request))
+            if isinstance(known, record_receiving.Response):
+                return _answer(known)
             body = await _body(request)
             asked = _asked(request, body)
             if refused := await _too_large(installation, known, len(body)):
@@ -164,17 +148,6 @@ class Receiving:
         except AnubisError as error:  # the database does not answer: the request is repeated
             return _answer(refusal(503, error.message))
 
-    def _remembered(self, request: Request) -> _Known | None:
-        """The attempt, if it was found open a moment ago, and the request appends to a file that grows."""
-        known = self._known.get((request.path_params["run_id"], request.path_params["attempt"]))
-        if known is None or time.monotonic() > known.until_s:
-            return None
-        appends = request.method == "POST" or request.path_params.get("file") in layout.GROWING
-        if not appends or not known.has(request):
-            return None
-        token = machine_token.bearer(request.headers.get("authorization", ""))
-        return known if machine_token.is_token(token, known.token) else None
-
     def _authorised(
         self, installation: Installation, request: Request
     ) -> "_Known | record_receiving.Response":
@@ -183,17 +156,15 @@ class Receiving:
         token = machine_token.bearer(request.headers.get("authorization", ""))
         stored = installation.store.joined.get_attempt(run_id, attempt) if token else None
         if stored is None or not stored.is_open or not machine_token.is_token(token, stored.token):
-            self.forget(run_id, attempt)
             return refusal(401, "the token is not valid for the record of this attempt")
         known = self._known.get((run_id, attempt))
         if known is None:
             run = replace(installation.world.runs.get(run_id), attempt=attempt)
-            known = _Known(run, stored.token, _ranks(run.descriptor))
+            known = _Known(run, _ranks(run.descriptor))
             _look_up_size(installation, known)
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
             self._known[run_id, attempt] = known
-        known.token, known.until_s = stored.token, time.monotonic() + KNOWN_S
         if not known.has(request):
             role, rank = request.path_params["role"], request.path_params["rank"]
             return refusal(404, f"the run has no role {role!r} with rank {rank}")

@@ -57,7 +57,7 @@ class Pages:
         ]
 
     def show(self, request: Request, _form: Mapping[str, str]) -> Response:
-        """The ways to sign in; with ``next``, where a person who has signed in goes on."""
+        """The ways to sign in; with ``next``, the page for a person who has signed in."""
         next_path = request.query_params.get("next", "")
         if not self._sign_ins.is_needed():
             return _redirect(local_path(next_path))
